@@ -122,15 +122,15 @@ class Sweep:
 
     def plan(self, cell: Cell, section: Mapping[str, object]) -> None:
         """Add a run to the sweep. Keys of the sweep (`jobs`, `scheduler`, `summary_by`) are taken
-        from the last run that is planned. A run whose data file, test and scenario are those of a
-        planned run is not added again.
+        from the last run that is planned. A run in virtual time that is the same as a planned one,
+        and has the same data file, is not added again: it would give the same samples.
 
         Args:
             cell: the run.
             section: keys and values of the run's batch section.
 
-        Raises ConfigError if the testbed or a key of the sweep is wrong, or if a planned run with
-        another test or scenario has the same data file.
+        Raises ConfigError if the testbed or a key of the sweep is wrong, or if another planned run
+        has the same data file. In real time each repetition is another run.
         """
         if cell.scenario.lab.testbed not in self._testbeds:
             self._testbeds[cell.scenario.lab.testbed] = open_testbed(cell.scenario.lab.testbed)
@@ -144,7 +144,8 @@ class Sweep:
         with about("summary_by"):
             self._group_by = summary.parse_group_by(section.get("summary_by"))
         other = self.planned.setdefault(cell.data_file, cell)
-        if (other.test_name, other.scenario) != (cell.test_name, cell.scenario):
+        is_again = other is not cell and self._testbeds[cell.scenario.lab.testbed].real_time
+        if is_again or _what_decides(other) != _what_decides(cell):
             raise ConfigError(f"two different runs would be written to {cell.data_file.name}; add "
                               f"{_differing_keys(cell, other)}, in which they differ, to the key "
                               "filename_extra, after the text that it has now or inherits")
@@ -411,10 +412,15 @@ class Sweep:
             f"the same command and --batch-resume {min(str(cell.folder) for cell in left)}")
 
 
+def _what_decides(cell: Cell) -> tuple[object, ...]:
+    """Return all that decides the result of a run."""
+    return cell.test_name, cell.scenario, cell.settings, cell.commands
+
+
 def _differing_keys(cell: Cell, other: Cell) -> str:
     """Return the batch keys in which two runs differ, in the form that filename_extra takes:
-    "${aqm}, ${rate_up_mbps}". "${test_name}" alone if the tests differ, "${seed}" if nothing else
-    does."""
+    "${aqm}, ${rate_up_mbps}". "${test_name}" alone if the tests differ. If nothing but the seed
+    does, or nothing at all, the repetition, and the seed for batches that vary it."""
     if cell.test_name != other.test_name:
         return "${test_name}"
     settings, others = cell.scenario.as_dict(), other.scenario.as_dict()
@@ -429,4 +435,10 @@ def _differing_keys(cell: Cell, other: Cell) -> str:
                      if value.get(name) != old.get(name)]
         else:
             keys.append(key)
-    return ", ".join(f"${{{key}}}" for key in keys or ["seed"])
+    # Flent's settings have the names of their batch keys, in capitals.
+    keys += sorted(name.lower() for name in cell.settings.keys() | other.settings.keys()
+                   if cell.settings.get(name) != other.settings.get(name))
+    if cell.commands != other.commands:
+        keys.append("commands")
+    return (", ".join(f"${{{key}}}" for key in keys)
+            or "${repetition} (or ${seed}, if the batch varies that)")

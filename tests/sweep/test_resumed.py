@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import resource
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -210,6 +211,50 @@ def test_full_disk_is_no_interrupt_for_a_command_that_plans_its_runs(
     monkeypatch.setattr(sweep.Sweep, "submit", disk_full)
     with pytest.raises(StorageError, match=r"no space; 1 of 1 run left: mend this .* the same"):
         missing.make_missing([planned(tmp_path)], {})
+
+
+def test_full_disk_of_the_last_run_is_told_by_a_command_that_plans_its_runs(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the last run nothing is submitted that could tell it."""
+    def disk_full(sweep_: sweep.Sweep) -> None:
+        sweep_._storage_fault = "no space"
+
+    monkeypatch.setattr(sweep.Sweep, "start", lambda *args, **more: None)
+    monkeypatch.setattr(sweep.Sweep, "submit", lambda *args: None)
+    monkeypatch.setattr(sweep.Sweep, "drain", disk_full)
+    with pytest.raises(StorageError, match="no space"):
+        missing.make_missing([planned(tmp_path)], {})
+
+
+@pytest.mark.parametrize(("change", "keys"), [
+    ({"settings": {"LENGTH": 99.0}}, "add ${length}, in which"),
+    ({"settings": {"TEST_PARAMETERS": {"streams": "2"}}}, "add ${length}, ${test_parameters}, in"),
+    ({"commands": {"hook1": {"exec": "true", "type": "pre"}}}, "add ${commands}, in which"),
+    ({"test_name": "rrul"}, "add ${test_name}, in which"),
+    ({"base_delay_ms": 5.0}, "add ${base_delay_ms}, in which"),
+    ({"seed": 5}, "add ${repetition} (or ${seed}, if the batch varies that), in which")])
+def test_two_runs_that_differ_in_anything_are_not_written_to_one_file(
+        tmp_path: Path, change: dict[str, Any], keys: str) -> None:
+    """One of them would be lost. The same run again gives the same samples."""
+    cell = replace(planned(tmp_path), settings={"LENGTH": 1.0})
+    other = (replace(cell, **change) if hasattr(cell, next(iter(change)))
+             else replace(cell, scenario=cell.scenario.but(**change)))
+    both = sweep.Sweep()
+    both.plan(cell, {})
+    both.plan(replace(cell), {})
+    with pytest.raises(ConfigError, match=re.escape(keys)):
+        both.plan(other, {})
+
+
+def test_repetitions_in_real_time_need_names_of_their_own(tmp_path: Path) -> None:
+    """They have no seed in which they differ, and only one of them was made."""
+    cell = planned(tmp_path)
+    cell = replace(cell, scenario=cell.scenario.but(testbed="netns", seed=None))
+    both = sweep.Sweep()
+    both.plan(cell, {})
+    both.plan(cell, {})
+    with pytest.raises(ConfigError, match=r"add \$\{repetition\} "):
+        both.plan(replace(cell), {})
 
 
 def test_interrupted_resume_counts_no_kept_run_as_left(tmp_path: Path) -> None:

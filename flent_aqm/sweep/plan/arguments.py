@@ -81,11 +81,12 @@ def argument_lists(runner: Any, batch: Mapping[str, Any]) -> list[Sequence[Any]]
             each value in a `for_KEY` list.
         batch: keys and values of the batch.
 
-    Raises ConfigError if a `for_…` list has an unknown name.
+    Raises ConfigError if a `for_…` list has an unknown name, or the number of repetitions is wrong.
     """
     args = runner.args
     batch = {**batch, **_values_as_arguments(batch, args)}
     _refuse_unknown_arguments(batch, args)
+    _check_repetitions(batch)
     *lists, repetitions = runner.get_argsets(batch)
     overrides = dict(runner.settings.BATCH_OVERRIDE)
     several = {key: list(dict.fromkeys(values)) for key in ("aqm", "kernel") if len(
@@ -170,6 +171,16 @@ def _refuse_unknown_arguments(batch: Mapping[str, object], args: Collection[str]
                     f"{key}: no section [Arg::{word}]{did_you_mean(word, args)}; expected "
                     f"{rate if key in _LISTS_OF_RATES else ''}the name of a section [Arg::NAME], "
                     "which sets the keys of this choice", key)
+
+
+def _check_repetitions(batch: Mapping[str, object]) -> None:
+    """Raise ConfigError if the key `repetitions` of a batch is not a whole number of at least 1."""
+    value = batch.get("repetitions", 1)
+    # Flent makes True and False of an override with 1 and 0.
+    text = str(int(value) if isinstance(value, bool) else value).strip()
+    if not re.fullmatch(r"0*[1-9]\d{0,5}", text, re.ASCII):
+        raise ConfigError(f"repetitions: {text[:40]!r}; expected a whole number of at least 1",
+                          "repetitions")
 
 
 def _apply_overrides(

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from flent.batch import new
 
+from flent_aqm.base.errors import ConfigError
 from flent_aqm.sweep.plan.arguments import argument_lists, keys_and_values, restore_zeros
 
 ARGS: dict[str, dict[str, object]] = {
@@ -116,3 +117,18 @@ def test_values_of_a_list_lose_their_unit_if_they_are_rates(
     names, args = lists({}, **{key: words})
     setting = key.removeprefix("for_")
     assert values in [[args[name].get(setting) for name in each] for each in names]
+
+
+@pytest.mark.parametrize(("value", "number"), [
+    ("1", 1), (1, 1), (True, 1), ("03", 3), (" 2 ", 2), ("0", None), (False, None), (0, None),
+    (-1, None), ("x", None), ("1.5", None), ("", None)])
+def test_repetitions_are_a_whole_number_of_at_least_one(value: object, number: int | None) -> None:
+    """None made no run without a word; a word ended in a traceback of Flent's."""
+    runner = new(SimpleNamespace(BATCH_FILES=[], INPUT=[], BATCH_NAMES=None, NAME=None))
+    runner.args, runner.settings.BATCH_OVERRIDE = dict(ARGS), {}
+    batch = {**BATCH, "repetitions": value}
+    if number:
+        assert len(argument_lists(runner, batch)[-1]) == number
+        return
+    with pytest.raises(ConfigError, match=r"repetitions: .*; expected a whole number of at least"):
+        argument_lists(runner, batch)
