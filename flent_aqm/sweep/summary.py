@@ -20,6 +20,7 @@ from flent_aqm.results.grouping import (
     AQM,
     SHAPER_RATE,
     along_with,
+    check_keys,
     factors,
     grouped,
     heading,
@@ -60,6 +61,15 @@ def parse_group_by(value: object) -> tuple[str, ...]:
         if name not in valid and not name.startswith(QUEUE_PREFIXES):
             raise ConfigError(f"summary_by: unknown key {name!r}; known: {', '.join(valid)}")
     return tuple(_NAME_OF_FLENTS_KEY.get(name, name) for name in names)
+
+
+def check_group_by(cells: Sequence[Cell], group_by: Sequence[str]) -> None:
+    """Raise ConfigError if no cell has a setting of `group_by`, names as parse_group_by() returns
+    them. cells: all cells of a sweep."""
+    try:
+        check_keys([cell_settings(cell) for cell in cells], group_by)
+    except ConfigError as error:
+        raise ConfigError(f"summary_by: {error}", "summary_by") from None
 
 
 # Flent's name of a batch key -> this package's name of the setting.

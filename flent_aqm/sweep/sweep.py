@@ -178,6 +178,7 @@ class Sweep:
             check_tools(testbed.tools)
             warnings += testbed.check(
                 cell for cell in cells if cell.scenario.lab.testbed == name)
+        summary.check_group_by(cells, self._group_by)
         preflight.check(cells, 1 if self._elsewhere else jobs)
         remove_abandoned(sorted({cell.folder for cell in cells}))
         if resume:

@@ -17,7 +17,7 @@ from flent_aqm.results.metrics.scores import Scores
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.scenario import Scenario
-from flent_aqm.sweep import summary
+from flent_aqm.sweep import summary, sweep
 from tests.files import RUNS
 
 NONE = Unavailable("the test has no download")
@@ -155,6 +155,17 @@ def test_summary_by_unknown_key_is_refused() -> None:
         summary.parse_group_by("moon")
     assert summary.parse_group_by("test_name, rate_mbps,aqm_target") == (
         "test", "rate_mbps", "aqm_target")
+
+
+def test_summary_by_a_key_that_no_run_has_is_refused_before_the_first(tmp_path: Path) -> None:
+    """It was after the last."""
+    whole = sweep.Sweep()
+    whole.plan(cell(tmp_path, 1), {"summary_by": "aqm, up_aqm_limit"})
+    with pytest.raises(ConfigError, match="summary_by: no run has the setting 'up_aqm_limit'; kno"):
+        whole.start()
+    summary.check_group_by([cell(tmp_path, 1, up_aqm="sfq", up_aqm_limit="9")],
+                           ["aqm", "up_aqm_limit"])
+    summary.check_group_by([cell(tmp_path, 1)], [])
 
 
 def test_throughput_beside_cross_traffic_is_a_share_of_what_all_carried(tmp_path: Path) -> None:

@@ -80,12 +80,12 @@ class Models(Record):
 
     @property
     def only_in_lab(self) -> str:
-        """Error message for a testbed in real time if router_model isn't IDEAL, otherwise "": a
-        real router has its own cards. client_model and server_model are not looked at. The caller
-        puts the testbed in place of "{testbed}"."""
-        return "" if self.router_model == IDEAL else (
-            f"router_model: {self.router_model} is a model of the virtual lab; on testbed "
-            "{testbed} the router is real: leave router_model out")
+        """Error message for a testbed in real time if a model isn't IDEAL, otherwise "": real
+        machines have their own cards. The caller puts the testbed in place of "{testbed}"."""
+        host, text = next(((host, text) for host, text in self.by_host.items() if text != IDEAL),
+                          ("", ""))
+        return host and (f"{host}_model: {text} is a model of the virtual lab; on testbed "
+                         f"{{testbed}} the {host} is real: leave {host}_model out")
 
     def not_with_topology(self) -> dict[str, bool]:
         """Return key -> whether its model has cards. Such models need the network of client, router

@@ -62,8 +62,8 @@ def _read_aqm(key: str, settings: Settings) -> str:
 
 
 def _read_up_aqm(key: str, settings: Settings) -> str | None:
-    """Return the upload's AQM. If only parameters of it are given, and any of them is not False or
-    0, it is the download's. Otherwise None, which means that the upload has the download's AQM with
+    """Return the upload's AQM. If only parameters of it are given, it is the download's. Otherwise
+    None, which means that the upload has the download's AQM with
     the same parameters. Raises ConfigError as _check_aqm() does.
 
     Args:
@@ -72,7 +72,9 @@ def _read_up_aqm(key: str, settings: Settings) -> str | None:
     """
     if settings.get(key):
         return _check_aqm(key, settings[key], settings)
-    own = any(name.startswith("up_aqm_") and value for name, value in settings.items())
+    # False and 0 are values: up_aqm_ecn = no. Empty values of a batch count as not given.
+    own = any(name.startswith("up_aqm_") and value not in ("", None, {})
+              for name, value in settings.items())
     return _read_aqm("aqm", settings) if own else None
 
 

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keys of the router that depend on each other."""
+
+from __future__ import annotations
+
+import pytest
+
+from flent_aqm.spec.scenario import Scenario
+
+
+@pytest.mark.parametrize(("value", "up_aqm", "parameters"), [
+    ("no", "fq_codel", (("ecn", "no"),)), (False, "fq_codel", (("ecn", "no"),)),
+    ("yes", "fq_codel", (("ecn", "yes"),)), ("", None, ())])
+def test_parameter_of_the_upload_alone_counts_also_if_it_is_no(
+        value: object, up_aqm: str | None, parameters: tuple[tuple[str, str], ...]) -> None:
+    """Only an empty value is none."""
+    router = Scenario.from_settings({"aqm": "fq_codel", "up_aqm_ecn": value}).router
+    assert (router.up_aqm, router.up_aqm_parameters) == (up_aqm, parameters)
