@@ -59,7 +59,7 @@ def load_user_file() -> ModuleType | None:
 def tool() -> Tool:
     """Return the Tool of the user's file as the test own_test, or UNSET if the variable isn't set.
     Raises ConfigError if the file fails, has no TOOL with a rate, or its `shown` has a wrong number
-    of rates."""
+    of rates or names a number that doesn't exist."""
     user_module = load_user_file()
     if user_module is None:
         return UNSET
@@ -79,6 +79,13 @@ def tool() -> Tool:
     shown = declared.shown or Shown(declared.name, tuple(
         number.name for number in declared.numbers
         if number.unit in ("ms", "RPM") and "jitter" not in number.name))
+    # One of the rates may be absent: that of a direction that the test doesn't load.
+    for named in (*((name,) for name in (*shown.latency, *(name for name, _ in shown.verdict))),
+                  shown.rates):
+        if named and not names & set(named):
+            raise ConfigError(f"{path}: `shown` of its TOOL names {' and '.join(named)}; expected "
+                              "names of its numbers: "
+                              f"{', '.join(number.name for number in declared.numbers)}")
     return replace(
         declared, name=NAME, prefix=NAME, module=__name__, longest_s=declared.longest_s or 60.0,
         server=replace(

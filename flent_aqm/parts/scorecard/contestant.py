@@ -11,7 +11,6 @@ from flent_aqm.base import environment
 from flent_aqm.base.errors import ConfigError, ToolMissing
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.results.metrics.flows import DIRECTIONS
-from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.setup.optional import check_tools
 from flent_aqm.show.figures.speedtests import SHOWN
 from flent_aqm.spec.needs import needs_of_run
@@ -150,8 +149,7 @@ def own_contestant() -> Contestant:
     FLENT_AQM_OWN_TOOL must name the test's file before this module is imported. That import
     executes the file, and raises ConfigError as own.tool() does.
 
-    Raises ConfigError if no file is named, or `shown` of its TOOL has no rates or names a number
-    that doesn't exist.
+    Raises ConfigError if no file is named, or `shown` of its TOOL has no rates.
     """
     tool = own.tool()
     if tool is own.UNSET:
@@ -160,18 +158,9 @@ def own_contestant() -> Contestant:
     if own.NAME not in CONTESTANTS:
         raise ConfigError(f"{path}: `shown` of its TOOL has rates=(), but the scorecard needs a "
                           "rate; leave rates out, which means download_mbps and upload_mbps")
-    default = CONTESTANTS[own.NAME]
-    shown = default.shown
-    named = (*shown.latency, *(name for name, _ in shown.verdict))
-    # One of the rates may be absent: that of a direction that the test doesn't load.
-    for names in (*((name,) for name in named), shown.rates):
-        if not METRICS.keys() & set(names):
-            numbers = ", ".join(number.name for number in tool.numbers)
-            raise ConfigError(f"{path}: `shown` of its TOOL names {' and '.join(names)}; expected "
-                              f"names of its numbers: {numbers}")
     verdict = Verdict(tool.metric("good")) if any(
         number.name == "good" for number in tool.numbers) else None
-    return replace(default, verdict=verdict)
+    return replace(CONTESTANTS[own.NAME], verdict=verdict)
 
 
 def contestant(name: str) -> Contestant:
