@@ -32,11 +32,15 @@ class SshServer:
         self._started: set[str] = set()
         self._delay_ms = 0.0
 
-    def check(self) -> None:
-        """Connect, and check that the machine can be used. Raises TestbedError if the connection
-        fails, the user isn't root, tc or free memory is missing, or there is no route to the
-        client. netem, by which delay is added, is not checked. Raises ToolMissing without an ssh
-        client."""
+    def check(self, *, delays: bool) -> None:
+        """Connect, and check that the machine can be used.
+
+        Args:
+            delays: whether a run adds delay there, for which the machine needs netem.
+
+        Raises TestbedError if the connection fails, the user isn't root, tc, free memory or netem
+        is missing, or there is no route to the client. Raises ToolMissing without an ssh client.
+        """
         self._connection.start()
         try:
             facts = probe.probe(self._connection.run, addresses=(self._client,), kinds=("netem",))
@@ -45,6 +49,10 @@ class SshServer:
             if not self._device:
                 raise TestbedError("server_testbed: the server has no route to the client, "
                                    f"{self._client}")
+            if delays and facts.kinds.get("netem"):
+                raise TestbedError("base_delay_ms: delay is added by netem, which the server "
+                                   f"lacks ({facts.kinds['netem']}); install it there (OpenWrt: "
+                                   "opkg install kmod-netem), or leave base_delay_ms out")
         except AqmError as error:
             text = str(error)
             raise TestbedError(text if self._address in text else

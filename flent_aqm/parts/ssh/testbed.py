@@ -134,7 +134,7 @@ class SshTestbed:
         self._router = facts.text
         if keys["server_testbed"]:
             self._server = SshServer(keys["server_testbed"], client)
-            self._server.check()
+            self._server.check(delays=any(cell.scenario.path.base_delay_ms for cell in cells))
         return [f"{key} {name}: its driver doesn't limit its own queue (no BQL), which would "
                 "hide the AQM wherever the device itself is the bottleneck"
                 for key, name in self._devices.items()
