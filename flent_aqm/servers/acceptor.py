@@ -358,7 +358,8 @@ class Server:
         return max(0.0, (first_s - time.monotonic()) * 1000) + 1
 
     def _end_overdue(self) -> None:
-        """End connections whose deadline has passed. They get a new one, STOP_TIMEOUT_S later."""
+        """End connections whose deadline has passed. Their deadline is moved by STOP_TIMEOUT_S
+        from now, so that the main thread doesn't wake up for them while their threads end."""
         now_s = time.monotonic()
         with self._lock:
             late = [client for client in self._clients if client.deadline_s <= now_s]

@@ -207,7 +207,8 @@ def check_server(host: str, ip_version: int, *, is_default: bool = False) -> Non
 
 def check_ping(host: str, ip_version: int) -> None:
     """Ping a host as a check. Raises ConfigError if the name has no address of that IP version,
-    TestbedError if none of 4 pings is answered or the ping program fails."""
+    ToolMissing if there is no ping program, TestbedError if none of 4 pings is answered or the
+    program fails."""
     address = _address(host, ip_version, "-p")
     try:
         if find_program("fping"):

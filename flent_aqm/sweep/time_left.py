@@ -90,11 +90,12 @@ class TimeLeft:
         return max((work_s + sum(rests_s)) / side_by_side, max(rests_s, default=0.0))
 
     def _factors_with_running(self, ages_s: Sequence[tuple[Cell, float]]) -> dict[Hashable, float]:
-        """Return the expected seconds per unit of _guess() for each kind of run, and for all kinds
-        together under the key None. A run must have ended successfully before.
+        """Return the expected seconds per unit of _guess(): for all kinds of runs together under
+        the key None, and for each kind of which a run has ended successfully or is overdue. Other
+        kinds have no key. A run, of any kind, must have ended successfully before.
 
-        Runs that have been on for longer than expected count with their present duration, because
-        among runs side by side the short ones end first.
+        Overdue runs, which have been on for longer than expected, count with their present
+        duration, because among runs side by side the short ones end first.
 
         Args:
             ages_s: running cells, each with the seconds since its start.
@@ -110,8 +111,8 @@ class TimeLeft:
         return self._factors_from_sums(seen)
 
     def _factors_from_sums(self, seen: Mapping[Hashable, _Durations]) -> dict[Hashable, float]:
-        """Compute the expected seconds per unit of _guess() for each kind of run, and for all kinds
-        together under the key None. A run must have ended successfully before.
+        """Compute the expected seconds per unit of _guess(): for all kinds of runs together under
+        the key None, and for each kind in `seen`. A run must have ended successfully before.
 
         Args:
             seen: guessed and real durations, by the same keys.

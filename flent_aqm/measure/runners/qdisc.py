@@ -53,9 +53,10 @@ class AqmQdiscRunner(SupervisedRunner):
     DEVICE_sent_bytes. The last four count from the first sample. `val` is the backlog of both
     devices.
 
-    With cards, they also have for each device DEVICE_ring_packets, DEVICE_ring_drops and
-    DEVICE_sending_packets, and for each core COREn_busy and COREn_other, shares of the time since
-    the previous sample. The part "probes" has the times of each probe in the router's stages.
+    With cards, they also have for each device DEVICE_ring_packets, DEVICE_ring_drops (from the
+    first sample) and DEVICE_sending_packets, and for each core COREn_busy and COREn_other, shares
+    of the time since the previous sample. The part "probes", which is in the metadata under PARTS,
+    has the times of each probe in the router's stages, in us, or the reason why there are none.
     """
 
     def __init__(self, *, length: float, interval: float = INTERVAL_S, cards: bool = False,

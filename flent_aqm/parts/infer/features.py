@@ -131,8 +131,9 @@ def _loss_start(seen: _Quantities) -> float:
 
 
 def _rise_at_loss(seen: _Quantities) -> float:
-    """Return the median rise at late losses relative to the highest rise, -1 without such
-    losses."""
+    """Return the median rise of the round-trip time (_Quantities.rise_ms) at the late samples
+    with losses, as a share of the download's highest rise. A sample counts with the higher of
+    its own rise and that of the sample before. -1 without such samples, 0 if nothing rises."""
     # Lost packets met the queue of the interval's beginning.
     before = numpy.concatenate((seen.rise_ms[:1], seen.rise_ms[:-1]))
     at = numpy.maximum(before, seen.rise_ms)[seen.late & seen.lost]

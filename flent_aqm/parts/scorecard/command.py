@@ -162,7 +162,7 @@ def _own_file(args: argparse.Namespace) -> Path | None:
 
 def _check_search(args: argparse.Namespace) -> None:
     """Raise ConfigError if --runs is given without --worst or is out of range, or if --worst is
-    given together with --seeds, --only or --testbed."""
+    given together with --seeds, --only or a --testbed other than virtual."""
     from flent_aqm.parts.scorecard.worst import LEAST_RUNS, MOST_RUNS
 
     if args.runs is not None and not args.worst:

@@ -141,13 +141,14 @@ def timed(direction: str, reply: Reply, size: int) -> tuple[float, float]:
     """Return the duration in ms and the throughput in Mbit/s of a request, as Cloudflare computes
     them.
 
-    A download lasts until its last byte, and HTTP's headers count. An upload lasts until the first
-    byte of the response, and 0.5 % are added for the packets' headers.
+    Both durations begin with the request. A download lasts until its last byte, and HTTP's headers
+    count in its throughput. An upload lasts until the first byte of the response, and 0.5 % are
+    added to its size for the packets' headers.
 
     Args:
         direction: "download" or "upload".
         reply: the response.
-        size: bytes of an upload.
+        size: bytes of an upload, ignored for a download.
     """
     if direction == DOWNLOAD:
         return reply.whole_ms, (reply.size + HEADER_BYTES) * 8e-3 / reply.whole_ms

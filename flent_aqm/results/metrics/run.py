@@ -371,9 +371,10 @@ def _notes_of_probe(probe: Probe) -> list[str]:
 def _with_expected_windows(flows: Sequence[Flow], probes: Sequence[Probe],
                            metadata: Mapping[str, Any]) -> list[Flow]:
     """Return the flows in their order. Flows whose samples are too few to tell when they ran get
-    the expected time of the load: from DELAY after the first probe, for LENGTH, but not beyond the
-    last measurement. If flows that tell their start began later, it begins with the last of them
-    that did not begin after the flow. Without LENGTH, all flows are returned unchanged.
+    the expected time of the load, as with_expected_window() sets it: from DELAY after the first
+    probe, for LENGTH, but not beyond the last measurement. A test may start some flows later: the
+    expected time of a flow begins with the latest start that another flow tells, among those before
+    its own first sample, if this is after DELAY. Without LENGTH, all flows are returned unchanged.
 
     Args:
         flows: the flows.

@@ -206,8 +206,9 @@ class Secrets:
         return "user%40host"
 
     def _user_at_name(self, match: re.Match[str]) -> str:
-        """Return "user@" and the replacement for the host, for user@host without a domain. Return
-        the match if the user is in NOBODY, or if both names are of usual words (is_common())."""
+        """Return "user@" and the replacement for the host, for user@host without a domain. A
+        host of usual words (is_common()) stays. Return the match if the user is in NOBODY, or if
+        both names are of usual words."""
         if match[1] in NOBODY or (is_common(match[1]) and is_common(match[2])):
             return match[0]
         self.removed.add(match[0])
@@ -354,7 +355,9 @@ class Secrets:
         return f"{match[1]}user@"
 
     def _user_at(self, match: re.Match[str]) -> str:
-        """Return "user@" for a user before an address, or the match if the user is in NOBODY."""
+        """Return "user@" in place of a user and "@" before an IP address or a name with a
+        domain, which isn't part of the match and stays. Return the match if the user is in
+        NOBODY."""
         if match[1] in NOBODY:
             return match[0]
         self.removed.add(match[0])

@@ -335,9 +335,10 @@ class _Block:
 
 
 class _Graph:
-    """Basic blocks of disassembled functions, in the order of addresses.
+    """Basic blocks of disassembled functions, in the order of addresses. read() adds them.
 
-    A block begins at each call of the callback, at the target of each jump, and after each jump.
+    A block begins with each function, at each call of CALLBACK, at the target of each jump within
+    the function, and after each jump, return and trap.
 
     Attributes:
         blocks: the blocks so far. A block's number is its index.

@@ -144,7 +144,8 @@ class AqmCompareEcdfPlotter(ComparePlotter):
         self.handles = max(self.handles, drawn, key=len)
 
     def _label_axes(self, axes: Sequence[Any], columns: int) -> None:
-        """Label the axes that have no panel below them, or to their left, and set their scales.
+        """Set the scales of all panels, and label the axes that have no panel below them, or to
+        their left.
 
         Args:
             axes: the panels, row by row.

@@ -279,8 +279,8 @@ class AqmIdleLoadedPlotter(ChartPlotter):
                         (probe for line in drawn for _, probe in line.members)))
 
     def _draw_directions(self, axis: Any, line: LatencyLine) -> None:
-        """Draw a line for each direction of a line's runs, if they were loaded one after the other
-        in every run. Else do nothing."""
+        """Draw the distribution of latency under load in each direction of a line's runs, if the
+        directions were loaded one after the other in every run. Else do nothing."""
         try:
             by_direction = {
                 direction: [run.loaded(direction, probe) for run, probe in line.members]

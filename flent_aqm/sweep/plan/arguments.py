@@ -148,8 +148,9 @@ def _rate_mbps(text: str) -> str:
 
 
 def _words(value: object) -> list[str]:
-    """Split a list as Flent does, at commas and semicolons. White space and quotes around the
-    words, and empty words, are left out."""
+    """Split the text of a list as Flent does, at commas and semicolons. White space and quotes
+    around the words, and empty words, are left out. A value that isn't text is taken as str() of
+    it."""
     return [word for part in re.split("[,;]", str(value)) if (word := part.strip("\t\n \"'"))]
 
 
