@@ -23,7 +23,8 @@ def main() -> None:
     path = max(RESULTS.glob("2*.json"))
     result = json.loads(path.read_text())
     versions = result["versions"]
-    made = Made((versions["flent-aqm"],), (versions["lab kernel"],), path.stem[:10])
+    kernel = f"{versions['lab kernel']} ({result['kernel_hash']})"
+    made = Made((versions["flent-aqm"],), (kernel,), path.stem[:10])
     marked.replace(PAGE, "figures", section(result), made)
 
 

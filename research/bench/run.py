@@ -38,6 +38,7 @@ from flent_aqm.base.errors import AqmError
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.lab.protocol import CELL_ENVIRONMENT
 from flent_aqm.results.data_file import read_data_file, write_data_file
+from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.parts import tool_versions
 from research.bench import links, peer, router_models, topologies, why
 from research.bench.cost import Cost, Figure, cost_of, figure, lab_cost, median_cost
@@ -95,6 +96,7 @@ def main() -> None:
         "machine": {"cpu": cpu_model(), "cores": len(all_cores), "kernel": platform.release()},
         "load_before": os.getloadavg()[2],
         "versions": {"flent-aqm": __version__, **tool_versions()},
+        "kernel_hash": find_kernel().hash,
         "peer": about_peer,
         "figures": [asdict(figure) for figure in figures],
     }, indent=1) + "\n")

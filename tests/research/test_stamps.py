@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -18,17 +19,24 @@ PAGES = sorted([*(DOCS / "results").glob("*.md"), DOCS / "repeatable-runs.md", D
                 DOCS / "scorecard.md"])
 # What a page says whose numbers are of an older version.
 OLDER = re.compile(r"^Older numbers, because .{10,}$", re.MULTILINE)
-NOW, THEN = (Made((version,), ("7.3.4 (ab)",), day, runs) for version, day, runs in (
+# The lab's kernel, of whose runs the samples' digests are kept, too.
+_OF_DIGESTS = json.loads((ROOT / "tests" / "golden" / "digests.json").read_text())["versions"]
+KERNEL = f"{_OF_DIGESTS['lab kernel']} ({_OF_DIGESTS['kernel']})"
+NOW, THEN = (Made((version,), (KERNEL,), day, runs) for version, day, runs in (
     (__version__, "2026-11-24", 3), ("0.0.9", "2026-11-21", 4)))
 
 
 def refuse_older(page: str) -> None:
-    """Refuse a page that names another version beside its numbers and doesn't say why."""
+    """Refuse a page that names another version, or another kernel of the lab, beside its numbers
+    and doesn't say why."""
     versions = {one for made in stamp.parts_of(page).values() for one in made.versions}
     versions |= set(re.findall(r"flent-aqm (\d+\.\d+\.\d+)", page))
-    assert versions <= {__version__} or OLDER.search(page), (
-        f"measured with {', '.join(sorted(versions))}, this is {__version__}: make the page anew, "
-        "or write a line 'Older numbers, because …'")
+    kernels = {one for made in stamp.parts_of(page).values() for one in made.kernels
+               if "real time" not in one}
+    assert (versions <= {__version__} and kernels <= {KERNEL}) or OLDER.search(page), (
+        f"measured with {', '.join(sorted(versions))} on {', '.join(sorted(kernels))}, this is "
+        f"{__version__} on {KERNEL}: make the page anew, or write a line 'Older numbers, because …'"
+    )
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
@@ -50,7 +58,7 @@ def test_numbers_of_other_pages_are_of_this_version(path: Path) -> None:
 def test_stamp_tells_versions_and_days_of_all_parts() -> None:
     """The first and the last day, and the sum of the runs."""
     assert stamp.line([NOW, THEN]) == (
-        f"*Measured with flent-aqm 0.0.9, {__version__} on Linux 7.3.4 (ab), "
+        f"*Measured with flent-aqm 0.0.9, {__version__} on Linux {KERNEL}, "
         "2026-11-21 to 2026-11-24: 7 runs.*")
 
 
@@ -63,6 +71,12 @@ def test_numbers_of_an_older_version_need_a_reason(tmp_path: Path) -> None:
         refuse_older(page.read_text())
     refuse_older(page.read_text() + "Older numbers, because the router is gone.\n")
     marked.replace(page, "part", "| b |", NOW)
+    refuse_older(page.read_text())
+    marked.replace(page, "part", "| c |", Made((__version__,), ("7.3.4 (ab)",), "2026-11-24"))
+    with pytest.raises(AssertionError, match=r"on 7\.3\.4 \(ab\), this is"):
+        refuse_older(page.read_text())
+    real_time = Made((__version__,), (KERNEL, "6.18.44 (real time)"), "2026-11-24")
+    marked.replace(page, "part", "| d |", real_time)
     refuse_older(page.read_text())
 
 
