@@ -12,7 +12,7 @@ GO := echo "this checkout can't be written to: results go to $$HOME/flent-aqm/re
 endif
 NOT_OURS := -name .git -prune -o -name .venv -prune -o -name results -prune
 
-.PHONY: help gate-coverage infer setup packages test-packages venv test-venv sweep demo test writable lint types scripts bytecode bench identical kills mutants validate docs results reference dist dist-check ci-check demo-check deb-check debug-check older-check site clean
+.PHONY: help gate-coverage infer setup packages test-packages venv test-venv sweep demo test writable lint types scripts bytecode bench identical kills mutants validate docs results reference dist dist-check ci-check demo-check deb-check debug-check older-check site release clean
 .DEFAULT_GOAL := help
 
 help:
@@ -39,6 +39,7 @@ help:
 	@echo 'make debug-check   run every queue in a kernel with KASAN and lockdep'
 	@echo 'make older-check   run the tests of the lab on Linux 6.12 LTS'
 	@echo 'make site          build the documents as a site with search and a gallery: build/site'
+	@echo 'make release       make all parts of a release in a folder (see release/publish.py)'
 	@echo 'make clean         remove .venv and caches of this source tree; keep results and built tools'
 
 packages:
@@ -177,6 +178,10 @@ site: test-venv
 	@$(BIN)/python -c 'import material' 2>/dev/null || $(BIN)/python -m pip install --quiet \
 	    --disable-pip-version-check -c release/constraints.txt mkdocs-material mkdocstrings-python
 	$(BIN)/python -m release.website.build $(SITE_ARGUMENTS)
+
+# All parts of a release in a folder: RELEASE_ARGUMENTS='v0.2.0 /tmp/release'; --trial without a tag.
+release: test-venv setup
+	$(BIN)/python -m release.publish $(RELEASE_ARGUMENTS)
 
 clean:
 	rm -rf .venv .venv.lock build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache
