@@ -339,7 +339,9 @@ _DEPTHS_MS = ((2, 20), (20, 60), (60, 200), (200, 1500))
 
 
 def _queue_kind(row: Mapping[str, Any]) -> str:
-    """Return the name of the queue in a row's router, of drop-tail queues with the depth."""
+    """Return the name of the queue in a row's router, for a table's rows: for bfifo "policer" if
+    it has no depth, otherwise the range of _DEPTHS_MS that its depth is in; for any other, its
+    AQM."""
     if row["aqm"] != "bfifo":
         return str(row["aqm"])
     if math.isnan(row["depth_ms"]):

@@ -157,8 +157,11 @@ def _round(value: float) -> float:
 
 
 def _draw_queue(draw: _Draw, rate_mbps: float) -> tuple[str, float | None, dict[str, object]]:
-    """Draw a queue. Return its class, the depth in ms of a drop-tail queue (otherwise None), and
-    its batch keys."""
+    """Draw a queue. Return its class, the depth in ms of a drop-tail queue, and its batch keys. The
+    depth of sfq and fq is that of one flow's queue; of AQMs and of a policer, it is None.
+
+    rate_mbps: rate of the line, from which the bytes of a depth follow, and back.
+    """
     kind = draw.one({"deep": 24, "shallow": 12, "policer": 10, "sfq": 4, "fq": 3, "codel": 9,
                      "pie": 8, "red": 5, "sfb": 2, "fq_codel": 13, "cake": 10})
     if kind in ("deep", "shallow"):

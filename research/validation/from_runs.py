@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from flent_aqm.base.errors import AqmError
+from flent_aqm.base.errors import AqmError, cause_of
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.many_files import find_files
 from flent_aqm.results.metrics.run import Run, as_run
@@ -26,16 +26,15 @@ def add_arguments(parser: argparse.ArgumentParser, page: str) -> None:
 
 
 def make(args: argparse.Namespace, page: str, part: str, lines: Lines) -> int:
-    """Print the table and, if requested, write it into its part of the page. Return the exit
-    status, 1 if the runs can't be read.
+    """Read the runs of the results, print the table and, with -o, write it into its part of the
+    page. Return the exit status, 1 if the runs can't be read, or the page can't be written or
+    lacks the part's marks or its stamp.
 
     Args:
         args: the command line's arguments of add_arguments().
         page: path of the page in docs/.
         part: name of the part.
-        lines: function that yields the table's lines.
-
-    Raises ValueError if the page lacks the part's marks or its stamp.
+        lines: function that takes the runs and yields the table's lines.
     """
     try:
         runs = [as_run(read_data_file(path)) for path in find_files(args.results)]
@@ -45,7 +44,12 @@ def make(args: argparse.Namespace, page: str, part: str, lines: Lines) -> int:
         return 1
     print(text)
     if args.output:
-        marked.replace(args.output / page, part, text, made_of(runs))
+        try:
+            marked.replace(args.output / page, part, text, made_of(runs))
+        except (OSError, ValueError) as error:
+            print(f"-o: {args.output / page}: {cause_of(error)}; give the folder docs of a "
+                  "checkout", file=sys.stderr)
+            return 1
     return 0
 
 

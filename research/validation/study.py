@@ -241,9 +241,9 @@ def differs_between_queues(rows: Sequence[FigureRow]) -> tuple[str, str]:
 def variable_with_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Judge: throughput varies more over the repetitions of a cell with cross traffic, at 100
     Mbit/s with burst shaping. What counts is the standard deviation by the mean, in the worse
-    direction. It agrees if that more than doubles and exceeds _VISIBLE with every queue, in part if
-    only with some. Return the measured deviations and the verdict. If a cell has fewer than FEWEST
-    runs, return their number and CANT_TELL."""
+    direction. It agrees if that more than doubles and exceeds _VISIBLE with every queue, in part
+    if only with some. Return the measured deviations and the verdict. If a cell has fewer than
+    FEWEST runs, return their number and CANT_TELL. Raises MissingRuns if a cell has none."""
     texts, more = [], []
     for aqm in AQMS:
         shares = []

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 from pathlib import Path
@@ -10,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from flent_aqm import __version__
-from research.validation import marked, stamp
+from research.validation import from_runs, marked, stamp
 from research.validation.stamp import Made
-from tests.files import ROOT
+from tests.files import ROOT, RUNS
 
 DOCS = ROOT / "docs"
 PAGES = sorted([*(DOCS / "results").glob("*.md"), DOCS / "repeatable-runs.md", DOCS / "wifi.md",
@@ -88,3 +89,17 @@ def test_page_without_its_line_is_refused(tmp_path: Path) -> None:
         marked.replace(page, "part", "new", NOW)
     with pytest.raises(ValueError, match="no part of the page has a stamp"):
         stamp.renewed(f"# Page\n{stamp.LINE}\n")
+
+
+def test_folder_without_the_page_is_one_line(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As where -o names a folder of one's own in place of docs."""
+    args = argparse.Namespace(results=[RUNS / "ndt7.flent.gz"], output=tmp_path)
+    assert from_runs.make(args, "bbr.md", "bbr", lambda runs: ["a table"]) == 1
+    out, err = capsys.readouterr()
+    assert out == "a table\n"
+    assert err == (f"-o: {tmp_path / 'bbr.md'}: No such file or directory; give the folder docs of "
+                   "a checkout\n")
+    (tmp_path / "bbr.md").write_text("# BBR\n")
+    assert from_runs.make(args, "bbr.md", "bbr", lambda runs: ["a table"]) == 1
+    assert "lacks the marks of the part 'bbr'" in capsys.readouterr().err

@@ -325,9 +325,10 @@ def _download_uuid(test: Any) -> str:
 
 def _make_download(name: str, bbr: bool, rows: Sequence[tuple[float, ...]],
                    ms: float) -> Download:
-    """Return a download from rows of samples, sorted by time. Of rows with equal times the last one
-    counts. Rows without acknowledged data, with a negative value, or with a time outside of 0 to
-    3600 s are left out.
+    """Return a download from rows of samples in any order; its samples are sorted by time. Of rows
+    with equal times the last one counts. Rows without acknowledged data, with a negative value, or
+    with a time that isn't above 0 and at most 3600 s are left out. A counter that falls keeps its
+    greatest value so far.
 
     Args:
         name: name of the test.

@@ -97,7 +97,8 @@ def link_plans(scenario: Scenario) -> dict[str, LinkPlan]:
 
 
 def refuse_link_that_ends(scenario: Scenario, length_s: float) -> None:
-    """Raise ConfigError if a trace that doesn't repeat ends before the run ends.
+    """Raise ConfigError if a trace that doesn't repeat leaves the link dead before the run ends. A
+    trace that holds a rate after its end is accepted.
 
     Args:
         scenario: settings of the run.
@@ -149,8 +150,13 @@ class LinkModel:
                 for direction, plan in link_plans(scenario).items()}
 
     def refuse(self, scenario: Scenario, length_s: float) -> None:
-        """Raise ConfigError if a trace that doesn't repeat ends before the run ends, after
-        `length_s`."""
+        """Raise ConfigError if a trace that doesn't repeat leaves the link dead before the run
+        ends. A trace that holds a rate after its end is accepted.
+
+        Args:
+            scenario: settings of the run.
+            length_s: length of the run.
+        """
         refuse_link_that_ends(scenario, length_s)
 
     def files(self, requested: Mapping[str, Any], reported: object

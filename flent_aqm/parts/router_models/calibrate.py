@@ -303,8 +303,9 @@ def fit(measurements: Measurements, parameters: Sequence[ModelParameter],
     result = Fit(parameters, measurements, next(iter(table)), table)
 
     def least(models: Iterable[Values]) -> Values:
-        """Return the model with the least misfit, rounded to three decimals. If several have it,
-        return the first of them by their values, compared in the order of the parameters."""
+        """Return the model whose misfit, rounded to three decimals, is the least. If several have
+        the same, return the first of them by their values, compared in the order of the
+        parameters."""
         return min(models, key=lambda values: (round(result.misfit(values), 3), values))
 
     best = least(table)
@@ -611,7 +612,8 @@ def _names_to_fit(text: str | None, measurements: Measurements,
 
 class _ModelsInLab:
     """Measures router models in virtual labs, several at a time. simulator(settings) returns the
-    function that a fit calls with models. `latency` may be changed between its calls."""
+    function that a fit calls with models. `latency` says whether it measures the rise of latency
+    as well, and may be changed between calls of that function."""
 
     def __init__(self, base: str, parameters: Sequence[ModelParameter], *, latency: bool) -> None:
         """Args:

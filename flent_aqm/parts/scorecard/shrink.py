@@ -57,7 +57,7 @@ class _Setting:
 
 
 def _with_rate(place: Place, value: float) -> Place:
-    """Return the place with this rate in both directions."""
+    """Return the place with this rate, in Mbit/s, in both directions."""
     return replace(place, line=replace(place.line, down_mbps=value, up_mbps=value))
 
 

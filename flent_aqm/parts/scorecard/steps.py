@@ -35,8 +35,8 @@ def own_folder(output: Path, label: str, file: Path) -> Path:
     """Make the folder for runs of the user's own test, with a copy of its file in it, and return
     its path.
 
-    If the file has changed since the copy, and the folder has data files, it is moved to the folder
-    EARLIER first, and a message on standard error says so.
+    If the file has changed since the copy, and the folder has data files, the folder is moved to
+    EARLIER/NAME-N in `output` first, and a message on standard error says so.
 
     Args:
         output: folder of the option -o.

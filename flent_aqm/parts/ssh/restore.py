@@ -592,14 +592,16 @@ def _convert_sfq(words: Words) -> Words | None:
 
 
 def _convert_tbf(words: Words) -> Words | None:
-    """Convert TBF's options. None if one is unknown, or rate or burst is missing."""
+    """Convert TBF's options from the words that tc shows to those that it takes. None if one is
+    unknown, or rate or burst is missing."""
     options = _convert_options(words, {"rate": str, "burst": str, "lat": str, "mpu": str,
                                        "linklayer": str})
     return options if options and {"rate", "burst"} <= set(options[::2]) else None
 
 
 def _convert_prio(words: Words) -> Words | None:
-    """Convert PRIO's options. None if they have another form."""
+    """Convert PRIO's options from the words that tc shows to those that it takes. None if they
+    have another form."""
     match words:
         case ["bands", bands, "priomap", *bands_of] if len(bands_of) == 16:
             return ["bands", bands, "priomap", *bands_of]
@@ -621,7 +623,8 @@ _CAKE_FLAGS = (
 
 
 def _convert_cake(words: Words) -> Words | None:
-    """Convert CAKE's options. None if one is unknown."""
+    """Convert CAKE's options from the words that tc shows to those that it takes. None if one is
+    unknown."""
     return _convert_options(words, {"bandwidth": str, "rtt": str, "overhead": str, "mpu": str,
                                     "memlimit": str, "fwmark": str}, ["unlimited", *_CAKE_FLAGS])
 

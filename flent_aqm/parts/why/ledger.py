@@ -251,9 +251,10 @@ _FIELDS = {"time_ns": numpy.int64, "number": numpy.int64, "device": numpy.int32,
 
 
 def _rows(path: Path) -> tuple[dict[str, Column], dict[int, bytes]]:
-    """Return the fields of all IP packets of a capture that go to one host, and for each value of
-    the field `ends` the IP header of its first packet. Raises BadResult if the file is cut short,
-    not of guest/ring.py, or has no such packet."""
+    """Return the fields in _FIELDS of all IP packets of a capture that are neither broadcast nor
+    multicast (IPv4 without options, or IPv6), and for each value of the field `ends`, which
+    stands for the two addresses, the IP header of its first packet. Raises BadResult if the file
+    is cut short, not of guest/ring.py, or has no such packet."""
     size = path.stat().st_size
     if size % BLOCK_BYTES:
         raise BadResult(f"{path.name}: the capture is cut short: {size} bytes, expected a multiple "

@@ -736,14 +736,15 @@ def _flight_kb(stop: _Stop, flow: int, time_ns: int) -> float:
 def _decisions(run: WatchedRun, stop: _Stop, since_ns: int, until_ns: int, begin_ns: int
                ) -> Decisions:
     """Return what a place's queue did from the time at which it began to stand until the probe
-    left. Dropped or marked packets count if they arrived at most 2 * STANDING_NS before.
+    left. Dropped or marked packets count if they arrived between 2 * STANDING_NS before `since_ns`
+    and `until_ns`.
 
     Args:
         run: the run.
         stop: the place.
         since_ns: when the queue began to stand, in ns since the epoch.
         until_ns: when the probe left, or arrived if it was dropped.
-        begin_ns: start_ns() of the run.
+        begin_ns: start_ns() of the run, from which the times of losses are counted.
     """
     scenario, passage = run.cell.scenario, stop.passage
     kind = _kind(scenario, stop)

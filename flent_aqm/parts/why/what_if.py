@@ -120,8 +120,9 @@ def is_glitch(probe_ms: float | None, idle_ms: float) -> bool:
 
 
 def outcome(change: str, data: Mapping[str, Any], run: Run, number: int) -> Outcome:
-    """Return the outcome of a run. If no probe was answered, its `fault` says so, and all values
-    are None.
+    """Return the outcome of a run. The RTT of probe `number` is None if it was lost, and a metric
+    is None if the run doesn't have it. If no probe was answered at all, `fault` says so, and all
+    values are None.
 
     Args:
         change: what was changed, for the table.

@@ -87,8 +87,14 @@ def _value_with_stations(name: str, settings: Settings, usual: str) -> str:
 
 
 def _read_ap(name: str, settings: Settings) -> str:
-    """Return the value of wifi_ap, AIRTIME if it isn't given, "" without stations. Raises
-    ConfigError if it is unknown, or given without stations."""
+    """Return the value of wifi_ap, AIRTIME if it isn't given, "" without stations.
+
+    Args:
+        name: the key, for messages.
+        settings: all batch keys of the run.
+
+    Raises ConfigError if it is unknown, or given without stations.
+    """
     ap = _value_with_stations(name, settings, AIRTIME)
     if ap not in ("", *ACCESS_POINTS):
         raise ConfigError(f"{name}: {unknown_value(ap, ACCESS_POINTS)}")
@@ -96,8 +102,14 @@ def _read_ap(name: str, settings: Settings) -> str:
 
 
 def _read_phy(name: str, settings: Settings) -> str:
-    """Return the value of wifi_phy, "" without stations. Raises ConfigError if parse_phy() refuses
-    it, or if it is given without stations."""
+    """Return the value of wifi_phy, DEFAULT_PHY if it isn't given, "" without stations.
+
+    Args:
+        name: the key, for messages.
+        settings: all batch keys of the run.
+
+    Raises ConfigError if parse_phy() refuses it, or if it is given without stations.
+    """
     phy = _value_with_stations(name, settings, DEFAULT_PHY)
     if phy:
         parse_phy(name, phy)

@@ -33,7 +33,9 @@ ROUND_TRIP_STEP_S = 0.01
 
 
 class Server(QuicConnectionProtocol):
-    """Server's end of a connection: sends zeros on the stream that a client opens."""
+    """Server's end of a connection. The client sends a number of seconds as text on a stream,
+    and ends its side. The server then does what send() describes: zeros for so long, and a line
+    of JSON at the end."""
 
     def quic_event_received(self, event: QuicEvent) -> None:
         if isinstance(event, StreamDataReceived) and event.end_stream:

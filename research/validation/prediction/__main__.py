@@ -43,7 +43,9 @@ SEARCH = ("--highest", "1000", "--step", "80", "--fit", "timer_latency_us,rx_pac
 
 
 def main() -> int:
-    """Measure, fit, predict, and write the page. Return the exit status, 1 if that fails."""
+    """Measure, fit, predict, and write the page, or with --only a part of that: `measure` writes
+    no page, `predict` uses the measurement that is there. Return the exit status, 1 if that
+    fails."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.prediction",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", choices=("measure", "predict"))
