@@ -37,7 +37,7 @@ def section(result: dict[str, Any]) -> str:
              "`s/s`: seconds per second of virtual time."), "",
              "| processor time | unit | | target |", "|---|---|---|---|"]
     lines += [" | ".join((f"| {one['name']}", UNITS.get(one["unit"], one["unit"]),
-                          _number(one.get("cpu", one["value"])),
+                          _number(one["value"] if one.get("cpu") is None else one["cpu"]),
                           f"{_number(one['target'])} |")) for one in result["figures"]
               if one["target"] is not None or one["name"].startswith("peer")]
     if "peer" in result:
