@@ -34,7 +34,7 @@ _HANDLE = re.compile(r"[0-9a-f]{0,4}:[0-9a-f]{0,4}")
 _VERSION = re.compile(
     r"v?\d{1,9}(\.\d{1,9}){0,4}([-+~._]?(rc|alpha|beta|dev|post|pre|deb|ubuntu|bpo|generic|amd64|"
     r"arm64|aarch64|x86|armv7|cloud|lowlatency|rt|lts|default|azure|aws|gcp|kvm|virtual|rpi|arch|"
-    r"[a-z]{1,2}|\d{1,9})\d{0,9}){0,8}", re.IGNORECASE)
+    r"g[0-9a-f]{7,40}|[a-z]{1,2}(?![a-z])|\d{1,9})\d{0,9}){0,8}", re.IGNORECASE)
 _NUMERIC_PART = re.compile(r"v?\d{1,5}(\.\d{1,5}){0,2}")
 _NUMBERS = re.compile(r"-?\d{1,12}(\.\d{1,12})?(e[+-]\d\d?)?(\s+-?\d{1,12}(\.\d{1,12})?)*|")
 _DEVICE = re.compile(r"(down|up|lo|eth|en[ops]|wlan|wl|br-?|lan|wan|ppp|pppoe-|vlan|ifb|veth|tun|"
@@ -331,8 +331,9 @@ class _Reader:
             clean = self.secrets.series_name(name)
             if clean != name:
                 self.removed[f"{place}.{clean}"] = "host name in its name"
-            kept[unused(clean, kept)] = self.mapping(
-                meta, f"{place}.{clean}", _OF_SERIES, _Reader.tree)
+            copied = self.mapping(meta, f"{place}.{clean}", _OF_SERIES, _Reader.tree)
+            if copied is not NOTHING:
+                kept[unused(clean, kept)] = copied
         return kept
 
     def aqm(self, value: Any, place: str) -> Any:

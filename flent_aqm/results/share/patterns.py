@@ -99,16 +99,19 @@ USER_ID = re.compile(r"(\b(?:[ug]id|groups)=\d+\(|(?<=\)),\d+\()([^)\s]{1,64})(?
 GROUP_IN_LIST = re.compile(r"((?<=\),)\d+\()([^)\s]{1,64})(?=\))")
 # The name of a Wi-Fi network.
 NETWORK = re.compile(
-    r"(\bE?SSIDs?\b[\"']?\s*[:=]?\s*|\bwpa_passphrase\s+)"
-    r"(?!removed\b)(\"[^\"]*\"|'[^']*'|[^\s,;]+)", re.IGNORECASE)
+    r"(\bE?SSIDs?\b[\"']?\s*(?::=|[:=])?\s*|\bwpa_passphrase\s+)"
+    r"(?![:=\s]*removed\b)(\"[^\"]*\"|'[^']*'|[^\s,;]+)", re.IGNORECASE)
 
 _SECRET = (
     r"(?:pass(?:w(?:or)?ds?|phrase|code|wort|wd)?|passwort|kennwort|pwd?|pin|psk|secrets?|token|"
     r"(?:api|access|private|secret)[_-]?key|auth(?:orization|enticate)?|bearer|credentials?|hmac|"
     r"session(?:[_-]?id)?|sig(?:nature)?|otp|community|key|jwt)")
-_VALUE = r"""(?P<secret>"[^"]*"|'[^']*'|(?!removed\b)[^\s,;&|'"<>]+)"""
-_SCHEME = r"(?:(?:bearer|basic|digest|token|negotiate|apikey)\s+)?"
-_SIGN = r"[\"']?\s*(?::=|=>|[:=])\s*"
+_SCHEMES = "bearer|basic|digest|token|negotiate|apikey"
+# Not a sign or a word between a key and a value that was replaced before.
+_VALUE = (r"""(?P<secret>"[^"]*"|'[^']*'|"""
+          rf"""(?!(?:(?:is|was|ist|{_SCHEMES})\s+|[:=>]+\s*)?removed\b)[^\s,;&|'"<>]+)""")
+_SCHEME = rf"(?:(?:{_SCHEMES})\s+)?"
+_SIGN = r"[\"']?\s*(?::=|=>|==|[:=])\s*"
 # Passwords, tokens and other credentials in command lines, messages to servers, and sentences. The
 # group `secret` of each pattern is replaced.
 CREDENTIALS = tuple(re.compile(text, re.IGNORECASE | re.DOTALL) for text in (

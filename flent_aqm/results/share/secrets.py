@@ -243,7 +243,8 @@ class Secrets:
         parts = [part for part in match[1].split(".") if part]
         if all(part == "0" for part in parts):
             return match[0]
-        self.removed.add(match[1].rstrip("."))
+        # A number by itself would be found in many texts.
+        self.removed.add(f"{match[1]}in-addr.arpa")
         return "0." * len(parts)
 
     def _zeros(self, match: re.Match[str]) -> str:
