@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -29,3 +30,13 @@ def save(path: Path, content: Any) -> Path:
     """Write a data file, and return its path."""
     path.write_bytes(packed(content))
     return path
+
+
+def assert_as_kept(file: Path, found: Any) -> None:
+    """Assert that a value, as JSON, is that of a golden file. If KEEP_GOLDEN is set, write the file
+    first."""
+    text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+    if os.environ.get("KEEP_GOLDEN"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    assert json.loads(text) == json.loads(file.read_text())

@@ -204,6 +204,8 @@ EQUIVALENT = {
     "results/advice/advice.py: price = f\", at {100 * cost:.0f} % less throughput\" if cost > "
     "_SAME_SHARE else \"\": cost > _SAME_SHARE -> cost >= _SAME_SHARE":
         "one less a share is never 0.01 as a binary fraction",
+    "results/advice/advice.py: return f\"{float(f'{value:.2g}'):g}\" if value < 1e5 else "
+    "f\"{value:.0f}\": value < 100000.0 -> value <= 100000.0": "100000 either way",
     "results/advice/speedtest.py: there_s = (window.length_s if window else 0.0) * len(names): "
     "0.0 -> 1.0": "without streams netperf used no time",
     "results/export/samples.py: \"more\": (empty[pyarrow.string()] if there <= _KNOWN else: there "

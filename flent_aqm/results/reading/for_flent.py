@@ -259,16 +259,15 @@ def _all_numbers_or_none(values: list[Any]) -> bool:
 
 
 def _add_missing_metadata(data: DataFile) -> None:
-    """Add metadata that Flent needs, if they are missing or null, in place. _refuse_results() comes
-    first."""
+    """Add metadata that Flent needs, if they are missing or null, in place. Empty parameters and
+    hosts get the type that Flent needs. _refuse_results() comes first."""
     metadata = data.metadata
     for key in _DRAWN:
         if metadata.get(key) is None:
             metadata[key] = ""
-    if metadata.get("TEST_PARAMETERS") is None:
-        metadata["TEST_PARAMETERS"] = {}
-    if metadata.get("HOSTS") is None:
-        metadata["HOSTS"] = []
+    # An empty value of another type passes _refuse_harmful(), too.
+    metadata["TEST_PARAMETERS"] = metadata.get("TEST_PARAMETERS") or {}
+    metadata["HOSTS"] = metadata.get("HOSTS") or []
     steps = [x for x in data.whole["x_values"] if x is not None]
     length_s = max(steps, default=0.0)
     for key, usual in (("TOTAL_LENGTH", length_s), ("LENGTH", length_s), ("STEP_SIZE", 0.2)):

@@ -5,7 +5,6 @@ and the removed parts, and what is kept of each value of the metadata."""
 from __future__ import annotations
 
 import json
-import os
 import pwd
 from typing import Any
 
@@ -16,6 +15,7 @@ from flent_aqm.results.share.batch_text import clean_batch
 from flent_aqm.results.share.left_over import left_over
 from flent_aqm.results.share.secrets import Secrets, host_names, users
 from tests import files
+from tests.files import assert_as_kept
 
 from .test_allowed import SECRETS
 from .test_batch_text import MINE
@@ -74,16 +74,6 @@ def nobody_has_an_account(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pwd, "getpwall", list)
 
 
-def assert_as_kept(name: str, found: Any) -> None:
-    """Assert that a value, as JSON, is that of a golden file. Write the file if KEEP_SHARE is
-    set."""
-    file = GOLDEN / name
-    text = json.dumps(found, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
-    if os.environ.get("KEEP_SHARE"):
-        file.write_text(text)
-    assert json.loads(text) == json.loads(file.read_text())
-
-
 def test_each_text_is_cleaned_as_kept() -> None:
     """The text, the kinds of what was replaced, and what was removed, so that the last check
     searches it. Harmless texts map to an empty list."""
@@ -95,7 +85,7 @@ def test_each_text_is_cleaned_as_kept() -> None:
         assert Secrets({}).clean(clean) == (clean, "")
         if not kinds:
             assert clean == text
-    assert_as_kept("texts.json", found)
+    assert_as_kept(GOLDEN / "texts.json", found)
 
 
 def test_the_metadatas_own_texts_are_cleaned_as_kept() -> None:
@@ -105,12 +95,12 @@ def test_the_metadatas_own_texts_are_cleaned_as_kept() -> None:
         secrets = Secrets({"NOTE": text})
         clean, kinds = secrets.clean(text)
         found[text] = [clean, kinds] if kinds else []
-    assert_as_kept("own_texts.json", found)
+    assert_as_kept(GOLDEN / "own_texts.json", found)
 
 
 def test_last_check_finds_what_is_kept() -> None:
     """The first part of the text that reveals somebody, "" if there is none."""
-    assert_as_kept("last_check.json", {
+    assert_as_kept(GOLDEN / "last_check.json", {
         text: left_over((), {"anna"}, [text]) for text in (*LAST_CHECK, *EDGES)})
 
 
@@ -176,7 +166,7 @@ def test_each_value_of_the_metadata_is_copied_as_kept() -> None:
             answer = "as it was" if as_it_was else json.dumps([kept, removed])
             values = found.setdefault(words, {})
             values[answer] = f"{values.get(answer, '')} {json.dumps(value)}".strip()
-    assert_as_kept("metadata.json", found)
+    assert_as_kept(GOLDEN / "metadata.json", found)
 
 
 def test_samples_keep_their_numbers_and_words_of_programs() -> None:
@@ -304,7 +294,8 @@ def test_batch_is_cleaned_as_kept(text: str) -> None:
     cleaned = clean_batch("mine.batch", text)
     name = f"batch_{[MINE, BATCH].index(text)}.json" if text in (MINE, BATCH) else None
     if name:
-        assert_as_kept(name, {"text": cleaned.text.splitlines(), "changed": cleaned.changed})
+        assert_as_kept(GOLDEN / name, {"text": cleaned.text.splitlines(),
+                                       "changed": cleaned.changed})
     else:
         assert (cleaned.text, cleaned.changed) == {
             "[Batch::b]\naqm = cake\n": ("[Batch::b]\naqm = cake\n", []),
