@@ -210,6 +210,12 @@ EQUIVALENT = {
     "0.0 -> 1.0": "without streams netperf used no time",
     "results/export/samples.py: \"more\": (empty[pyarrow.string()] if there <= _KNOWN else: there "
     "<= _KNOWN -> there < _KNOWN": "the other way gives as many nulls",
+    "results/grouping.py: return (not number, float(value) if number else 0.0, str(value)): 0.0 -> "
+    "1.0": "texts have True before it, numbers don't have it",
+    "results/metrics/grades.py: enough = 1.0 if mbps >= needs.throughput_mbps else 0.0: 1.0 -> 2.0":
+        "the other parts are at most 1",
+    "results/score/group_formats.py: for settings, name, numbers in _rows(scored, requested, pool, "
+    "names)], indent=1) + \"\\n\"): 1 -> 2": "how far the lines are indented",
     "results/grouping.py: return (2, 0.0, \"\"): 0.0 -> 1.0": "only None has a 2 before it",
     "results/metrics/compare.py: outside = 2 * binom.cdf(numpy.arange((count + 1) // 2), count, "
     "0.5): count + 1 -> count - 1": "the value in the middle never has the level",

@@ -5,15 +5,19 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.results.data_file import DataFile
 from flent_aqm.results.jobs_option import add_jobs
-from flent_aqm.results.many_files import counted_once, find_files
+from flent_aqm.results.many_files import counted_once, each_file, find_files, work_module
+from tests.files import save
 
 
 @dataclass(frozen=True)
@@ -58,3 +62,36 @@ def test_files_of_netperf_wrapper_are_told_from_other_json(tmp_path: Path) -> No
     (tmp_path / ".hidden.json.gz").write_bytes(gzip.compress(b'{"metadata": {}'))
     assert [path.name for path in find_files([tmp_path])] == [
         "old.json.gz", "older.json.gz", "raw.json.gz"]
+
+
+def process_of(data: DataFile) -> int:
+    """Return the number of the process that reads a file, which is damaged if its title is "x"."""
+    if data.metadata.get("TITLE") == "x":
+        raise ValueError("odd")
+    return os.getpid()
+
+
+@pytest.mark.parametrize(("count", "jobs", "is_here"), [
+    (15, 8, True), (16, 1, True), (16, 2, False), (4, None, True), (15, 3, True)])
+def test_processes_are_started_for_many_files_alone(
+        count: int, jobs: int | None, is_here: bool, tmp_path: Path) -> None:
+    """From sixteen on, unless one job is allowed. Results are in the order of the files."""
+    files = [tmp_path / f"{number:02}.flent.gz" for number in range(count)]
+    for number, file in enumerate(files):
+        save(file, {"version": 4, "raw_values": {}, "metadata": {
+            "TITLE": "x" if number == 1 else ""}})
+    files[2].write_bytes(b"")
+    found = list(each_file(files, process_of, jobs))
+    assert [path for path, _ in found] == files
+    assert [type(result) for _, result in found[:4]] == [int, BadResult, BadResult, int]
+    assert str(found[2][1]) == (
+        f"{files[2]}: damaged (the file is empty); expected a data file of Flent")
+    assert str(found[1][1]).startswith(f"{files[1]}: ")
+    assert {result == os.getpid() for _, result in found if isinstance(result, int)} == {is_here}
+
+
+def test_module_of_work_is_that_of_the_function_inside() -> None:
+    """Processes import it before they are forked."""
+    assert work_module(process_of) == __name__
+    assert work_module(partial(counted_once, [])) == counted_once.__module__
+    assert work_module(partial(partial(counted_once), [])) == counted_once.__module__

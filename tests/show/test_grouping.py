@@ -3,9 +3,28 @@
 
 from __future__ import annotations
 
-from flent_aqm.results.grouping import Settings, along_with, sorted_values
+import pytest
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.results.grouping import (
+    Settings,
+    alike_in,
+    along_with,
+    check_keys,
+    factors,
+    grouped,
+    heading,
+    parse_keys,
+    pooled_over,
+    router_models,
+    setting_text,
+    sorted_values,
+    unpooled,
+)
 from flent_aqm.results.metrics.run import Run, load_run
+from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.show.groups import by_run
+from flent_aqm.spec.kernel import STOCK
 from tests.files import GOLDEN
 
 QUICK = GOLDEN / "batches" / "quick"
@@ -43,3 +62,83 @@ def test_words_that_begin_with_a_number_are_sorted_by_it() -> None:
     """A line at 85, 90 and 100 % of its rate, and off."""
     assert sorted_values("title", ["SQM off", "100 % cake", "90 % cake", "85 % cake"]) == [
         "85 % cake", "90 % cake", "100 % cake", "SQM off"]
+
+
+RUNS: list[Settings] = [
+    {"test": "ndt7", "aqm": "codel", "rate_mbps": 10.0, "seed": 1, "title": "a"},
+    {"test": "ndt7", "aqm": "cake", "rate_mbps": 20.0, "seed": 2, "title": "b"},
+    {"test": "ndt7", "aqm": "cake", "rate_mbps": 5.0, "seed": 3, "title": "b", "more": "x"}]
+
+
+def test_settings_that_distinguish_runs() -> None:
+    """As few as do, known ones first. Titles only where nothing else differs."""
+    assert factors(RUNS) == ["aqm", "rate_mbps"]
+    assert factors(RUNS, ["rate_mbps"]) == []
+    assert factors(RUNS, ["more"]) == ["aqm"]
+    assert factors(RUNS[1:]) == ["rate_mbps"]
+    same: list[Settings] = [{"seed": 1, "title": "a"}, {"seed": 2, "title": "b"}]
+    assert factors(same) == ["title"]
+    assert factors(same, ["seed"]) == []
+    assert factors(same[:1]) == []
+    assert factors([{}, {"kernel": STOCK}]) == []
+    assert pooled_over(RUNS, ["aqm"]) == ["rate_mbps"]
+    assert pooled_over(same, []) == []
+    assert unpooled(RUNS, ["aqm"]) == (("aqm", "rate_mbps"), [])
+    assert unpooled(RUNS, ["aqm"], ["rate_mbps"]) == (("aqm",), ["rate_mbps"])
+    assert unpooled(RUNS, ["aqm"], ["all"]) == (("aqm",), ["rate_mbps"])
+    assert unpooled(RUNS, [], ["aqm"]) == (("rate_mbps",), [])
+
+
+def test_settings_that_compared_runs_share() -> None:
+    """Those that distinguish runs beyond what is compared, and no others."""
+    runs: list[Settings] = [
+        {"aqm": aqm, "aqm_target": aqm, "rate_mbps": rate, "twice": 2 * rate, "title": "a"}
+        for aqm in ("codel", "cake") for rate in (10.0, 20.0)]
+    assert alike_in(runs, ["aqm"], []) == ["rate_mbps"]
+    assert alike_in(runs, ["aqm"], ["rate_mbps"]) == []
+    assert alike_in(runs, ["aqm", "rate_mbps"], []) == ["twice"]
+    assert alike_in(runs[:1], ["aqm"], []) == []
+
+
+def test_groups_are_sorted_numbers_first() -> None:
+    """Numbers by size, then texts. A run without the setting has an empty one."""
+    values: list[Settings] = [{"x": "b"}, {"x": 10}, {"x": 9.5}, {"x": "a"}, {}, {"x": True}]
+    found = grouped([(one, str(at)) for at, one in enumerate(values)], ["x"])
+    assert list(found.items()) == [((True,), ["5"]), ((9.5,), ["2"]), ((10,), ["1"]),
+                                   (("",), ["4"]), (("a",), ["3"]), (("b",), ["0"])]
+    with pytest.raises(ConfigError, match=r"^no run has the setting 'y'; known: x$"):
+        grouped([(values[0], "")], ["y"])
+    with pytest.raises(ConfigError) as caught:
+        check_keys([{f"s{number:02}": 1 for number in range(61)}], ["y"])
+    assert str(caught.value).endswith("s58, s59")
+
+
+@pytest.mark.parametrize(("name", "values", "in_order"), [
+    ("aqm", ["zzz", "cake", "no_aqm", "codel", None, "aaa"],
+     ["no_aqm", "codel", "cake", "aaa", "zzz", None]),
+    ("rate_mbps", ["x", 10, "9", 2.5, None, False], [False, 2.5, 10, "9", "x", None]),
+    ("title", ["2.5 b", "2.5 a", "2.25", "b"], ["2.25", "2.5 a", "2.5 b", "b"])])
+def test_values_in_the_order_of_an_axis(
+        name: str, values: list[Setting | None], in_order: list[Setting | None]) -> None:
+    assert sorted_values(name, values) == in_order
+
+
+@pytest.mark.parametrize(("name", "value", "text"), [
+    ("x", True, "x on"), ("x", False, "x off"), ("x", 1234567.0, "x 1.23457e+06"), ("x", 3, "x 3"),
+    ("rate_mbps", 100.0, "100 Mbit/s"), ("x", None, "not told"), ("test", "ndt7", "ndt7"),
+    ("x", "a\x07" + "b" * 70, "x a?" + "b" * 58)])
+def test_setting_in_words(name: str, value: Setting | None, text: str) -> None:
+    assert setting_text(name, value) == text
+
+
+def test_headings_and_names_of_settings() -> None:
+    assert [heading(name) for name in ("some_thing", "base_delay_ms", "shaper_mbps")] == [
+        "some thing", "delay ms", "SQM"]
+    assert parse_keys(" rate, aqm,,cross ,") == ("rate_mbps", "aqm", "cross_traffic")
+
+
+def test_models_are_of_the_labs_routers() -> None:
+    """A real router has none, whatever the batch says."""
+    assert router_models([
+        {"router_model": "omnia"}, {"router_model": "ideal", "testbed": "virtual"},
+        {"router_model": "x", "testbed": "ssh://root@x"}, {}]) == ["ideal", "omnia"]

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tables of worked values for the small parts that metrics are made of, each limit at its edge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.metrics.compare import (
+    cliffs_deltas,
+    interval_caveat,
+    kruskal_wallis,
+    p_value_caveat,
+    summarise,
+    two_groups,
+    variance_share,
+)
+from flent_aqm.results.metrics.grades import QooRequirements, qoo_score
+from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.throughput import (
+    jain,
+    link_rate_mbps,
+    payload_share,
+    shares_line,
+)
+from flent_aqm.results.metrics.turns import turns
+from flent_aqm.results.metrics.window import Window
+
+
+def run(settings: Mapping[str, Any], aqm: Mapping[str, Any]) -> Run:
+    """Return a run without samples."""
+    return Run(Path("x"), "x", "", (), (), aqm, settings)
+
+
+@pytest.mark.parametrize(("values", "groups"), [
+    ([0, 2, 9, 9], None), ([0, 0, 7, 9], None), ([0, 2, 10, 10], ([0, 2], [10, 10])),
+    ([0, 0, 8, 10], ([0, 0], [8, 10])), ([95, 95, 105, 105], ([95, 95], [105, 105])),
+    ([95, 95, 104.9, 104.9], None), ([-95, -95, -105, -105], ([-105, -105], [-95, -95])),
+    ([1, 1, 9], None), ([1, 1, 9, 9, math.inf], None), ([0, 0, 0, 0], None),
+    ([1, 9, 9, 9], None), ([1, 1, 1, 2, 20, 20], ([1, 1, 1, 2], [20, 20])),
+    ([1, 1, 20, 21, 21, 21], ([1, 1], [20, 21, 21, 21]))])
+def test_groups_of_runs(
+        values: list[float], groups: tuple[list[float], list[float]] | None) -> None:
+    """The gap is four times either range, and a tenth of its middle, or more."""
+    assert two_groups(values) == groups
+
+
+@pytest.mark.parametrize(("tests", "fewest", "text"), [
+    (1, 6, "p is the chi-square approximation"),
+    (1, 5, "p is the chi-square approximation, rough with 5 runs in a group"),
+    (1, 1, "p is the chi-square approximation, rough with 1 run in a group"),
+    (2, 6, ("2 p-values: by chance alone one in 20 is below 0.05; divided among them that limit is "
+            "0.025 (Bonferroni)")),
+    (3, 2, ("3 p-values: by chance alone one in 20 is below 0.05; divided among them that limit is "
+            "0.017 (Bonferroni); p is the chi-square approximation, rough with 2 runs in a "
+            "group"))])
+def test_note_on_p_values_as_a_whole(tests: int, fewest: int, text: str) -> None:
+    assert p_value_caveat(tests, fewest) == text
+
+
+def test_rank_tests_of_groups() -> None:
+    """H of 1 2 3 against 4 5 6 is 27/7. Empty groups don't count."""
+    found = kruskal_wallis([[1, 2, 3], [], [4, 5, 6]])
+    assert found.statistic == pytest.approx(27 / 7)
+    assert found.probability == pytest.approx(0.04953, abs=1e-5)
+    for groups, why in (([[1.0], []], "fewer than two groups have a value"),
+                        ([[1.0], [1.0, 1.0]], "all runs have the same value")):
+        with pytest.raises(NotAvailable) as caught:
+            kruskal_wallis(groups)
+        assert str(caught.value) == why
+    assert cliffs_deltas({"a": [1, 2], "b": [], "c": [3, 4], "d": [1.5]}) == {
+        ("a", "c"): -1.0, ("a", "d"): 0.0, ("c", "d"): 1.0}
+    with pytest.raises(NotAvailable):
+        summarise([])
+    found_summary = summarise([1, 2, 3, 4, 9])
+    assert (found_summary.count, found_summary.lower_quartile, found_summary.median,
+            found_summary.upper_quartile) == (5, 2, 3, 4)
+
+
+@pytest.mark.parametrize(("values", "labels", "share"), [
+    ([1, 1, 3, 3], "aabb", 1.0), ([1, 3, 1, 3], "aabb", 0.0), ([0, 2, 4, 6], "aabb", 0.8),
+    ([0, 0, 3], "aab", 1.0)])
+def test_share_of_variance(values: list[float], labels: str, share: float) -> None:
+    assert variance_share(values, labels) == pytest.approx(share)
+
+
+@pytest.mark.parametrize(("values", "why"), [
+    ([], "all runs have the same value"), ([2.0, 2.0], "all runs have the same value"),
+    ([1.0, math.inf], "for some runs the value is a lost probe, so there is no variance")])
+def test_share_of_no_variance(values: list[float], why: str) -> None:
+    with pytest.raises(NotAvailable) as caught:
+        variance_share(values, ["a"] * len(values))
+    assert str(caught.value) == why
+
+
+@pytest.mark.parametrize(("testbeds", "is_told"), [
+    ([], False), (["virtual"], True), (["virtual", "virtual"], True), (["virtual", "netns"], False),
+    (["netns"], False)])
+def test_seeds_are_told_of_in_the_lab_alone(testbeds: list[str], is_told: bool) -> None:
+    assert interval_caveat(testbeds) == (
+        "the lab's runs differ in their seeds alone: their interval tells how much random draws "
+        "matter, not how other hosts, routers or days would differ" if is_told else "")
+
+
+@pytest.mark.parametrize(("mbps", "loss_pct", "latency_ms", "score"), [
+    (5.0, 0.0, 10.0, 100.0), (4.99, 0.0, 10.0, 0.0), (5.0, 1.0, 10.0, 50.0),
+    (5.0, 0.0, 55.0, 50.0), (9.0, 2.0, 10.0, 0.0), (9.0, 3.0, 500.0, 0.0), (9.0, 0.0, 1.0, 100.0)])
+def test_qoo_is_the_worst_of_its_parts(
+        mbps: float, loss_pct: float, latency_ms: float, score: float) -> None:
+    """5 Mbit/s, 10 to 100 ms, 0 to 2 % of loss."""
+    needs = QooRequirements({99.0: (10.0, 100.0)}, (0.0, 2.0), 5.0)
+    assert qoo_score(needs, {99.0: latency_ms}, loss_pct, mbps) == pytest.approx(score)
+
+
+@pytest.mark.parametrize(("aqm", "direction", "size"), [
+    ({}, "upload", 1514), ({"requested": 5}, "upload", 1514),
+    ({"requested": {"shaper": "htb", "shaper_parameters": {"overhead": 10}}}, "upload", 1524),
+    ({"requested": {"shaper": "htb", "shaper_parameters": {"overhead": "10"}}}, "upload", 1524),
+    ({"requested": {"shaper": "htb", "shaper_parameters": {"mpu": 2000}}}, "upload", 2000),
+    ({"requested": {"shaper": "htb", "shaper_parameters": {"mpu": 64}}}, "upload", 1514),
+    ({"requested": {"shaper": "htb", "shaper_parameters": {"linklayer": "atm"}}}, "upload",
+     32 * 53),
+    ({"requested": {"shaper": "htb", "shaper_parameters": {"linklayer": "ptm"}}}, "upload", 1538),
+    ({"requested": {"shaper": "htb", "shaper_parameters": {"burst": 1}}}, "upload", 1514),
+    ({"requested": {"shaper": "htb", "shaper_parameters": {"overhead": "x"}}}, "upload", 1514),
+    ({"requested": {"shaper": "htb", "shaper_parameters": []}}, "upload", 1514),
+    ({"requested": {"shaper": "htb", "aqm_parameters": {"overhead": 10}}}, "upload", 1514),
+    ({"requested": {"shaper": "cake", "aqm_parameters": {"overhead": 36}}}, "download", 1536),
+    ({"requested": {"shaper": "cake", "aqm_parameters": {"mpu": 64}}}, "download", 1514),
+    ({"requested": {"shaper": "cake", "aqm_parameters": {"overhead": "raw"}}}, "download", 1514),
+    ({"requested": {"shaper": "cake", "aqm_parameters": {"overhead": "conservative"}}}, "download",
+     33 * 53),
+    ({"requested": {"shaper": "cake", "aqm_parameters": {
+        "overhead": "conservative", "linklayer": "noatm"}}}, "download", 1548),
+    ({"requested": {"shaper": "cake", "aqm_parameters": {"overhead": 1}, "up_aqm": "sfq",
+                    "up_aqm_parameters": {"overhead": 2}}}, "download", 1501),
+    ({"requested": {"shaper": "cake", "aqm_parameters": {"overhead": 1}, "up_aqm": "sfq",
+                    "up_aqm_parameters": {"overhead": 2}}}, "upload", 1502),
+    ({"requested": {"shaper": "cake", "aqm_parameters": {"overhead": 1}, "up_aqm": "",
+                    "up_aqm_parameters": {"overhead": 2}}}, "upload", 1501)])
+def test_payload_of_a_full_packet(aqm: dict[str, Any], direction: str, size: int) -> None:
+    """1448 bytes of what the shaper counts."""
+    assert 1448 / payload_share(run({}, aqm), direction) == pytest.approx(size)
+
+
+@pytest.mark.parametrize(("settings", "aqm", "rate"), [
+    ({"rate_down_mbps": 20, "rate_up_mbps": 5.0}, {}, 20),
+    ({}, {}, "the file does not record the rate of the link"),
+    ({"rate_down_mbps": 0}, {}, "the file does not record the rate of the link"),
+    ({"rate_down_mbps": 20, "modem_down_mbps": 40, "shaper": "none"}, {}, 40),
+    ({"rate_down_mbps": 20, "modem_down_mbps": 40, "shaper": "htb"}, {}, 20),
+    ({"rate_down_mbps": 20, "modem_down_mbps": 0, "shaper": "none"}, {},
+     "the run had shaper=none, so nothing limited the link to rate_mbps"),
+    ({"rate_down_mbps": 20, "rates_mbps": "20,10"}, {},
+     "the rate of the link changed during the run"),
+    ({"rate_down_mbps": 20}, {"before": {"routers": {"a": 1}}},
+     "the run has several bottlenecks, and not all flows go through the same"),
+    ({"rate_down_mbps": 20}, {"before": {"routers": {}}}, 20),
+    ({"rate_down_mbps": 20}, {"before": 5}, 20)])
+def test_rate_of_the_link(
+        settings: dict[str, Any], aqm: dict[str, Any], rate: float | str) -> None:
+    if not isinstance(rate, str):
+        assert link_rate_mbps(run(settings, aqm), "download") == rate
+        return
+    with pytest.raises(NotAvailable) as caught:
+        link_rate_mbps(run(settings, aqm), "download")
+    assert str(caught.value) == rate
+
+
+@pytest.mark.parametrize(("value", "is_shared"), [
+    (None, False), ("", False), ("no", False), ("0", False), (False, False), ("yes", True),
+    (True, True), ("4xcubic", True)])
+def test_cross_traffic_shares_the_line(value: object, is_shared: bool) -> None:
+    assert shares_line({"cross_traffic": value}) is is_shared
+    assert shares_line({}) is False
+
+
+@pytest.mark.parametrize(("rates", "index"), [
+    ([1, 1], 1.0), ([1, 0], 0.5), ([1, 3], 0.8), ([0, 0, 3], 1 / 3), ([2], 1.0)])
+def test_jains_index(rates: list[float], index: float) -> None:
+    assert jain(rates) == pytest.approx(index)
+
+
+def test_no_flow_has_no_fairness() -> None:
+    with pytest.raises(NotAvailable):
+        jain([0.0, 0.0])
+
+
+def test_times_at_a_windows_edges() -> None:
+    """Both edges belong to it, or only the end, then with a microsecond's tolerance."""
+    window = Window(0.0, 2.0)
+    assert window.length_s == 2.0
+    assert window.holds(numpy.array([-1e-9, 0.0, 1.0, 2.0, 2.1])).tolist() == [
+        False, True, True, True, False]
+    assert window.holds_behind_start(numpy.array(
+        [0.0, 1e-6, 1.1e-6, 2.0, 2.0 + 1e-6, 2.0 + 2e-6])).tolist() == [
+            False, False, True, True, True, False]
+
+
+def steps(download: Sequence[float], upload: Sequence[float]) -> list[dict[str, float]]:
+    """Return steps of a capture, of 1 s each, from 0 s on."""
+    return [{"t": at + 1.0, "dur": 1.0, "download": down, "upload": up}
+            for at, (down, up) in enumerate(zip(download, upload, strict=True))]
+
+
+WHOLE = {"download": Window(0.0, 6.0), "upload": Window(0.0, 6.0)}
+
+
+@pytest.mark.parametrize(("download", "upload", "spans", "found"), [
+    ([9, 9, 0, 0, 9, 0], [0, 0, 9, 0, 0, 9], WHOLE,
+     {"download": [(0, 2), (4, 5)], "upload": [(2, 3), (5, 6)]}),
+    # A step without data lies in between. A hundredth of the largest step is no data, and more is.
+    ([9, 0, 9, 0, 0, 0], [0, 0, 0.09, 9, 0, 9], WHOLE,
+     {"download": [(0, 3)], "upload": [(3, 6)]}),
+    ([9, 0, 9, 0, 0, 0], [0, 0, 0.1, 9, 0, 9], WHOLE,
+     {"download": [(0, 1)], "upload": [(3, 6)]}),
+    # Both in half of the steps are at once, in fewer not.
+    ([9, 9, 9, 0, 0, 0], [0, 0, 9, 9, 0, 0], WHOLE, {"download": [(0, 2)], "upload": [(3, 4)]}),
+    ([9, 9, 0, 0, 0, 0], [0, 9, 0, 0, 0, 0], WHOLE, {}),
+    ([9, 9, 9, 0, 0, 0], [0, 9, 9, 9, 0, 0], WHOLE, {}),
+    ([0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0], WHOLE, {}), ([], [], WHOLE, {}),
+    # One after the other, and one alone, don't alternate.
+    ([9, 9, 9, 0, 0, 0], [0, 0, 0, 9, 9, 9], {
+        "download": Window(0.0, 3.0), "upload": Window(3.0, 6.0)}, {}),
+    ([9, 9, 9, 0, 0, 0], [0, 0, 0, 9, 9, 9], {"download": Window(0.0, 3.0), "upload": None}, {}),
+    # Intervals lie within the load.
+    ([9, 9, 0, 0, 9, 0], [0, 0, 9, 0, 0, 9], {
+        "download": Window(0.5, 4.5), "upload": Window(2.25, 5.5)},
+     {"download": [(0.5, 2), (4, 4.5)], "upload": [(2.25, 3), (5, 5.5)]}),
+    ([9, 9, 0, 0, 9, 0], [0, 0, 9, 0, 0, 9], {
+        "download": Window(0.0, 4.0), "upload": Window(2.0, 5.0)},
+     {"download": [(0, 2)], "upload": [(2, 3)]}),
+])
+def test_turns_of_a_test_that_alternates(
+        download: list[float], upload: list[float], spans: dict[str, Window | None],
+        found: dict[str, list[tuple[float, float]]]) -> None:
+    assert {name: [(one.start_s, one.end_s) for one in windows] for name, windows in turns(
+        steps(download, upload), spans).items()} == found
