@@ -66,6 +66,7 @@ def main(args: argparse.Namespace) -> int:
     from flent_aqm.results.many_files import counted_once, find_files
     from flent_aqm.show.figures.gather import BASE_DELAY, gather
     from flent_aqm.show.figures.study import FIGURES, grid, of_least_delay
+    from flent_aqm.show.figures.verdicts import VERDICTS
     from flent_aqm.show.plots.paper import parse_inches
 
     if args.which == "speedtests":
@@ -81,10 +82,7 @@ def main(args: argparse.Namespace) -> int:
     rows, repeated = counted_once(rows)
     if repeated:
         print(f"flent-aqm: {repeated}", file=sys.stderr)
-    for fault in faults[:MOST_NAMED]:
-        print(f"left out: {fault}", file=sys.stderr)
-    if len(faults) > MOST_NAMED:
-        print(f"left out: {len(faults) - MOST_NAMED} more", file=sys.stderr)
+    _print_left_out(faults)
     filters = [(ALIASES.get(key, key), value) for key, value in filters]
     if rows:
         check_keys([row.settings for row in rows], [key for key, _ in filters])
@@ -107,14 +105,27 @@ def main(args: argparse.Namespace) -> int:
     common = grid(rows)
     try:
         args.output.mkdir(parents=True, exist_ok=True)
-        for number in with_progress(wanted, len(wanted), "drawing figures"):
-            _draw_in_size(FIGURES[number - 1], rows, common, args, width)
+        empty = [number for number in with_progress(wanted, len(wanted), "drawing figures")
+                 if not _draw_in_size(FIGURES[number - 1], rows, common, args, width)]
     except OSError as error:
         raise ConfigError(f"{error.filename or args.output}: can't be written: "
                           f"{cause_of(error)}") from None
-    print(f"{counted(len(wanted), 'figure')} of {counted(len(rows), 'run')} in {args.output}"
+    # Figure 10 also shows the verdicts of other tests' runs.
+    tests_shown = {args.test, *(test for _, test, _ in VERDICTS if test and 10 in wanted)}
+    shown = sum(str(row.settings["test"]) in tests_shown for row in rows)
+    print(f"{counted(len(wanted), 'figure')} of {counted(shown, 'run')} in {args.output}"
+          + (f"; without a run: {', '.join(map(str, empty))}" if empty else "")
           + (f"; {len(faults)} left out" if faults else ""))
     return 0
+
+
+def _print_left_out(faults: Sequence[str]) -> None:
+    """Print a line on standard error for each of the first MOST_NAMED files that can't be used, and
+    the number of the others."""
+    for fault in faults[:MOST_NAMED]:
+        print(f"left out: {fault}", file=sys.stderr)
+    if len(faults) > MOST_NAMED:
+        print(f"left out: {len(faults) - MOST_NAMED} more", file=sys.stderr)
 
 
 def _draw_speedtests(args: argparse.Namespace) -> int:
@@ -133,6 +144,7 @@ def _draw_speedtests(args: argparse.Namespace) -> int:
     paths = find_files(args.results)
     filters = [(ALIASES.get(key, key), value) for key, value in map(_split_filter, args.where)]
     pages: dict[tuple[Any, ...], list[SpeedtestRow]] = {}
+    faults: list[str] = []
     excluded = 0
     for path, row in each_file(paths, row_of, args.jobs):
         if isinstance(row, SpeedtestRow):
@@ -142,8 +154,8 @@ def _draw_speedtests(args: argparse.Namespace) -> int:
                 excluded += 1
         elif row is not None:
             text = str(row)
-            print(f"left out: {text if plain(path) in text else f'{plain(path)}: {text}'}",
-                  file=sys.stderr)
+            faults.append(text if plain(path) in text else f"{plain(path)}: {text}")
+    _print_left_out(faults)
     if excluded and not pages:
         raise ConfigError(f"--where excludes all runs of speed tests ({excluded}) in {len(paths)} "
                           "files; name a setting that some of them have")
@@ -197,9 +209,9 @@ def _draw_page(args: argparse.Namespace, page: Sequence[Any], rows: Sequence[Any
 
 
 def _draw_in_size(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace,
-                  width: float | None) -> None:
-    """Draw and write one figure of the study in the size that --width requests. Raises OSError if a
-    file can't be written.
+                  width: float | None) -> int:
+    """Draw and write one figure of the study in the size that --width requests. Return its number
+    of runs. Raises OSError if a file can't be written.
 
     Args:
         figure: the row of FIGURES.
@@ -219,13 +231,14 @@ def _draw_in_size(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Na
     # The same data gives the same bytes. Dollar signs in text from files don't begin formulas.
     with matplotlib.rc_context({"svg.hashsalt": "flent-aqm", "text.parse_math": False}
                                | letters(size[0])):
-        _draw(figure, rows, grid, args, size)
+        return _draw(figure, rows, grid, args, size)
 
 
 def _draw(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace,
-          size: tuple[float, float]) -> None:
+          size: tuple[float, float]) -> int:
     """Draw one figure of the study, and write it as SVG, PNG, PDF and CSV. With --caption-apart,
-    also write its caption as a text. Raises OSError if a file can't be written.
+    also write its caption as a text. Return its number of runs. Raises OSError if a file can't be
+    written.
 
     Args:
         figure: the row of FIGURES.
@@ -267,6 +280,7 @@ def _draw(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace,
         write_caption(stem.with_suffix(".txt"), [heading, *words])
     table.write(stem.with_suffix(".csv"))
     print(f"figure {figure.number:2}: {table.counts_text}: {stem}.{{svg,png,pdf,csv}}")
+    return table.runs
 
 
 # Files have no date, so that the same data gives the same bytes.

@@ -97,12 +97,23 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
     most = max((int(str(row[3])) for row in table.rows), default=0)
     return table, [
         f"{counted(len(rows), 'run')}, up to {most} a cell", f"{values:,} "
-        + ("probes, every 10 ms" if latency else "results of the tool"),
+        + (f"probes{_spacing_text(rows)}" if latency else "results of the tool"),
         *([f"{lost:,} of the probes were lost: slower than any, at the upper edge"]
           if lost else []),
         "box: quartiles; whiskers: 5th and 95th percentile" + ("; dash: 99th" if latency else
         f"; fewer than {FEWEST_FOR_BOX} values are shown as points"),
         "from left to right as above", "grey stripe with a dash: no run"]
+
+
+def _spacing_text(rows: Sequence[FigureRow]) -> str:
+    """Return the time between two successive probes as the end of a text, with two significant
+    digits: ", every 10 ms", or ", every 10 to 200 ms" if it differs between runs. "" if no run's is
+    known."""
+    texts = list(dict.fromkeys(f"{float(f'{spacing_ms:.2g}'):g}" for spacing_ms in sorted(
+        row.spacing_ms for row in rows if row.loaded_ms and numpy.isfinite(row.spacing_ms))))
+    if not texts:
+        return ""
+    return f", every {texts[0]}" + (f" to {texts[-1]}" if len(texts) > 1 else "") + " ms"
 
 
 def _cell_values(members: Sequence[FigureRow], direction: str, latency: bool) -> Floats:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -38,12 +39,14 @@ class FigureRow(Row):
         own_latency_ms: direction -> latency that NDT7's client reports. Empty for other tools.
         curves: direction -> payload of captured packets over time. Empty without a capture.
         samples: hash of its samples, "" if its file has none.
+        spacing_ms: median time between two successive probes, infinite if it is not known.
     """
 
     mbps: Mapping[str, float]
     own_latency_ms: Mapping[str, float]
     curves: Mapping[str, Curve]
     samples: str = ""
+    spacing_ms: float = math.inf
 
 
 def gather(paths: Sequence[Path], jobs: int | None) -> tuple[list[FigureRow], list[str]]:
@@ -75,15 +78,16 @@ def row_of(data: DataFile) -> FigureRow:
     delay = run.settings.get(BASE_DELAY, 0)
     if isinstance(delay, str):
         raise BadResult(f"{data.path}: its {BASE_DELAY} is {delay[:40]!r}, not a number of ms")
-    seen = captured(data.raw_values)
+    seen, under_load = captured(data.raw_values), loaded(run)
     return FigureRow(
-        path=data.path, settings=run.settings, loaded_ms=loaded_ms(loaded(run)),
+        path=data.path, settings=run.settings, loaded_ms=loaded_ms(under_load),
         mbps={direction: mbps for direction in ways
               if (mbps := or_none(partial(throughput_mbps, run, direction))) is not None},
         own_latency_ms=_reported_latencies_ms(run, ways),
         curves={direction: curve for direction in ways
                 if (curve := captured_curve(run, direction, seen)) is not None},
-        samples=run.samples)
+        samples=run.samples,
+        spacing_ms=min((one.spacing_ms for one in under_load.values()), default=math.inf))
 
 
 def _reported_latencies_ms(run: Run, ways: Sequence[str]) -> dict[str, float]:

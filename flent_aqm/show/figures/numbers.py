@@ -40,7 +40,7 @@ class Table:
     @property
     def counts_text(self) -> str:
         """Number of runs and of cells in `missing`, as text."""
-        missing = f"; {counted(len(self.missing), 'cell')} without a run" if self.missing else ""
+        missing = f"; {counted(len(self.missing), 'cell')} without a value" if self.missing else ""
         return f"{counted(self.runs, 'run')}{missing}"
 
     def write(self, path: Path) -> None:

@@ -17,8 +17,9 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.base.flent_plotting import COLOURS, Plotter, new_combiner
 from flent_aqm.results.combined import MEMBERS, description_of, members_of
 from flent_aqm.results.grouping import factors
+from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.groups import label_of, looks_of_files, looks_within, settings_of
-from flent_aqm.show.looks import Look
+from flent_aqm.show.looks import OTHER_LOOKS, Look
 from flent_aqm.show.plots.chart import run_of
 
 # Line style of each series. The second and later series have gaps, through which the first is seen.
@@ -130,13 +131,19 @@ class Combined(QueueColours):
 
 
 def looks_of(results: Sequence[Any]) -> list[Look]:
-    """Return the look of each result set. A combined one has the look of its first member's queue.
-    Result sets whose file can't be read are left out, so that the list may be shorter."""
-    runs = []
+    """Return the look of each result set, in their order. A combined one has the look of its first
+    member's queue. Result sets whose file can't be read have looks that no queue has, in turn."""
+    runs: list[Run | None] = []
     for result in results:
-        with suppress(BadResult):
+        try:
             runs.append(run_of(members_of(result)[0]))
-    return looks_of_files(runs)
+        except BadResult:
+            runs.append(None)
+    readable = looks_of_files([run for run in runs if run is not None])
+    used = {look.colour for look in readable}
+    free = cycle([look for look in OTHER_LOOKS if look.colour not in used] or OTHER_LOOKS)
+    own = iter(readable)
+    return [next(free) if run is None else next(own) for run in runs]
 
 
 def label_by_settings(members: Sequence[Sequence[Any]], results: Sequence[Any]) -> None:

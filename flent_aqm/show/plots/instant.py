@@ -89,6 +89,7 @@ class AqmInstantPlotter(ChartPlotter):
 
     def _draw_runs(self, runs: Sequence[Run], captures: dict[int, Captured | None]) -> None:
         """Draw the payload of several runs, with a panel for each direction that a test loads.
+        Raises NotAvailable if the names of all flows tell no direction.
 
         Args:
             runs: the runs.
@@ -96,8 +97,11 @@ class AqmInstantPlotter(ChartPlotter):
         """
         ways = [direction for direction in DIRECTIONS
                 if any(flow.direction == direction for run in runs for flow in run.speed_test)]
+        if not ways:
+            raise NotAvailable("no run has a download or an upload of the test: "
+                               f"{runs[0].why_no_flow('download')}")
         groups = self.groups_of(runs)
-        axes = self.grid(max(1, len(ways)), 1, sharex=True)
+        axes = self.grid(len(ways), 1, sharex=True)
         for axis, direction in zip(axes, ways, strict=True):
             for group in groups:
                 for run in group.runs:

@@ -33,7 +33,7 @@ LOST: dict[str, Any] = {"linestyle": "none", "marker": "x", "markersize": 3.5}
 class AqmSideBySidePlotter(ChartPlotter):
     """Every latency series of up to MOST_RUNS runs. Lost probes are crosses at the top, and the
     distribution of a series with lost probes ends below 1. A column's title has the share of lost
-    probes of each series, in the order of run.probes."""
+    probes of each series, in the order of the legend."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         from matplotlib.lines import Line2D
@@ -55,7 +55,8 @@ class AqmSideBySidePlotter(ChartPlotter):
         for column, run in enumerate(drawn):
             cells = axes[column::columns]
             lost = []
-            for probe in run.probes:
+            # The sort is that of the legend, so that shares and entries stand in the same order.
+            for probe in sorted(run.probes, key=lambda probe: probe.name):
                 colour = looks[probe.name].colour
                 _draw_over_time(cells[0], run, probe, colour)
                 if len(cells) == 3:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -15,10 +16,11 @@ from matplotlib.colors import to_hex
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.show.looks import AQM_LOOKS, OTHER_LOOKS, mixed, shades
 from flent_aqm.show.plots.axes import LogTicks
-from flent_aqm.show.plots.latency import spans
+from flent_aqm.show.plots.comparing import looks_of
+from flent_aqm.show.plots.latency import short_name, spans
 from tests.files import load, save
 
-from .conftest import RUNS, output
+from .conftest import RUNS, labels, output
 from .pictures import BOTH, PING_EXP, UPLOADS
 
 Draw = Callable[..., Any]
@@ -121,6 +123,41 @@ def test_lost_probes_of_side_by_side_have_a_strip_and_a_key(draw: Draw) -> None:
     slowest = max(line.get_ydata().max() for line in axis.get_lines()
                   if line.get_transform() == axis.transData and line.get_ydata().size)
     assert slowest / axis.get_ylim()[1] < 0.95
+
+
+def test_shares_of_lost_probes_stand_in_the_legends_order(draw: Draw, variant: Variant) -> None:
+    """The run has its best probe first, the legend has them by name."""
+    def lose(data: dict[str, Any]) -> None:
+        for part in (data["raw_values"], data["results"], data["metadata"]["SERIES_META"]):
+            part["Ping (ms) ICMP alpha"] = copy.deepcopy(part["Ping (ms) ICMP server"])
+        del data["raw_values"]["Ping (ms) ICMP alpha"][30:50]
+
+    path = variant("lossy", test="ping_exp", change=lose)
+    run = load_run(path)
+    probes = sorted(run.probes, key=lambda probe: probe.name)
+    assert probes != list(run.probes)
+    assert [probe.lost.any() for probe in probes] == [True, False]
+    plotter = draw("side_by_side", [path])
+    shares = [f"{probe.lost.mean() * 100:.1f} %" for probe in probes]
+    title = " ".join(plotter.axes[0].get_title().split())
+    assert title.endswith("lost: " + ", ".join(shares))
+    assert labels(plotter)[:len(probes)] == [short_name(probe.name) for probe in probes]
+
+
+def test_file_that_is_refused_takes_no_other_files_colour(variant: Variant) -> None:
+    """Flent draws it, and gives colours to all files in turn."""
+    from flent import resultset
+
+    def damage(data: dict[str, Any]) -> None:
+        series = data["raw_values"]["Ping (ms) ICMP"]
+        data["raw_values"]["Ping (ms) ICMP"] = [{**one, "seq": str(one["seq"])} for one in series]
+
+    files = [variant("damaged", test="ndt7", aqm="sfq", change=damage), variant("a", aqm="codel"),
+             variant("b", aqm="fq_codel")]
+    odd, *others = looks_of([resultset.ResultSet.load_file(str(path)) for path in files])
+    assert [look.colour for look in others] == [AQM_LOOKS[aqm].colour for aqm in (
+        "codel", "fq_codel")]
+    assert odd.colour not in {look.colour for look in AQM_LOOKS.values()}
 
 
 def test_plot_without_any_data_says_so(draw: Draw) -> None:

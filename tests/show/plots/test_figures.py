@@ -19,6 +19,8 @@ from matplotlib.figure import Figure
 from flent_aqm.base.errors import LostProbe
 from flent_aqm.cli import main
 from flent_aqm.results.metrics.table import METRICS, Unavailable, middle, ranked
+from flent_aqm.show.figures.boxes import _spacing_text
+from flent_aqm.show.figures.gather import FigureRow
 from flent_aqm.show.figures.instant import _draw_panel
 from flent_aqm.show.figures.numbers import deviation, quantiles
 from flent_aqm.show.figures.verdicts import _median_or_reason
@@ -85,11 +87,13 @@ def test_partial_sweep_gives_all_ten_with_missing_cells_counted(drawn: Drawn) ->
         [".svg", ".png", ".pdf", ".csv"] * 10)
     assert all(path.stat().st_size > 0 for path in out.iterdir())
     assert drawn.errors.startswith(f"left out: {drawn.sweep / 'broken.flent.gz'}: ")
-    assert "10 figures of 7 runs" in told
+    # Only figure 10 shows the run of iperf3.
+    assert f"10 figures of 7 runs in {out}; without a run: 3, 4, 5, 6, 8, 9; 1 left out" in told
+    assert "probes, every 10 ms" in " ".join((out / "figure02-latency.svg").read_text().split())
     assert "; 1 left out" in told
     # sfq is missing at two rates and two directions, with cross traffic everything is.
-    assert "figure  1: 6 runs; 4 cells without a run" in told
-    assert "figure  5: 0 runs; 16 cells without a run" in told
+    assert "figure  1: 6 runs; 4 cells without a value" in told
+    assert "figure  5: 0 runs; 16 cells without a value" in told
     throughput = numbers(out, "figure01-throughput")
     assert {(row["rate_mbps"], row["aqm"], row["direction"]) for row in throughput} == {
         (rate, aqm, way) for rate in ("100", "900") for way in ("download", "upload")
@@ -99,6 +103,17 @@ def test_partial_sweep_gives_all_ten_with_missing_cells_counted(drawn: Drawn) ->
     for text in ("Figure 1: Throughput, without burst shaping, without cross traffic",
                  "link rate (Mbit/s)", "upload (Mbit/s)", "sfq"):
         assert text in picture
+
+
+@pytest.mark.parametrize(("spacings_ms", "text"), [
+    ([9.98, 10.02], ", every 10 ms"), ([200.0, 10.0], ", every 10 to 200 ms"),
+    ([100.0], ", every 100 ms"), ([numpy.inf], "")])
+def test_caption_tells_the_interval_of_these_runs_probes(
+        spacings_ms: list[float], text: str) -> None:
+    rows = [FigureRow(path=Path("a"), settings={}, mbps={}, own_latency_ms={}, curves={},
+                      loaded_ms={"upload": numpy.ones(1, numpy.float32)}, spacing_ms=spacing_ms)
+            for spacing_ms in spacings_ms]
+    assert _spacing_text(rows) == text
 
 
 def test_numbers_are_those_of_the_runs(drawn: Drawn) -> None:
@@ -158,7 +173,7 @@ def test_runs_of_two_router_models_are_refused_and_can_be_chosen_from(
     assert "--where router_model=NAME" in capsys.readouterr().err
     assert main(["figures", str(sweep), "-o", str(out), "--where", "router_model=omnia",
                  "--figure", "1"]) == 0
-    assert "figure  1: 1 run; 6 cells without a run: " in capsys.readouterr().out
+    assert "figure  1: 1 run; 6 cells without a value: " in capsys.readouterr().out
 
 def test_figures_for_a_paper_fit_a_column_with_fonts_that_publishers_take(
     sweep: Path, tmp_path: Path

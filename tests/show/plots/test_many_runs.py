@@ -398,6 +398,18 @@ def test_instant_throughput_is_the_capture_beside_the_tool(draw: Draw) -> None:
     assert labels(plotter) == ["upload, headers", "the tool's own"]
 
 
+def test_instant_throughput_of_runs_without_any_direction_says_why(
+        draw: Draw, variant: Variant) -> None:
+    """The names of their flows tell none, but their packets were captured."""
+    def rename(data: dict[str, Any]) -> None:
+        for part in (data["raw_values"], data["results"], data["metadata"]["SERIES_META"]):
+            part["TCP cubic"] = part.pop("TCP upload")
+
+    plotter = draw("throughput_instant", [variant("a", aqm="codel", change=rename),
+                                          variant("b", aqm="sfq", change=rename)])
+    assert "the names of 'TCP cubic' tell no direction" in output(plotter)
+
+
 @pytest.mark.parametrize(("test", "rows"), [
     ("iperf3_upload", ["TCP's RTT", "window", "retransmits"]),
     ("ndt7", ["TCP's RTT", "retransmits"]),

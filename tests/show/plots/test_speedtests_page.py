@@ -26,7 +26,7 @@ def test_page_has_a_row_for_each_test_with_its_numbers_and_verdict(
                  "--set", "speedtests", "-o", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
     # Two tests by two queues: tests without a run have no line.
-    assert "2 runs; 2 cells without a run: " in printed
+    assert "2 runs; 2 cells without a value: " in printed
     tables = sorted(tmp_path.glob("*.csv"))
     rows = [row for path in tables for row in csv.DictReader(
         path.read_text(encoding="utf-8").splitlines())]
