@@ -55,9 +55,11 @@ TESTS = {
                         "tests/results/score", "tests/results/recompute"),
     "results/status.py": ("tests/results/test_status.py",),
     "results/score": ("tests/results/score",),
-    "results/share/archive.py": ("tests/sweep/replay/test_archive.py",
+    "results/share/archive.py": ("tests/results/share/test_archive_parts.py",
+                                 "tests/sweep/replay/test_archive.py",
                                  "tests/results/share/test_batch_text.py"),
     "results/share/stock_test.py": ("tests/results/share/test_stock_test.py",),
+    "results/share/open_in_flent.py": ("tests/results/share/test_open_in_flent.py",),
     "results/share/check.py": ("tests/results/share/test_stock_test.py",),
     "results/share": ("tests/results/share/test_whole_answers.py",
                       "tests/results/share/test_allowed.py", "tests/results/share/test_secrets.py",
@@ -219,6 +221,8 @@ EQUIVALENT = {
     "results/grouping.py: return (2, 0.0, \"\"): 0.0 -> 1.0": "only None has a 2 before it",
     "results/metrics/compare.py: outside = 2 * binom.cdf(numpy.arange((count + 1) // 2), count, "
     "0.5): count + 1 -> count - 1": "the value in the middle never has the level",
+    "results/metrics/compare.py: outside = 2 * binom.cdf(numpy.arange((count + 1) // 2), count, "
+    "0.5): 1 -> 2": "the value in the middle never has the level",
     "results/metrics/latency.py: if 0 < percent < 100 and samples_beyond(samples, percent) < "
     "SAMPLES_BEYOND:: 0 -> 1": "no percentile of the table lies between 0 and 1",
     "parts/scorecard/figure.py: _LABEL_CHARACTERS = 17: 17 -> 18": _NARROW,

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Parts of a folder for publication: whole texts, names, records, and what is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from importlib import metadata
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from flent_aqm import __version__
+from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.results import status
+from flent_aqm.results.share.archive import (
+    Packed,
+    ReplayedRuns,
+    pack_batch,
+    pack_data,
+    pack_kernel,
+    pack_overrides,
+    refuse_telling_texts,
+    write_checksums,
+    write_texts,
+    write_versions,
+)
+from flent_aqm.setup.kernel import locate, recipe
+from tests.files import GOLDEN, assert_as_kept, save
+
+
+def packed(name: str = "a.flent.gz", test: str = "ndt7", kernel: str = "", **facts: Any) -> Packed:
+    """Return the record of a data file."""
+    return Packed(name, test, "virtual", "", kernel, facts)
+
+
+def data(**aqm: Any) -> dict[str, Any]:
+    """Return the content of a data file."""
+    return {"version": 4, "raw_values": {}, "metadata": {"NAME": "ndt7", "AQM": aqm}}
+
+
+TEXTS: dict[str, tuple[list[Packed], ReplayedRuns, dict[str, Any]]] = {
+    "least": ([packed()], ReplayedRuns((), {}), {
+        "title": "Queues", "authors": [], "licence": "CC0-1.0", "batch": ""}),
+    "most": ([packed("b.flent.gz", "rr`ul"), packed(), packed("c.flent.gz")],
+             ReplayedRuns(("a.flent.gz", "c.flent.gz"), {"b.flent.gz": "a <b> router"}), {
+        "title": "Jane's [queues]", "authors": ["Doe, Jane", "Plato", " Roe ,  R. "],
+        "licence": "CC-BY-4.0", "batch": "x.batch"}),
+    "none again": ([packed()], ReplayedRuns((), {"a.flent.gz": "x"}), {
+        "title": "a*b", "authors": ["Doe, Jane"], "licence": "CC0-1.0", "batch": ""}),
+    "all again": ([packed()], ReplayedRuns(("a.flent.gz",), {}), {
+        "title": "a", "authors": [], "licence": "CC0-1.0", "batch": ""})}
+
+
+def test_texts_of_a_published_folder_are_as_kept(tmp_path: Path) -> None:
+    """README.md, LICENSE and CITATION.cff, with and without each of their parts."""
+    found = {}
+    for case, (runs, checked, how) in TEXTS.items():
+        target = tmp_path / case
+        target.mkdir()
+        if case == "most":
+            (target / "kernel").mkdir()
+            (target / "batch").mkdir()
+            (target / "batch" / "overrides.txt").write_text("a=b\n")
+        write_texts(target, runs, checked, **how)
+        found[case] = {path.name: path.read_text().replace(__version__, "VERSION").splitlines()
+                       for path in sorted(target.iterdir()) if path.is_file()}
+    assert_as_kept(GOLDEN / "share" / "archive.json", found)
+
+
+@pytest.mark.parametrize(("name", "shown"), [
+    ("a.flent.gz", "a.flent.gz"), ("ä b$.flent.gz", "__b_.flent.gz"),
+    ("-.x.flent.gz", "x.flent.gz"), ("..flent.gz", "run.flent.gz"),
+    ("a+b=c,d@e-f_g.h.flent.gz", "a+b=c,d@e-f_g.h.flent.gz"),
+    ("y" * 160 + ".flent.gz", "y" * 150 + ".flent.gz")])
+def test_data_files_get_harmless_names(name: str, shown: str, tmp_path: Path) -> None:
+    file = save(tmp_path / name, data())
+    target = tmp_path / "out"
+    target.mkdir()
+    run, = pack_data([file], target)
+    assert run.name == shown
+    assert (target / "data" / shown).read_bytes() == file.read_bytes()
+
+
+def test_files_of_one_name_are_numbered(tmp_path: Path) -> None:
+    """In upper and lower case, which some file systems don't tell apart."""
+    files = []
+    for number, name in enumerate(("a", "A", "a")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        files.append(save(folder / f"{name}.flent.gz", data()))
+    (tmp_path / "out").mkdir()
+    assert [run.name for run in pack_data(files, tmp_path / "out")] == [
+        "a.flent.gz", "A-2.flent.gz", "a-3.flent.gz"]
+
+
+def test_record_has_what_a_run_was_made_with(tmp_path: Path) -> None:
+    """Damaged parts are as missing ones. Names are cut."""
+    (tmp_path / "out").mkdir()
+    made = data(kernel={"hash": "h", "version": "7"}, tools={"tc": "1"}, testbed="v" * 70,
+                flent_aqm="2", flent_aqm_hash="3")
+    made["metadata"] |= {"NAME": "n" * 70, "BATCH_NAME": "b" * 110, "FLENT_VERSION": "2.3.0"}
+    others = [data(kernel={"hash": 5}), {**data(), "metadata": {"AQM": 7, "BATCH_NAME": None}},
+              data(kernel="x")]
+    files = [save(tmp_path / f"{number}.flent.gz", one)
+             for number, one in enumerate([made, *others])]
+    first, *rest = pack_data(files, tmp_path / "out")
+    assert first == Packed("0.flent.gz", "n" * 60, "v" * 60, "b" * 100, "h", {
+        "kernel": {"hash": "h", "version": "7"}, "tools": {"tc": "1"}, "flent": "2.3.0",
+        "flent-aqm": "2", "flent-aqm hash": "3"})
+    nothing = {"kernel": None, "tools": None, "flent": None, "flent-aqm": None,
+               "flent-aqm hash": None}
+    assert rest == [
+        Packed("1.flent.gz", "ndt7", "", "", "", {**nothing, "kernel": {"hash": 5}}),
+        Packed("2.flent.gz", "", "", "", "", nothing),
+        Packed("3.flent.gz", "ndt7", "", "", "", {**nothing, "kernel": "x"})]
+
+
+def test_versions_are_those_of_files_and_of_the_archive(tmp_path: Path) -> None:
+    """Files with the same versions share an entry, in the order of the files."""
+    write_versions([packed(tc="1", a=None), packed("b", tc="2"), packed("c", a=None, tc="1")],
+                   tmp_path)
+    text = (tmp_path / "versions.json").read_text()
+    found = json.loads(text)
+    assert found["made_with"] == [{"a": None, "tc": "1", "files": ["a.flent.gz", "c"]},
+                                  {"tc": "2", "files": ["b"]}]
+    assert found["archived_with"]["flent-aqm"] == metadata.version("flent-aqm")
+    assert {"flent", "numpy", "pyarrow"} <= found["archived_with"].keys()
+    assert not {"pytest", "mypy", "ruff"} & found["archived_with"].keys()
+    assert text.endswith("}\n")
+
+
+def test_checksums_are_of_all_files_but_their_own(tmp_path: Path) -> None:
+    """Sorted, and the same when they are written again."""
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "c").write_text("x")
+    (tmp_path / "a").write_text("y")
+    expected = (f"{hashlib.sha256(b'y').hexdigest()}  a\n"
+                f"{hashlib.sha256(b'x').hexdigest()}  b/c\n")
+    for _ in range(2):
+        write_checksums(tmp_path)
+        assert (tmp_path / "SHA256SUMS").read_text() == expected
+
+
+def test_text_that_tells_of_somebody_is_named_with_its_line(tmp_path: Path) -> None:
+    """Data files and patches are not searched."""
+    (tmp_path / "b").mkdir()
+    for name in ("x.gz", "x.patch", "b/x.txt"):
+        (tmp_path / name).write_text("a\nat 10.1.2.3\n")
+    with pytest.raises(BadResult) as caught:
+        refuse_telling_texts(tmp_path)
+    assert str(caught.value) == ("b/x.txt, line 2: '10.1.2.3' would be published; remove it from "
+                                 "the file")
+    (tmp_path / "b" / "x.txt").unlink()
+    refuse_telling_texts(tmp_path)
+
+
+def sweep(folder: Path, *batches: dict[str, str], command: list[str] | None = None) -> Path:
+    """Write the state of a sweep, and return its folder."""
+    folder.mkdir(exist_ok=True)
+    status.write(folder, status.Status(command or ["flent"], 1, 0, 0.0, batches=list(batches)))
+    return folder
+
+
+def digest(path: Path) -> str:
+    """Return a file's SHA-256."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_batch_is_copied_with_the_files_that_it_inherits_from(tmp_path: Path) -> None:
+    """If they have not changed. The last file of a record is the batch. Folders are read once."""
+    base, other, mine = (tmp_path / name for name in ("b.batch", "o.batch", "m.batch"))
+    for path in (base, other, mine):
+        path.write_text(f"[Batch::{path.stem}]\n")
+    read = {str(base): digest(base), str(other): "changed", str(mine): digest(mine)}
+    folder = sweep(tmp_path / "s", read)
+    for number, given in enumerate((None, mine)):
+        target = tmp_path / f"t{number}"
+        target.mkdir()
+        assert pack_batch([folder, folder], given, target) == ("m.batch", "")
+        assert sorted(path.name for path in (target / "batch").iterdir()) == ["b.batch", "m.batch"]
+    mine.write_text("[Batch::x]\n")
+    assert pack_batch([folder], None, tmp_path) == (
+        "", f"{mine} can't be read any more, or has changed since the runs were made")
+    mine.unlink()
+    assert pack_batch([folder], None, tmp_path)[0] == ""
+    assert pack_batch([tmp_path], None, tmp_path) == (
+        "", "no sweep.json beside the data files names their batch")
+    for missing, cause in ((mine, "No such file or directory"), (tmp_path, "Is a directory")):
+        with pytest.raises(ConfigError, match=f"^--batch: {missing}: "
+                                              rf".*{cause}|it is a folder"):
+            pack_batch([folder], missing, tmp_path)
+
+
+def test_batch_of_runs_without_a_record_comes_with_its_base(tmp_path: Path) -> None:
+    mine, target = tmp_path / "m.batch", tmp_path / "t"
+    mine.write_text("[Batch::m]\n")
+    target.mkdir()
+    assert pack_batch([tmp_path], mine, target) == ("m.batch", "")
+    assert [path.name for path in (target / "batch").iterdir()] == ["m.batch"]
+    (tmp_path / "base.batch").write_text("[Batch::b]\n")
+    (tmp_path / "u").mkdir()
+    assert pack_batch([], mine, tmp_path / "u") == ("m.batch", "")
+    assert {path.name for path in (tmp_path / "u" / "batch").iterdir()} == {
+        "base.batch", "m.batch"}
+
+
+def test_runs_of_several_batches_are_refused_with_their_names(tmp_path: Path) -> None:
+    folders = [sweep(tmp_path / name, {f"/x/{name}": "1"}) for name in ("a", "b")]
+    with pytest.raises(ConfigError) as caught:
+        pack_batch(folders, None, tmp_path)
+    assert str(caught.value) == (
+        "these runs came from different batch files, or from one that changed in between: /x/a, "
+        "/x/b; publish each sweep by itself, or name one with --batch FILE")
+    mine = tmp_path / "m"
+    mine.write_text("")
+    for sources, advice in ((folders, "publish each sweep by itself"),
+                            (folders[:1], "leave --batch out")):
+        with pytest.raises(ConfigError) as caught:
+            pack_batch(sources, mine, tmp_path)
+        named = ", ".join(f"/x/{one.name}" for one in sources)
+        assert str(caught.value) == (
+            f"--batch: {mine} is not a batch of these runs, which came from {named}, as it was "
+            f"then; give a file with the content of that time, such as from git, or {advice}")
+
+
+def test_overrides_are_in_both_forms_of_the_option(tmp_path: Path) -> None:
+    """Each once. A word without a value is none."""
+    folder = sweep(tmp_path / "s", command=[
+        "flent", "--batch-override", "a=1", "--batch-override=b=2", "--batch-override", "a=1",
+        "--batch-overrides=c", "--batch-override"])
+    pack_overrides([folder, tmp_path], tmp_path)
+    assert (tmp_path / "batch" / "overrides.txt").read_text() == "a=1\nb=2\n"
+    pack_overrides([sweep(tmp_path / "none")], tmp_path / "none")
+    assert not (tmp_path / "none" / "batch").exists()
+
+
+def test_recipe_of_the_runs_kernel_is_copied(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not that of another kernel, and none without one."""
+    (tmp_path / "k").mkdir()
+    (tmp_path / "k" / "kernel.json").write_text("{}")
+    monkeypatch.setattr(locate, "find_kernel", lambda: SimpleNamespace(
+        hash="h", path=tmp_path / "k" / "linux"))
+    pack_kernel([packed()], tmp_path)
+    assert not (tmp_path / "kernel").exists()
+    pack_kernel([packed(kernel="h"), packed()], tmp_path)
+    names = {path.name for path in (tmp_path / "kernel").iterdir()}
+    assert names == {"patches", recipe.FRAGMENT.name, "kernel.json"}
+    assert {path.name for path in (tmp_path / "kernel" / "patches").iterdir()} == {
+        path.name for path in recipe.PATCHES.glob("*.patch")}
+    with pytest.raises(BadResult) as caught:
+        pack_kernel([packed(kernel="h"), packed(kernel="g")], tmp_path)
+    assert str(caught.value) == (
+        "the runs were made with the lab kernel g, h; this version only has the recipe of h: "
+        "publish with the version of flent-aqm that made the data, or repeat the runs")
