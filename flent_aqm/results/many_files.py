@@ -99,12 +99,13 @@ def _files_below(folder: Path) -> Iterator[Path]:
     those for which _is_of_netperf_wrapper() is true. Folders that can't be read, links to folders,
     and hidden files are skipped.
 
-    Symbolic links with one of SUFFIXES are skipped with a line on standard error: in a folder from
-    somebody else, a link may lead to any file.
+    Symbolic links with one of these suffixes are skipped with a line on standard error, and not
+    looked into: in a folder from somebody else, a link may lead to any file.
     """
     for place, _, names in os.walk(folder):
         for name in names:
-            if name.endswith(SUFFIXES) and os.path.islink(os.path.join(place, name)):
+            if name.endswith((*SUFFIXES, NETPERF_WRAPPER_SUFFIX)) and os.path.islink(
+                    os.path.join(place, name)):
                 print(f"flent-aqm: skipped: {plain(os.path.join(place, name))}: a symbolic link in "
                       "a folder is not followed; name the link itself to read its file",
                       file=sys.stderr)

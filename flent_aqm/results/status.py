@@ -29,7 +29,8 @@ class Status:
 
     Attributes:
         command: words of the command line that began it.
-        planned: number of runs of the folder, also those whose data files existed before.
+        planned: number of runs of the folder: those of the sweep, and those of other batches whose
+            data files are in the folder.
         before: number of these runs whose data files existed when the sweep began.
         began_s: start in epoch seconds of the host.
         ended_s: end in epoch seconds of the host, None while the sweep is running.

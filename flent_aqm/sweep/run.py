@@ -98,8 +98,8 @@ def run_cell(cell: Cell, testbed: Testbed, facts: SweepFacts) -> FinishedRun:
 
 def make_output(cell: Cell, testbed: Testbed, run: Callable[[Any], CommandResult]
                 = RunEnvironment.run) -> RunOutput:
-    """Run a cell on a testbed, and return its output. An AqmError that ends the run becomes the
-    `fault` of the output. Other errors are raised.
+    """Run a cell on a testbed, and return its output. An AqmError that ends the run, or that
+    keeps it from beginning, becomes the `fault` of the output. Other errors are raised.
 
     Args:
         cell: the cell.
@@ -108,9 +108,13 @@ def make_output(cell: Cell, testbed: Testbed, run: Callable[[Any], CommandResult
     """
     data, command, fault = None, None, ""
     needs = needs_of_run(cell.test_name, cell.scenario, cell.test_parameters)
-    with testbed.place(cell.scenario, FlentRun(
+    try:
+        environment = testbed.place(cell.scenario, FlentRun(
             as_batch_file(cell), BATCH_NAME, as_words(cell.settings), needs.servers, cell.length_s,
-            programs=optional_of(needs.tools), browser="chromium" in needs.tools)) as place:
+            programs=optional_of(needs.tools), browser="chromium" in needs.tools))
+    except AqmError as error:
+        return RunOutput(None, None, str(error), "")
+    with environment as place:
         try:
             command = run(place)
             data = _only_result(place, "*.flent")

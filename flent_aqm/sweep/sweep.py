@@ -370,17 +370,19 @@ class Sweep:
 
     def _begin_status(self, cells: Sequence[Cell]) -> None:
         """Write the sweep's status (sweep.json) to each results folder. The report and watchers
-        read the progress from it."""
+        read the progress from it. They count all data files of a folder, so those that are not of
+        this sweep count as planned, too, and as done before."""
         command = [os.path.basename(sys.argv[0]), *sys.argv[1:]]
         for folder in {cell.folder for cell in cells}:
             here = [cell for cell in cells if cell.folder == folder]
             done = sum(cell.data_file.exists() for cell in here)
-            earlier = status.read(folder) if done else None
+            of_others = max(0, status.count_done(folder) - done)
             # Data files in a resumed sweep's folder may be from another batch.
+            earlier = status.read(folder) if done or of_others else None
             batches = [*(earlier.batches if earlier else ())]
             batches += [self.batch_files] if self.batch_files not in batches else []
             self._status[folder] = status.Status(
-                command, len(here), done, time.time(),
+                command, len(here) + of_others, done + of_others, time.time(),
                 batches=tuple(batches) if self.batch_files else ())
             status.write(folder, self._status[folder])
 

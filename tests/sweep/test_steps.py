@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import pytest
 from rich.console import Console
 
-from flent_aqm.base.errors import AqmError, LabError, StorageError
+from flent_aqm.base.errors import AqmError, LabError, StorageError, ToolMissing
 from flent_aqm.lab.place import CommandResult
 from flent_aqm.lab.protocol import Facts
 from flent_aqm.results import status
@@ -30,7 +30,7 @@ from flent_aqm.spec.scenario import Scenario
 from flent_aqm.sweep import sweep
 from flent_aqm.sweep.pool import Interrupts, Pool, cores_for
 from flent_aqm.sweep.progress import SweepProgress
-from flent_aqm.sweep.run import FinishedRun, make_output
+from flent_aqm.sweep.run import FinishedRun, SweepFacts, make_output, run_cell
 from flent_aqm.sweep.speedtest import _run_flent
 from flent_aqm.sweep.sweep import Stopped, Sweep
 
@@ -366,6 +366,19 @@ def test_output_of_a_run_is_its_files(tmp_path: Path, debug_log: bool) -> None:
         (tmp_path / name).write_text("{}")
     failed = make_output(one, bed, lambda place: result)
     assert (failed.data, failed.fault) == (None, "Flent wrote 2 data files; expected one")
+
+
+def test_run_whose_guest_cannot_be_made_leaves_a_log(tmp_path: Path) -> None:
+    """Its kernel has disappeared while the sweep ran, for example."""
+    def fail(scenario: Any, run: Any) -> NoReturn:
+        raise ToolMissing("kernel: the program of mine is gone from the cache")
+
+    one = cell(tmp_path, "one")
+    bed: Any = SimpleNamespace(place=fail)
+    with pytest.raises(AqmError, match="program of mine is gone"):
+        run_cell(one, bed, SweepFacts(Facts({}, {})))
+    assert one.log_file.read_text() == (
+        "--- failed\nkernel: the program of mine is gone from the cache\n")
 
 
 CHILD = """

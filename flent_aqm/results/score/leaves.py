@@ -115,7 +115,7 @@ GLITCHES: dict[str, tuple[Callable[[Run, float], float], NumberKind]] = {
 }
 _PERCENTILE = re.compile(r"p(\d{1,2}(?:[._]\d+)?)$")
 TRACES = (*LATENCIES, *SERIES)
-FUNCTIONS = ("p50 to p99.9", *STATISTICS, *OF_LATENCIES, *GLITCHES)
+FUNCTIONS = ("p0.1 to p99.9", *STATISTICS, *OF_LATENCIES, *GLITCHES)
 
 
 def metric_leaf(name: str) -> Leaf:
@@ -171,7 +171,16 @@ def function_leaf(function: str, argument: str, number: float | None, kind: Numb
 
 def _is_statistic(name: str) -> bool:
     """Return whether a name is that of a function of a trace."""
-    return name in STATISTICS or name in OF_LATENCIES or bool(_PERCENTILE.match(name))
+    return name in STATISTICS or name in OF_LATENCIES or _percent_of(name) is not None
+
+
+def _percent_of(function: str) -> float | None:
+    """Return the percent, above 0 and below 100, in the name of a percentile, such as 99.9 for p99.9
+    and p99_9. None for other names, and for p0, which has no samples below it."""
+    match = _PERCENTILE.match(function)
+    percent = float(match[1].replace("_", ".")) if match else 0.0
+    # p99.9 with many more nines is read as 100.
+    return percent if 0 < percent < 100 else None
 
 
 def _trace_value(leaf: Leaf, run: Run) -> float:
@@ -184,9 +193,9 @@ def _trace_value(leaf: Leaf, run: Run) -> float:
               else SERIES[leaf.trace][1](run))
     if leaf.function in STATISTICS:
         return STATISTICS[leaf.function](values)
-    match = _PERCENTILE.match(leaf.function)
-    assert match is not None  # function_leaf() has looked
-    return percentile(values, float(match[1].replace("_", ".")))
+    percent = _percent_of(leaf.function)
+    assert percent is not None  # function_leaf() has looked
+    return percentile(values, percent)
 
 
 def _answered(values: Numbers) -> Numbers:
