@@ -13,7 +13,7 @@ from flent_aqm.base import paths
 from flent_aqm.base.errors import ConfigError, SetupError, ToolMissing
 from flent_aqm.setup.kernel import recipe
 from flent_aqm.setup.kernel.locate import VARIABLE, find_kernel
-from flent_aqm.setup.kernel.named import NamedKernel, find_named, remove
+from flent_aqm.setup.kernel.named import NamedKernel, find_named, remove, save
 from flent_aqm.setup.kernel.recipe import Backport, KernelSource, Recipe
 
 SOURCE = KernelSource("linux-source-7.3", "7.3.4-1")
@@ -260,6 +260,21 @@ def test_kernel_has_queues_without_an_option_and_none_by_another_name(
                             "noqueue"}
     assert "fq_codel" in kernel.absent_kinds
     assert not kernel.absent_kinds & {"fifo", "pfifo"}
+
+
+def test_removed_kernel_takes_its_tc_along_when_no_other_uses_it(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "user_cache", lambda: tmp_path)
+    monkeypatch.setattr(paths, "SYSTEM_CACHE", tmp_path / "none")
+    for folder in ("0a", "0b"):
+        (tmp_path / "tc" / folder).mkdir(parents=True)
+    for name, tc in (("one", "0a"), ("two", "0a"), ("plain", "")):
+        save(tmp_path, NamedKernel(name, name, "def", "7.3.4", "s", "c", tc=tc))
+    left = []
+    for name in ("one", "plain", "two"):
+        remove(tmp_path, name)
+        left.append(sorted(path.name for path in (tmp_path / "tc").iterdir()))
+    assert left == [["0a", "0b"], ["0a", "0b"], ["0b"]]
 
 
 def test_kernel_that_cannot_be_removed_is_told_where_it_is(

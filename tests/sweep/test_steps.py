@@ -368,6 +368,24 @@ def test_output_of_a_run_is_its_files(tmp_path: Path, debug_log: bool) -> None:
     assert (failed.data, failed.fault) == (None, "Flent wrote 2 data files; expected one")
 
 
+def test_progress_of_a_folder_counts_data_files_of_other_batches_apart(
+        tmp_path: Path, testbed: Counting) -> None:
+    """Before the sweep's first run has ended nothing is known of its pace, and runs are left."""
+    earlier = {"first.batch": "abc"}
+    for name in ("first", "second", "third"):
+        (tmp_path / f"{name}.flent.gz").touch()
+    status.write(tmp_path, status.Status(["flent"], 3, 0, 0.0, 1.0, batches=(earlier,)))
+    made = planned([cell(tmp_path, name) for name in ("one", "two")])
+    made.batch_files = {"mine.batch": "def"}
+    with made:
+        made.start(resume=True)
+        begun = status.read(tmp_path)
+        assert begun is not None
+        assert (begun.planned, begun.before, status.count_done(tmp_path)) == (5, 3, 3)
+        assert begun.left_s(status.count_done(tmp_path), begun.began_s + 1) is None
+        assert begun.batches == (earlier, made.batch_files)
+
+
 def test_run_whose_guest_cannot_be_made_leaves_a_log(tmp_path: Path) -> None:
     """Its kernel has disappeared while the sweep ran, for example."""
     def fail(scenario: Any, run: Any) -> NoReturn:

@@ -85,8 +85,8 @@ def build_named(cache: Path, name: str, request: KernelRequest, command: str
     kernel is needed and missing. On any error the name keeps its previous kernel.
     """
     progress = Progress(f"kernel {name}")
-    # First, as it takes a second to fail.
-    tc = build_tc(cache, list(request.tc_files)) if request.tc_files else ""
+    if request.tc_files:  # first, as it takes a second to fail
+        build_tc(cache, list(request.tc_files))
     origin = _find_origin(cache, request)
     wanted = replace(recipe.current_recipe(origin.source, origin.series),
                      own_patches=request.patches, own_options=request.options,
@@ -96,6 +96,9 @@ def build_named(cache: Path, name: str, request: KernelRequest, command: str
         progress.finish(build_kernel(cache, origin, wanted, progress, name))
     built = built_kernel(wanted.hash)
     assert built is not None, "it was just built"
+    # While the kernel was compiled, without the lock, the removal of another one may have removed
+    # the tc.
+    tc = build_tc(cache, list(request.tc_files)) if request.tc_files else ""
     kernel = NamedKernel(
         name, wanted.hash, wanted.lab_hash, built.version, _describe_source(origin, request),
         command,

@@ -13,8 +13,8 @@ from flent_aqm.spec.scenario import Scenario
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.description = (
-        "Restore a router or server whose sweep ended without restoring it, and unlock it. If "
-        "a sweep is still running there, it fails. Without this command, the router's own watchdog "
+        "Restore a router or server whose sweep ended without restoring it, and unlock it. A "
+        "sweep that is still running there fails. Without this command, the router's own watchdog "
         "restores it within 60 s of a sweep's end.")
     parser.add_argument("--testbed", metavar="ADDRESS", required=True,
                         help="ssh://[user@]host[:port], as in the batch")

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow
 import pyarrow.csv
@@ -16,6 +15,7 @@ import pyarrow.parquet
 
 from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.base.json_text import json_text
+from flent_aqm.base.whole_file import written_whole
 from flent_aqm.base.words import for_spreadsheet
 from flent_aqm.results.export.columns import (
     NUMBER,
@@ -80,18 +80,14 @@ def write_table(path: Path, schema: pyarrow.Schema, parts: Iterable[pyarrow.Reco
     if path.suffix not in WRITERS:
         raise ConfigError(f"{path}: the suffix chooses the format; expected one of "
                           f"{', '.join(WRITERS)}")
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     count = 0
     try:
-        with WRITERS[path.suffix](part, schema) as write:
+        with written_whole(path) as file, WRITERS[path.suffix](file, schema) as write:
             for table in _join_batches(schema, parts):
                 write(table)
                 count += table.num_rows
-        part.replace(path)
     except OSError as error:
         raise ConfigError(f"{path}: can't be written: {cause_of(error)}") from None
-    finally:
-        part.unlink(missing_ok=True)
     return count
 
 
@@ -110,17 +106,17 @@ def _join_batches(schema: pyarrow.Schema, parts: Iterable[pyarrow.RecordBatch]
 
 
 @contextmanager
-def _parquet_writer(path: Path, schema: pyarrow.Schema) -> Iterator[Write]:
+def _parquet_writer(file: IO[bytes], schema: pyarrow.Schema) -> Iterator[Write]:
     """Context manager: write a Parquet file. Its value is the function that writes a table."""
-    with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+    with pyarrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
         yield writer.write_table
 
 
 @contextmanager
-def _csv_writer(path: Path, schema: pyarrow.Schema) -> Iterator[Write]:
+def _csv_writer(file: IO[bytes], schema: pyarrow.Schema) -> Iterator[Write]:
     """Context manager: write a CSV file, whose texts no spreadsheet takes for formulas. Its value
     is the function that writes a table."""
-    with pyarrow.csv.CSVWriter(path, schema) as writer:
+    with pyarrow.csv.CSVWriter(file, schema) as writer:
         yield lambda table: writer.write_table(_for_spreadsheets(table))
 
 
@@ -137,21 +133,20 @@ def _for_spreadsheets(table: pyarrow.Table) -> pyarrow.Table:
 
 
 @contextmanager
-def _json_writer(path: Path, schema: pyarrow.Schema) -> Iterator[Write]:
+def _json_writer(file: IO[bytes], schema: pyarrow.Schema) -> Iterator[Write]:
     """Context manager: write a JSON array with an object per line. Its value is the function that
     writes a table. PyArrow can't write JSON."""
-    with path.open("w", encoding="utf-8") as file:
-        before = "[\n"
+    before = "[\n"
 
-        def write(table: pyarrow.Table) -> None:
-            nonlocal before
-            for row in table.to_pylist():
-                file.write(before + json_text(row))
-                before = ",\n"
+    def write(table: pyarrow.Table) -> None:
+        nonlocal before
+        for row in table.to_pylist():
+            file.write((before + json_text(row)).encode())
+            before = ",\n"
 
-        yield write
-        file.write("\n]\n" if before != "[\n" else "[]\n")
+    yield write
+    file.write(b"\n]\n" if before != "[\n" else b"[]\n")
 
 
-WRITERS: Mapping[str, Callable[[Path, pyarrow.Schema], Any]] = {
+WRITERS: Mapping[str, Callable[[IO[bytes], pyarrow.Schema], Any]] = {
     ".parquet": _parquet_writer, ".csv": _csv_writer, ".json": _json_writer}

@@ -175,8 +175,8 @@ def _is_statistic(name: str) -> bool:
 
 
 def _percent_of(function: str) -> float | None:
-    """Return the percent, above 0 and below 100, in the name of a percentile, such as 99.9 for p99.9
-    and p99_9. None for other names, and for p0, which has no samples below it."""
+    """Return the percent, above 0 and below 100, in the name of a percentile, such as 99.9 for
+    p99.9 and p99_9. None for other names, and for p0, which has no samples below it."""
     match = _PERCENTILE.match(function)
     percent = float(match[1].replace("_", ".")) if match else 0.0
     # p99.9 with many more nines is read as 100.

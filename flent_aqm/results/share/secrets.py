@@ -343,7 +343,10 @@ class Secrets:
         return self._record_removed(match, between.join(["00"] * 6) if between else "0" * 12)
 
     def _mac_in_uuid(self, match: re.Match[str]) -> str:
-        """Return the UUID with zeros in place of the hardware address that it contains."""
+        """Return the UUID with zeros in place of the hardware address that it contains. Return the
+        match if all digits of that address are 0."""
+        if not match[2].strip("0"):
+            return match[0]
         self.removed.add(match[2])
         return match[1] + "0" * 12
 

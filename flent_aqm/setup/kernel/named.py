@@ -144,11 +144,11 @@ def save(cache: Path, kernel: NamedKernel) -> None:
 
 
 def remove(cache: Path, name: str) -> None:
-    """Remove a kernel's name from the cache. Its program and kept source are removed, too, if no
-    other kernel uses them, and so are instrumented kernels that record its changes. A source in
-    which a build works stays, and so does a tc that was built with the kernel. The caller holds the
-    cache's lock. Raises ConfigError if the cache has no such name, or if its description can't be
-    read."""
+    """Remove a kernel's name from the cache. Its program, its kept source, and the tc that was
+    built with it are removed, too, if no other kernel uses them, and so are instrumented kernels
+    that record its changes. A source in which a build works stays. The caller holds the cache's
+    lock. Raises ConfigError if the cache has no such name, or if its description can't be read.
+    """
     path = cache / FOLDER / f"{name}.json"
     kernel = _read_description(path)
     if kernel is None and path.exists():
@@ -165,6 +165,8 @@ def remove(cache: Path, name: str) -> None:
     others = all_named()
     if kernel.hash not in (stock, *(other.hash for other in others)):
         shutil.rmtree(cache / "kernels" / kernel.hash, ignore_errors=True)
+    if kernel.tc and kernel.tc not in {other.tc for other in others}:
+        shutil.rmtree(cache / "tc" / kernel.tc, ignore_errors=True)
     stock_tree = f"{source.package}_{source.version}" if source else ""
     trees = (stock_tree, *(other.tree for other in others))
     if kernel.tree and kernel.tree not in trees and not is_held(cache / "trees" / kernel.tree):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,11 @@ import polars
 import pyarrow.parquet
 import pytest
 
+from flent_aqm.base.whole_file import remove_abandoned
 from flent_aqm.cli import main
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.export import columns, runs, samples
+from flent_aqm.results.export.arrow import WRITERS, as_batch, write_table
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.table import METRICS, Unavailable, values
 from tests.files import ROOT, load, save
@@ -94,6 +96,20 @@ def test_samples_are_those_of_the_file(suffix: str, tmp_path: Path) -> None:
     raw = load(NDT7)["raw_values"]
     assert [(row["series"], row["t"], row["val"]) for row in rows] == [
         (name, one["t"], one.get("val")) for name, series in raw.items() for one in series]
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_table_being_written_is_not_taken_for_an_abandoned_one(suffix: str, tmp_path: Path) -> None:
+    """A sweep that starts in the same folder removes what killed processes left."""
+    schema = pyarrow.schema([("aqm", pyarrow.string())])
+
+    def parts() -> Iterator[pyarrow.RecordBatch]:
+        remove_abandoned([tmp_path])
+        yield as_batch(schema, [{"aqm": "codel"}])
+
+    assert write_table(tmp_path / f"runs{suffix}", schema, parts()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == [f"runs{suffix}"]
+    assert "codel" in (tmp_path / f"runs{suffix}").read_bytes().decode(errors="replace")
 
 
 def test_phase_of_samples_is_that_of_the_metrics(tmp_path: Path) -> None:
