@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy
@@ -21,6 +22,8 @@ from flent_aqm.results.metrics.compare import (
     two_groups,
     variance_share,
 )
+from flent_aqm.results.metrics.cross import video_stall_pct
+from flent_aqm.results.metrics.flows import read_flow
 from flent_aqm.results.metrics.grades import QooRequirements, qoo_score
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.throughput import (
@@ -31,6 +34,7 @@ from flent_aqm.results.metrics.throughput import (
 )
 from flent_aqm.results.metrics.turns import turns
 from flent_aqm.results.metrics.window import Window
+from flent_aqm.results.reading.series import Series, SeriesKind
 
 
 def run(settings: Mapping[str, Any], aqm: Mapping[str, Any]) -> Run:
@@ -243,3 +247,29 @@ def test_turns_of_a_test_that_alternates(
         found: dict[str, list[tuple[float, float]]]) -> None:
     assert {name: [(one.start_s, one.end_s) for one in windows] for name, windows in turns(
         steps(download, upload), spans).items()} == found
+
+
+def test_intervals_of_a_flow_without_lengths_begin_where_the_one_before_ends() -> None:
+    """The first is as long as usual ones. A sample before its predecessor has no length."""
+    def lengths_s(*at_s: float) -> list[float]:
+        flow = read_flow(Series("TCP upload", SeriesKind.THROUGHPUT, {}, [
+            {"t": one, "val": 1.0} for one in at_s]))
+        assert flow is not None
+        return list(flow.length_s)
+
+    assert lengths_s(1.0, 1.5, 2.0, 2.25) == [0.5, 0.5, 0.5, 0.25]
+    assert lengths_s(1.0, 3.0, 2.0, 4.0) == [2.0, 2.0, 0.0, 2.0]
+    assert lengths_s(1.0) == [0.0]
+
+
+@pytest.mark.parametrize(("video_s", "share_pct"), [(0.5, 50.0), (2.0, 12.5)])
+def test_stalls_of_a_video_are_a_share_of_its_time(video_s: float, share_pct: float) -> None:
+    """In a test without load, however short. A stall of 250 ms."""
+    flow = SimpleNamespace(start_s=0.0, end_s=video_s, is_cross=True, direction="download",
+                           noticed={"stalled_ms": SimpleNamespace(
+                               at_s=numpy.array([0.25]), values=numpy.array([250.0]))})
+    one: Any = SimpleNamespace(flows=[flow], load_window=None)
+    assert video_stall_pct(one) == pytest.approx(share_pct)
+    flow.end_s = 0.0
+    with pytest.raises(NotAvailable, match=r"^the video lasted 0 s$"):
+        video_stall_pct(one)
