@@ -24,8 +24,23 @@ from flent_aqm.results.metrics.compare import (
 )
 from flent_aqm.results.metrics.cross import video_stall_pct
 from flent_aqm.results.metrics.flows import read_flow
-from flent_aqm.results.metrics.grades import QooRequirements, qoo_score
-from flent_aqm.results.metrics.run import Run
+from flent_aqm.results.metrics.grades import (
+    QooRequirements,
+    libreqos_phase_rise_ms,
+    libreqos_rise_ms,
+    qoo_score,
+)
+from flent_aqm.results.metrics.latency import (
+    find_glitches,
+    glitch_time_pct,
+    glitches_per_minute,
+    longest_glitch_ms,
+    loss_pct,
+    mean_jitter_ms,
+    smoothed_jitter_ms,
+    udp_loss_pct,
+)
+from flent_aqm.results.metrics.run import Run, Samples
 from flent_aqm.results.metrics.throughput import (
     jain,
     link_rate_mbps,
@@ -273,3 +288,99 @@ def test_stalls_of_a_video_are_a_share_of_its_time(video_s: float, share_pct: fl
     flow.end_s = 0.0
     with pytest.raises(NotAvailable, match=r"^the video lasted 0 s$"):
         video_stall_pct(one)
+
+
+def loaded(sent_s: Sequence[float], rtts_ms: Sequence[float], length_s: float = 1.0,
+           spacing_ms: float = 20.0, **more: Any) -> Samples:
+    """Return probes under load."""
+    return Samples(numpy.array(sent_s), numpy.array(rtts_ms), length_s, spacing_ms, **more)
+
+
+@pytest.mark.parametrize(("gap_s", "count"), [(0.11, 1), (0.11999, 1), (0.12001, 2), (0.2, 2)])
+def test_bad_probes_within_a_tenth_of_a_second_are_a_glitch(gap_s: float, count: int) -> None:
+    """Beyond the 20 ms between probes."""
+    found = find_glitches(loaded([0.0, gap_s, 1.0], [60.0, math.inf, 50.0]), 20.0, 30.0)
+    assert len(found) == count
+    assert found[0].start_s == 0.0
+    assert found[0].length_ms == pytest.approx(20.0 if count == 2 else gap_s * 1000 + 20)
+    assert find_glitches(loaded([0.0], [50.0]), 20.0, 30.0) == []
+
+
+@pytest.mark.parametrize(("spacing_ms", "unknown", "why"), [
+    (20.0, "", ""), (20.1, "", "probes are 20.1 ms apart, and glitches need 20 ms at most"),
+    (20.0, "it stops", "it stops")])
+def test_glitches_need_dense_probes_that_count_losses(
+        spacing_ms: float, unknown: str, why: str) -> None:
+    samples = loaded([0.0], [60.0], spacing_ms=spacing_ms, loss_unknown=unknown)
+    if not why:
+        assert len(find_glitches(samples, 20.0, 30.0)) == 1
+        return
+    with pytest.raises(NotAvailable) as caught:
+        find_glitches(samples, 20.0, 30.0)
+    assert str(caught.value) == why
+
+
+@pytest.mark.parametrize(("length_s", "per_minute", "share_pct"), [
+    (0.5, 240.0, 8.0), (0.03, 4000.0, 100.0), (60.0, 2.0, 4 / 60), (0.0, None, None)])
+def test_glitches_of_a_minute(
+        length_s: float, per_minute: float | None, share_pct: float | None) -> None:
+    """Two glitches of 20 ms, however short the load. At most all of the time."""
+    idle = loaded([at / 10 for at in range(30)], [20.0] * 30)
+    one: Any = SimpleNamespace(loaded=lambda: loaded([0.0, 0.3], [60.0, 70.0], length_s),
+                               idle=lambda probe=None: idle)
+    assert longest_glitch_ms(one, 30.0) == pytest.approx(20.0)
+    if per_minute is None:
+        for metric in (glitches_per_minute, glitch_time_pct):
+            with pytest.raises(NotAvailable, match=r"^the load lasted 0 s$"):
+                metric(one, 30.0)
+        return
+    assert glitches_per_minute(one, 30.0) == pytest.approx(per_minute)
+    assert glitch_time_pct(one, 30.0) == pytest.approx(share_pct)
+
+
+@pytest.mark.parametrize(("count", "rtt_ms", "has_phase"), [
+    (8, 30.0, True), (7, 30.0, False), (8, math.inf, False)])
+def test_phase_of_a_second_with_an_answer_counts(
+        count: int, rtt_ms: float, has_phase: bool) -> None:
+    """Eight probes 125 ms apart, the first at the flow's start and the last at its end. The lower
+    quartile of the idle line is 10 ms."""
+    samples = loaded([at / 8 for at in range(1, count + 1)], [rtt_ms] * count, spacing_ms=125.0)
+    one: Any = SimpleNamespace(
+        loaded=lambda: samples, idle=lambda: loaded([0.0] * 5, [5.0, 10.0, 20.0, 20.0, 20.0]),
+        speed_test=[SimpleNamespace(start_s=1 / 8, end_s=count / 8, direction="download")])
+    if has_phase:
+        assert libreqos_phase_rise_ms(one, "download") == 20.0
+        assert libreqos_rise_ms(one) == 20.0
+        with pytest.raises(NotAvailable, match=r"^the test doesn't load the upload alone for 1 s"):
+            libreqos_phase_rise_ms(one, "upload")
+        return
+    with pytest.raises(NotAvailable, match=r"^no phase of the load lasts 1 s and has an answered"):
+        libreqos_rise_ms(one)
+
+
+@pytest.mark.parametrize(("counts", "pct"), [
+    ([(10.0, 0.0)], 0.0), ([(10.0, 10.0)], 100.0), ([(10.0, 1.0), (30.0, 3.0)], 10.0),
+    ([(10.0, 11.0)], None), ([(10.0, -1.0)], None), ([(0.0, 0.0)], None), ([(None, 1.0)], None),
+    ([(10.0, None), (10.0, 5.0)], 50.0), ([], None)])
+def test_share_of_udp_packets_that_were_lost(
+        counts: list[tuple[float | None, float | None]], pct: float | None) -> None:
+    """As the receiver counts them, if it can be."""
+    flows = [SimpleNamespace(packets=packets, lost_packets=lost) for packets, lost in counts]
+    one: Any = SimpleNamespace(flows_of=lambda direction: flows)
+    if pct is not None:
+        assert udp_loss_pct(one, "upload") == pct
+        return
+    with pytest.raises(NotAvailable):
+        udp_loss_pct(one, "upload")
+
+
+def test_jitter_is_of_answered_probes() -> None:
+    """Mean, and smoothed by a sixteenth each. A lost one is left out."""
+    samples = loaded([0, 1, 2, 3], [10.0, math.inf, 26.0, 10.0])
+    assert mean_jitter_ms(samples) == 16.0
+    assert smoothed_jitter_ms(samples) == 1.0 + 15.0 / 16
+    assert mean_jitter_ms(loaded([0, 1], [1.0, 3.0])) == 2.0
+    for odd in (loaded([0], [1.0]), loaded([0, 1], [1.0, 3.0], of_steps=True)):
+        with pytest.raises(NotAvailable):
+            mean_jitter_ms(odd)
+    assert loss_pct(samples) == 25.0
