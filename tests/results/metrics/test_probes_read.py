@@ -176,3 +176,30 @@ def test_gap_of_too_many_probes_is_refused() -> None:
         until(whole, 12.0 + MAX_LOST)
     with pytest.raises(BadResult, match="sent at the same time as the one before"):
         until(ping(0.0), 100.0)
+
+
+@pytest.mark.parametrize(("last_ms", "end_s", "stops"), [
+    (2000.0, 5.5, False), (2000.0, 5.75, True), (20.0, 3.75, False), (20.0, 4.0, True)])
+def test_last_interval_is_as_long_as_usual_or_as_its_own_round_trip(
+        last_ms: float, end_s: float, stops: bool) -> None:
+    """Ten intervals of 250 ms, of which the last begins at 2.25 s. 1.25 s later it has stopped."""
+    probe = Probe("x", Tool.UDP_RR, numpy.arange(10) / 4, numpy.array([20.0] * 9 + [last_ms]),
+                  "unknown")
+    found = until(probe, end_s)
+    start_s = 2.25 + max(last_ms / 1000, 0.25)
+    assert found.still == ((Window(start_s, end_s),) if stops else ())
+    assert found.stopped_after_s == (start_s if stops else None)
+
+
+def test_gap_of_too_many_probes_is_refused_with_its_length() -> None:
+    """And probes that have no distance."""
+    probe = Probe("x", Tool.PING, numpy.array([0.0, 0.001]), numpy.array([1.0, 1.0]))
+    with pytest.raises(BadResult) as caught:
+        until(probe, 600.0)
+    assert str(caught.value) == ("its probes, 1 ms apart, have a gap of 600 s; expected fewer than "
+                                 "500,000 lost probes in it")
+    probe = Probe("x", Tool.PING, numpy.array([0.0, 0.0]), numpy.array([1.0, 1.0]))
+    with pytest.raises(BadResult) as caught:
+        until(probe, 600.0)
+    assert str(caught.value) == ("most of its probes were sent at the same time as the one before; "
+                                 "expected a distance between them")
