@@ -92,7 +92,7 @@ def _draw_rows(cards: Sequence[Card], canvas: Any) -> None:
     for row, card in enumerate(cards):
         for stalled, look, off in ((False, _CALM, -_OFF), (True, _STALLED, _OFF)):
             _draw_points(latency, _latency_ratios(card, stalled=stalled), row + off, look)
-        if "latency_to_median" not in card.scores:
+        if card.readings and "latency_to_median" not in card.scores:
             latency.annotate("shows none", (0.5, row), xycoords=("axes fraction", "data"),
                              ha="center", va="center", color=QUIET, fontsize="small")
         if score := card.scores.get("tells_apart"):
