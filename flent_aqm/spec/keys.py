@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The names of all keys and test parameters, so that unknown names are refused."""
+"""The names of all keys and test parameters, so that unknown names are refused.
+
+A key itself is defined as a field in batch_keys/, or in keys.py of a part; those of the sweep are
+listed here.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# Settings of network devices, read by the script of each host.
+# Settings of network devices, read by the script of each host: addresses, offloads, the hosts'
+# interrupt moderation (host_card), modelled cards.
 
 # Duplicate address detection would delay IPv6 by two seconds. It starts when links come up,
 # so call this before. The glob includes `default`, for later devices.

@@ -6,7 +6,8 @@ effects of chance cancel out. A difference counts when it is unlikely to be chan
 the number of cells and metrics by Benjamini and Hochberg, JRSS B 57, 1995) and certain to be larger
 than anybody cares about: its whole interval, not its mean alone, lies beyond that margin. A value
 that occurs in some seeds only counts, too. A cell is the same when the whole interval lies within
-the margin. Between these cases, so few seeds can't tell.
+the margin. Between these cases, so few seeds can't tell. Whether the change ran at all is decided
+in exercised.py.
 """
 
 from __future__ import annotations
