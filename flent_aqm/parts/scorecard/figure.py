@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter
 
 from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.base.words import counted, for_plot, plain
@@ -33,6 +33,8 @@ _CALM, _STALLED = OTHER_LOOKS[0], OTHER_LOOKS[1]
 # Distance of points from the middle of their row, so that the two kinds don't hide each other.
 _OFF = 0.17
 _LABEL_CHARACTERS = 17
+# An axis of ratios whose ends differ by less than this factor has numbers between powers of ten.
+_SHORT_AXIS = 200.0
 # Without dates, so that equal numbers give equal files.
 _METADATA = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
 
@@ -111,8 +113,13 @@ def _format_axes(latency_axis: Any, tells_apart_axis: Any, throughput_axis: Any)
     low, high = latency_axis.get_xlim()
     latency_axis.set_xlim(min(low, 0.5), max(high, 2.0))
     # An axis of less than a factor of ten has one power of ten at most, and matplotlib would write
-    # the numbers between as powers: 6 × 10⁻¹.
-    latency_axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    # the numbers between as powers: 6 × 10⁻¹. On a long axis it finds no place for such numbers,
+    # and leaves out the powers of ten, too.
+    low, high = latency_axis.get_xlim()
+    powers = range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
+    latency_axis.xaxis.set_major_locator(
+        LogLocator(subs=(1, 2, 5)) if high / low <= _SHORT_AXIS
+        else FixedLocator([10.0 ** power for power in powers]))
     latency_axis.xaxis.set_major_formatter("{x:g}")
     latency_axis.xaxis.set_minor_formatter(NullFormatter())
     latency_axis.axvline(1, color=QUIET, linewidth=0.5)

@@ -44,7 +44,8 @@ def test_tests_that_tell_queues_apart_come_first_then_those_near_the_truth() -> 
 
 @pytest.mark.parametrize(("form", "value", "text"), [
     (SHARE, 0.125, "12 %"), (SHARE, 1.0, "100 %"), (COUNT, 12.6, "13"),
-    ("", 0.1, "0.10"), ("", 1.234, "1.23"), ("", -0.5, "-0.50"), ("", 9.99, "9.99")])
+    ("", 0.1, "0.10"), ("", 1.234, "1.23"), ("", -0.5, "-0.50"), ("", 9.99, "9.99"),
+    ("", 0.5555, "0.56"), ("", 0.05555, "0.056"), ("", 10.0, "10.00"), ("", 123.4, "123.4")])
 def test_value_is_shown_in_its_columns_form(form: str, value: float, text: str) -> None:
     column = Column("heading", "throughput", form) if form else Column("heading", "throughput")
     assert column._format_value(value) == text

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from io import StringIO
 from typing import Any
 
+import matplotlib as mpl
 import pytest
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
@@ -27,6 +28,7 @@ from flent_aqm.parts.scorecard import figure, html, markdown, terminal, whole
 from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.columns import IN_DOCS, OTHER_TRUTHS, failed_lines, ranks
 from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues, Reading
+from flent_aqm.show.plots.paper import letters
 from tests.files import ROOT
 
 GOLDEN = ROOT / "tests" / "golden" / "scorecard"
@@ -123,9 +125,10 @@ def numbers(values: Any) -> str:
 
 def drawn() -> Iterator[str]:
     """All that the figure draws: lines, bars, words, limits, looks."""
-    canvas = Figure((3.33, 3), layout="constrained")
-    figure._draw_rows(cards(), canvas)
-    canvas.draw_without_rendering()
+    with mpl.rc_context({**letters(figure.WIDTH_INCH), "font.size": 6.5}):
+        canvas = Figure((figure.WIDTH_INCH, 3), layout="constrained")
+        figure._draw_rows(cards(), canvas)
+        canvas.draw_without_rendering()
     axes: list[Any] = canvas.axes
     for axis in axes:
         yield (f"axis {axis.get_xlabel()!r} {axis.get_xscale()} x {numbers(axis.get_xlim())} "
@@ -133,6 +136,8 @@ def drawn() -> Iterator[str]:
                f"of the width {axis.get_subplotspec().get_gridspec().get_width_ratios()}")
         yield f"  ticks {[one.get_text() for one in axis.get_xticklabels()]} y " + str(
             [one.get_text() for one in axis.get_yticklabels()])
+        grid = axis.xaxis.get_gridlines()[0]
+        yield f"  grid {grid.get_visible()} {grid.get_alpha()} {grid.get_linewidth()}"
         yield f"  sides {[name for name, one in axis.spines.items() if one.get_visible()]}"
         for line in axis.lines:
             yield (f"  line {line.get_marker()} {line.get_markersize():g} "

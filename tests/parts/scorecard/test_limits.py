@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Limits of the scorecard, on both sides and exactly at them; and how many runs are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import matplotlib as mpl
+import pytest
+from matplotlib.figure import Figure
+
+from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.parts.scorecard import card as card_of_runs
+from flent_aqm.parts.scorecard import figure, reading, steps, worst, worst_lines
+from flent_aqm.parts.scorecard.card import Card
+from flent_aqm.parts.scorecard.command import _check_search, add_arguments
+from flent_aqm.parts.scorecard.contestant import Contestant, contestant
+from flent_aqm.parts.scorecard.places import BBR, CUBIC, Line, Place, places
+from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues, Reading
+from flent_aqm.parts.scorecard.runs import cell_of
+from flent_aqm.parts.scorecard.words import sentences, stalls_of_all
+from flent_aqm.results.data_file import parse_data_file
+from flent_aqm.tools import own
+from tests.files import load
+
+from .test_readings import GOLDEN, NDT7, PLACE
+from .test_whole_page import cards
+
+SMALL = places("small")
+
+
+def run(way: DirectionValues, place: str = "x") -> Reading:
+    """A run that loads the download alone."""
+    return Reading(place, place, place, place, False, {
+        "download": way, "upload": DirectionValues(), WORSE: way})
+
+
+def card(*ways: DirectionValues, test: str = "x") -> Card:
+    return Card(test, test, [run(way, f"place{number}") for number, way in enumerate(ways)], {})
+
+
+@pytest.mark.parametrize(("p95_ms", "counts"), [(119.9, 0), (120.0, 0), (120.1, 1)])
+def test_line_stalls_from_more_than_100_ms_above_the_idle_one(p95_ms: float, counts: int) -> None:
+    way = DirectionValues(shown_ms=50.0, others_median_ms=60.0, others_p95_ms=p95_ms, idle_ms=20.0)
+    assert len(stalls_of_all([card(way)])["x"]) == counts
+    assert ("On lines that stall" in " ".join(sentences(card(way)))) is bool(counts)
+    assert len(figure._latency_ratios(card(way), stalled=True)) == counts
+
+
+@pytest.mark.parametrize(("shown_ms", "nowhere"), [(300.1, True), (300.0, False), (299.9, False)])
+def test_latency_is_hidden_from_a_tenth_on(shown_ms: float, nowhere: bool) -> None:
+    """330 ms are a tenth more than 300."""
+    way = DirectionValues(shown_ms=shown_ms, others_median_ms=200.0, others_p95_ms=330.0,
+                          idle_ms=20.0)
+    assert ("nowhere less than there was" in " ".join(sentences(card(way)))) is nowhere
+
+
+@pytest.mark.parametrize(("least", "most", "text"), [
+    (91.0, 109.0, "and nowhere far from it"), (89.0, 100.0, "it goes from 89 % to 100 %"),
+    (95.0, 120.0, "it goes from 95 % to 120 %")])
+def test_throughput_is_far_off_below_and_above(least: float, most: float, text: str) -> None:
+    ways = [DirectionValues(shown_mbps=mbps, possible_mbps=100.0) for mbps in (least, most)]
+    assert text in " ".join(sentences(card(*ways)))
+
+
+@pytest.mark.parametrize(("share", "refused"), [(0.0, False), (7.99, False), (8.0, True)])
+def test_rate_of_eight_times_the_possible_one_is_in_another_unit(
+        share: float, refused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    import json
+
+    data = parse_data_file(json.dumps(load(GOLDEN)).encode(), GOLDEN)
+    possible = reading.read(NDT7, PLACE, data).ways["download"].possible_mbps
+    assert possible is not None
+    monkeypatch.setattr(reading, "_metric_or_none", lambda run, name: {
+        next(iter(NDT7.shown.rates)): share * possible}.get(name))
+    if refused:
+        with pytest.raises(BadResult, match="expected a rate of 0 or more, in Mbit/s"):
+            reading.read(NDT7, PLACE, data)
+    else:
+        assert reading.read(NDT7, PLACE, data).ways["download"].shown_mbps == share * possible
+
+
+@pytest.mark.parametrize("good", [True, False, None])
+def test_verdict_is_read_from_a_card_as_it_was(good: bool | None) -> None:
+    one = replace(run(DirectionValues(shown_ms=3.0)), good=good)
+    assert Reading.from_dict(one.as_dict()) == one
+    with pytest.raises(TypeError, match="values of another kind"):
+        Reading.from_dict(one.as_dict() | {"good": "yes"})
+    with pytest.raises(TypeError, match="values of another kind"):
+        Reading.from_dict(one.as_dict() | {"beside": 0})
+
+
+@pytest.mark.parametrize(("beside", "parameters"), [
+    ("", {}), (CUBIC, {"cross_traffic": "yes"}),
+    (BBR, {"cross_traffic": "yes", "cross_cong_control": "bbr"})])
+def test_bulk_flow_beside_has_the_places_congestion_control(
+        beside: str, parameters: dict[str, str], tmp_path: Path) -> None:
+    """Cubic is the kernel's own."""
+    place = Place(Line(50, 50, 40), "codel", beside)
+    cell = cell_of(contestant("ndt7"), place, tmp_path, "virtual")
+    assert cell.test_parameters == {"round_trips": "yes", **parameters}
+    assert cell.settings["LENGTH"] == 10
+
+
+@pytest.mark.parametrize(("runs", "refused"), [
+    ("9", True), ("10", False), ("150", False), ("151", True)])
+def test_number_of_runs_of_a_search_has_both_ends(runs: str, refused: bool) -> None:
+    import argparse
+
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    args = parser.parse_args(["ndt7", "--worst", "latency", "--runs", runs])
+    assert (args.longest, args.cells, str(args.output)) == (60.0, "core", "results/scorecard")
+    if refused:
+        with pytest.raises(ConfigError, match=f"--runs: {runs}; expected 10 to 150"):
+            _check_search(args)
+    else:
+        _check_search(args)
+
+
+class MadeRuns:
+    """Stands in for sweeps: notes which runs were asked for, and makes the data files of some."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *succeeding: str) -> None:
+        self.asked: list[list[str]] = []
+        self.succeeding = succeeding
+        monkeypatch.setattr(steps, "make_missing", self.make)
+        monkeypatch.setattr(card_of_runs, "made", self.card)
+
+    def card(self, test: Contestant, places: Sequence[Place], folder: Path,
+             failed: Mapping[str, str], testbed: str) -> Card:
+        return Card(test.name, test.label, [run(DirectionValues(shown_ms=1.0), place.name)
+                                            for place in places if place.name not in failed],
+                    failed)
+
+    def make(self, cells: Iterable[Any], keys: object) -> int:
+        missing = [cell for cell in cells if not cell.data_file.exists()]
+        self.asked.append([cell.name for cell in missing])
+        for cell in missing:
+            if cell.name in self.succeeding:
+                cell.data_file.parent.mkdir(exist_ok=True)
+                cell.data_file.touch()
+        return 0
+
+
+OWN = Contestant(own.NAME, "mine", contestant("ndt7").shown)
+NAMES = [place.name for place in SMALL]
+
+
+@pytest.mark.parametrize(("number", "succeeding", "asked"), [
+    (4, [], [[NAMES[0], NAMES[3]], [NAMES[0], NAMES[3]]]),
+    (4, [NAMES[0]], [[NAMES[0], NAMES[3]], NAMES[1:]]),
+    (4, [NAMES[3]], [[NAMES[0], NAMES[3]], NAMES[:3]]),
+    (3, [], [[NAMES[0], NAMES[2]], [NAMES[0], NAMES[2]]]),
+    (2, [], [NAMES[:2]]), (1, [], [NAMES[:1]])])
+def test_own_test_is_tried_on_the_first_and_the_last_line(
+        number: int, succeeding: list[str], asked: list[list[str]], tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """If neither gives a number, the others aren't made. Tests of this package are not tried."""
+    made = MadeRuns(monkeypatch, *succeeding)
+    (tmp_path / "own").mkdir()
+    assert steps.score(OWN, SMALL[:number], tmp_path / "own", "virtual", {}) is False
+    assert made.asked == asked
+    left = number - 2
+    assert (f"the other {left} run{'s' if left > 1 else ''} are not made" in capsys.readouterr().err
+            ) is (len(asked) == 2 and not succeeding)
+    made.asked.clear()
+    (tmp_path / "ndt7").mkdir()
+    steps.score(contestant("ndt7"), SMALL[:number], tmp_path / "ndt7", "virtual", {})
+    assert made.asked == [NAMES[:number]]
+
+
+def test_own_test_with_a_run_is_not_tried_again(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when a command goes on after ^C."""
+    made = MadeRuns(monkeypatch, *NAMES)
+    (tmp_path / f"{NAMES[1]}.flent.gz").touch()
+    assert steps.score(OWN, SMALL, tmp_path, "virtual", {}) is True
+    assert made.asked == [[NAMES[0], *NAMES[2:]]]
+
+
+def test_search_makes_its_runs_in_a_folder_of_their_own(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside the row's cells; a failed run has no reading."""
+    made = MadeRuns(monkeypatch, NAMES[0])
+    found: list[Any] = []
+
+    def seek(aim: str, runs: int, measure: Any) -> Any:
+        assert (aim, runs) == ("latency", 12)
+        found.extend(measure(SMALL[:2]))
+        return SimpleNamespace(sentences=lambda: ["far off."])
+
+    monkeypatch.setattr(steps, "seek", seek)
+    monkeypatch.setattr(worst_lines, "write", lambda line, folder: None)
+    (tmp_path / "ndt7").mkdir()
+    steps.search(contestant("ndt7"), "latency", 12, tmp_path / "ndt7", {})
+    assert made.asked == [NAMES[:2]]
+    assert (tmp_path / "ndt7" / "worst" / f"{NAMES[0]}.flent.gz").is_file()
+    assert [one and one.place for one in found] == [NAMES[0], None]
+
+
+def test_search_ends_where_no_line_has_a_result() -> None:
+    """After twice as many lines as runs, in rounds of four."""
+    asked: list[int] = []
+
+    def points(drawn: list[Place]) -> list[None]:
+        asked.append(len(drawn))
+        return [None] * len(drawn)
+
+    lines: Any = SimpleNamespace(
+        runs=0, aim=worst.AIMS["latency"], farthest=lambda: None, points=points)
+    with pytest.raises(BadResult, match="no rate or latency on any of 0 lines"):
+        worst.search(lines, 10)
+    assert asked == [4] * 5
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_figure_is_as_high_as_its_rows_need(
+        number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The longest label decides; letters and lines are small."""
+    seen: dict[str, Any] = {}
+
+    def draw(shown: list[Card], canvas: Figure) -> None:
+        seen.update(size=tuple(canvas.get_size_inches()), **{
+            name: mpl.rcParams[name] for name in (
+                "font.size", "axes.linewidth", "xtick.major.width", "svg.hashsalt")})
+
+    monkeypatch.setattr(figure, "_draw_rows", draw)
+    figure.write(cards()[:number], tmp_path / "x")  # the first label has two lines
+    assert seen == {"size": pytest.approx((3.33, 0.72 + 0.21 * number)), "font.size": 6.5,
+                    "axes.linewidth": 0.5, "xtick.major.width": 0.5, "svg.hashsalt": "flent"}
+    figure.write(cards()[2:3], tmp_path / "x")
+    assert seen["size"] == pytest.approx((3.33, 0.72 + 0.2))
+    assert {path.suffix for path in tmp_path.iterdir()} == {".pdf", ".png", ".svg", ".txt"}
