@@ -221,6 +221,8 @@ EQUIVALENT = {
     "results/grouping.py: return (2, 0.0, \"\"): 0.0 -> 1.0": "only None has a 2 before it",
     "results/metrics/compare.py: outside = 2 * binom.cdf(numpy.arange((count + 1) // 2), count, "
     "0.5): count + 1 -> count - 1": "the value in the middle never has the level",
+    "results/metrics/throughput.py: return min(max(mean, -1.0), 1.0): 1.0 -> 2.0":
+        "only rounding exceeds it",
     "results/metrics/compare.py: outside = 2 * binom.cdf(numpy.arange((count + 1) // 2), count, "
     "0.5): 1 -> 2": "the value in the middle never has the level",
     "results/metrics/latency.py: if 0 < percent < 100 and samples_beyond(samples, percent) < "
