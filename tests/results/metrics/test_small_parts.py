@@ -45,6 +45,7 @@ from flent_aqm.results.metrics.throughput import (
     jain,
     link_rate_mbps,
     payload_share,
+    rates_mbps,
     shares_line,
 )
 from flent_aqm.results.metrics.turns import turns
@@ -384,3 +385,29 @@ def test_jitter_is_of_answered_probes() -> None:
         with pytest.raises(NotAvailable):
             mean_jitter_ms(odd)
     assert loss_pct(samples) == 25.0
+
+
+@pytest.mark.parametrize(("intervals", "columns"), [(28, 20), (27, None), (40, 32)])
+def test_steps_for_synchronisation_are_those_after_the_start_up(
+        intervals: int, columns: int | None) -> None:
+    """Quarters of a second, without the first 2 s. Twenty are enough."""
+    flow = read_flow(Series("TCP upload", SeriesKind.THROUGHPUT, {}, [
+        {"t": (at + 1) / 4, "val": float(at), "dur": 0.25} for at in range(intervals)]))
+    assert flow is not None
+    if columns is None:
+        with pytest.raises(NotAvailable) as caught:
+            rates_mbps([flow])
+        assert str(caught.value) == ("all flows run together for less than 7 s, of which the first "
+                                     "2 s are left out as start-up")
+        return
+    assert rates_mbps([flow, flow]).tolist() == [pytest.approx(list(range(8, 8 + columns)))] * 2
+
+
+def test_few_intervals_tell_no_synchronisation() -> None:
+    flow = read_flow(Series("TCP upload", SeriesKind.THROUGHPUT, {}, [
+        {"t": at + 1.0, "val": 1.0, "dur": 1.0} for at in range(19)]))
+    assert flow is not None
+    with pytest.raises(NotAvailable) as caught:
+        rates_mbps([flow])
+    assert str(caught.value) == ("the flow 'TCP upload' has 19 intervals of throughput; expected "
+                                 "20 or more, as a longer test has")
