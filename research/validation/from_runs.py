@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from flent_aqm.base.errors import AqmError, cause_of
+from flent_aqm.base.errors import AqmError
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.many_files import find_files
 from flent_aqm.results.metrics.run import Run, as_run
@@ -39,17 +39,12 @@ def make(args: argparse.Namespace, page: str, part: str, lines: Lines) -> int:
     try:
         runs = [as_run(read_data_file(path)) for path in find_files(args.results)]
         text = "\n".join(lines(runs))
-    except AqmError as error:
+        print(text)
+        if args.output:
+            marked.replace(args.output / page, part, text, made_of(runs))
+    except (AqmError, ValueError) as error:  # made_of() raises ValueError
         print(f"{part}: {error}", file=sys.stderr)
         return 1
-    print(text)
-    if args.output:
-        try:
-            marked.replace(args.output / page, part, text, made_of(runs))
-        except (OSError, ValueError) as error:
-            print(f"-o: {args.output / page}: {cause_of(error)}; give the folder docs of a "
-                  "checkout", file=sys.stderr)
-            return 1
     return 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from flent_aqm.base.errors import ConfigError, cause_of
 from research.validation.stamp import Made, renewed
 
 
@@ -18,19 +19,28 @@ def replace(page: Path, part: str, text: str, made: Made | None = None) -> None:
         made: what the part was measured with, which goes into the first comment and the page's
             stamp. None: both stay.
 
-    Raises ValueError if the page lacks one of the lines, or its stamp.
+    Raises ConfigError if the page can't be read or written, or lacks one of the lines, or its
+    stamp.
     """
-    lines = page.read_text(encoding="utf-8").splitlines()
+    try:
+        lines = page.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise _cannot_use(page, error) from None
     first = next((number for number, line in enumerate(lines)
                   if line.startswith(f"<!-- {part}: ")), None)
     end = f"<!-- end of {part} -->"
     if first is None or end not in lines[first:]:
-        raise ValueError(f"{page} lacks the marks of the part {part!r}; expected the lines "
-                         f"<!-- {part}: ... --> and, below it, {end}")
+        raise ConfigError(f"{page} lacks the marks of the part {part!r}; expected the lines "
+                          f"<!-- {part}: ... --> and, below it, {end}")
     opening = made.comment(part) if made else lines[first]
     whole = "\n".join([*lines[:first], opening, text.rstrip("\n"),
                        *lines[lines.index(end, first):]]) + "\n"
     try:
         page.write_text(renewed(whole) if made else whole, encoding="utf-8")
-    except ValueError as error:
-        raise ValueError(f"{page}: {error}") from None
+    except (OSError, ValueError) as error:
+        raise _cannot_use(page, error) from None
+
+
+def _cannot_use(page: Path, error: Exception) -> ConfigError:
+    """Return the error for a page that can't be read or written, or has no stamp."""
+    return ConfigError(f"{page}: {cause_of(error)}; give the folder docs of a checkout")

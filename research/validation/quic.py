@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from flent_aqm.base.errors import AqmError
 from flent_aqm.results.metrics.run import Run, load_run
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.show.looks import DASH
@@ -140,7 +141,7 @@ def main(words: Sequence[str] | None = None) -> int:
         if args.docs:
             draw(first, args.docs / PICTURE)
             replace(args.docs / PAGE, PART, text, made_of(list(first.values())))
-    except (ValueError, OSError) as fault:
+    except (AqmError, ValueError, OSError) as fault:
         print(fault, file=sys.stderr)
         return 1
     return 0

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from flent_aqm.base.errors import LostProbe, NotAvailable
+from flent_aqm.base.errors import BadResult, LostProbe, NotAvailable
 from flent_aqm.results.grouping import collect
 from flent_aqm.results.metrics.latency import idle_ms, loaded_ms
 from flent_aqm.results.metrics.queue import drop_pct
@@ -79,8 +79,12 @@ def rows_of(runs: Sequence[Run]) -> list[Row]:
 
 
 def row_of(run: Run) -> Row:
-    """Return the row of a run of batches/rfc7928.batch. Names of other tests' flows have another
-    form, for which it raises IndexError."""
+    """Return the row of a run of batches/rfc7928.batch. Raises BadResult if it is not of that
+    batch, because names of other tests' flows have another form."""
+    other = next((flow.name for flow in run.speed_test if flow.name.count(" ") < 2), None)
+    if other is not None:
+        raise BadResult(f"{run.path}: not a run of batches/rfc7928.batch: its flow {other!r} has "
+                        "no group; expected a third word in its name")
     requested = run.title.split(" ")
     flows = {flow.name.split(" ", 2)[2]: flow.mean_mbps or 0.0 for flow in run.speed_test}
     load = run.load_window

@@ -108,8 +108,11 @@ def main() -> int:
     text = "\n".join(lines)
     print(text)
     if args.output:
-        marked.replace(args.output / "results" / "study.md", "findings", text,
-                       made_of([load_run(row.path) for row in selected]))
+        try:
+            marked.replace(args.output / "results" / "study.md", "findings", text,
+                           made_of([load_run(row.path) for row in selected]))
+        except (AqmError, ValueError) as error:  # made_of() raises ValueError
+            parser.error(str(error))
     return 0 if complete else 1
 
 

@@ -8,7 +8,10 @@ import math
 
 import pytest
 
+from flent_aqm.base.errors import BadResult
+from flent_aqm.results.metrics.run import load_run
 from research.validation import rfc7928
+from tests.files import RUNS
 
 
 @pytest.fixture
@@ -34,3 +37,9 @@ def test_file_has_every_number_of_each_run(rows: list[rfc7928.Row]) -> None:
     assert first == ("| 6.2-far | drop-tail | 1xreno 5.04, 1xreno/dest2 4.40 | 59.6 | 89.7 | "
                      "0.38 |")
     assert second.endswith("| lost | - | 1.24 |")
+
+
+def test_run_of_another_batch_is_refused() -> None:
+    """Its flows belong to no group."""
+    with pytest.raises(BadResult, match="its flow 'TCP download' has no group"):
+        rfc7928.row_of(load_run(RUNS / "ndt7.flent.gz"))

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm import __version__
+from flent_aqm.base.errors import ConfigError
 from research.validation import from_runs, marked, stamp
 from research.validation.stamp import Made
 from tests.files import ROOT, RUNS
@@ -85,7 +86,7 @@ def test_page_without_its_line_is_refused(tmp_path: Path) -> None:
     """Where it is to stand, its writer decides."""
     page = tmp_path / "page.md"
     page.write_text("<!-- part: x -->\n<!-- end of part -->\n")
-    with pytest.raises(ValueError, match="0 lines begin with"):
+    with pytest.raises(ConfigError, match="0 lines begin with"):
         marked.replace(page, "part", "new", NOW)
     with pytest.raises(ValueError, match="no part of the page has a stamp"):
         stamp.renewed(f"# Page\n{stamp.LINE}\n")
@@ -98,8 +99,8 @@ def test_folder_without_the_page_is_one_line(
     assert from_runs.make(args, "bbr.md", "bbr", lambda runs: ["a table"]) == 1
     out, err = capsys.readouterr()
     assert out == "a table\n"
-    assert err == (f"-o: {tmp_path / 'bbr.md'}: No such file or directory; give the folder docs of "
-                   "a checkout\n")
+    assert err == (f"bbr: {tmp_path / 'bbr.md'}: No such file or directory; give the folder docs "
+                   "of a checkout\n")
     (tmp_path / "bbr.md").write_text("# BBR\n")
     assert from_runs.make(args, "bbr.md", "bbr", lambda runs: ["a table"]) == 1
     assert "lacks the marks of the part 'bbr'" in capsys.readouterr().err

@@ -17,4 +17,21 @@ def parse_scheduler(value: object) -> str | None:
     if not re.fullmatch(r"(tcp|tls)://[][A-Za-z0-9_.:-]+:[0-9]{1,5}", text):
         raise ConfigError(f"scheduler: {text[:100]!r} is not the address of a Dask scheduler; "
                           "expected an address such as tcp://192.0.2.1:8786")
+    refuse_bad_label("scheduler", text.partition("://")[2].rpartition(":")[0])
     return text
+
+
+def refuse_bad_label(key: str, host: str) -> None:
+    """Raise ConfigError if a host name has an empty label, or one longer than 63 characters, which
+    the DNS can't carry: getaddrinfo() would raise UnicodeError.
+
+    Args:
+        key: the option or batch key that has the name, for the message.
+        host: the name or address.
+    """
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        raise ConfigError(f"{key}: {host[:100]!r} is no host name: a part between its dots is "
+                          "empty or longer than 63 characters; expected a name or an address"
+                          ) from None

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flent_aqm.base.errors import ConfigError, cause_of
+from flent_aqm.parts.cluster.address import refuse_bad_label
 from flent_aqm.parts.cluster.extra import load_distributed
 from flent_aqm.servers.certificate import context_from_files
 
@@ -95,7 +96,8 @@ def _source_address(family: int, kind: int, protocol: int, name: Any) -> str:
 
 def require_own(host: str) -> str:
     """Return the numeric address of a host name or address from --host. Raises ConfigError if it
-    isn't an address of this machine."""
+    isn't an address of this machine, or no host name."""
+    refuse_bad_label("--host", host)
     try:
         family, kind, protocol, _, name = socket.getaddrinfo(
             host, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]

@@ -572,7 +572,7 @@ def main(args: argparse.Namespace) -> int:
                  lab.simulator([point.setting for point in measurements.points]))
     if args.csv:
         _write_csv(args.csv, fitted)
-    return _print_fit(fitted, args.base, lab)
+    return _print_fit(fitted, lab)
 
 
 def _fittable_parameters(highest_us: int, step_us: int) -> dict[str, ModelParameter]:
@@ -663,13 +663,12 @@ def _console() -> Console:
     return Console(stderr=True)
 
 
-def _print_fit(fitted: Fit, base: str, lab: _ModelsInLab) -> int:
+def _print_fit(fitted: Fit, lab: _ModelsInLab) -> int:
     """Print measured and modelled values, and the best model with the plausible range of each
     parameter.
 
     Args:
         fitted: the result of the fit.
-        base: not used.
         lab: measures further models, for advice.
 
     Returns:

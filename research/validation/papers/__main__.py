@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from flent_aqm.base.errors import ConfigError
 from flent_aqm.results.data_file import SUFFIX
 from flent_aqm.results.metrics.run import Run
 from research.validation import from_runs
@@ -44,7 +45,11 @@ def main() -> int:
 
     status = from_runs.make(args, PAGE, paper.batch, lines)
     if args.output and not status:
-        overview.renew(args.output / PAGE)
+        try:
+            overview.renew(args.output / PAGE)
+        except ConfigError as error:
+            print(error, file=sys.stderr)
+            return 1
     return status
 
 

@@ -14,8 +14,8 @@ _SECTION = re.compile(r"^## (\w+): (.+)$", re.MULTILINE)
 
 
 def renew(page: Path) -> None:
-    """Write the list at the top of the page again, from the page's tables. Raises ValueError if the
-    page lacks the list's marks."""
+    """Write the list at the top of the page again, from the page's tables. Raises ConfigError if
+    the page lacks the list's marks."""
     marked.replace(page, PART, "\n".join(lines(page.read_text(encoding="utf-8"))))
 
 

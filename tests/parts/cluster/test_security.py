@@ -17,8 +17,10 @@ from typing import Any
 import distributed.core
 import pytest
 
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.parts.cluster.address import parse_scheduler
 from flent_aqm.parts.cluster.probe import _why_tls_failed, why_not
-from flent_aqm.parts.cluster.security import own_address
+from flent_aqm.parts.cluster.security import own_address, require_own
 from research.bench.kills import SweepFolder, compare
 from tests.files import ROOT
 
@@ -67,6 +69,17 @@ def test_worker_when_asked_listens_everywhere_and_says_what_that_means(cluster: 
     assert {address.partition(":")[0] for _, address in listening(worker.pid)} == {"00000000"}
     assert len(listening(worker.pid)) == 2
     wait_for(lambda: "can run programs as" in cluster.output(), cluster.output)
+
+
+@pytest.mark.parametrize("host", ["a" * 64 + ".example", "b..example"])
+def test_name_that_the_dns_cannot_carry_is_one_line(host: str) -> None:
+    """Python would raise UnicodeError for it. With 63 letters it is a name."""
+    with pytest.raises(ConfigError, match=r"scheduler: .* longer than 63 characters"):
+        parse_scheduler(f"tcp://{host}:8786")
+    with pytest.raises(ConfigError, match=r"--host: .* longer than 63 characters"):
+        require_own(host)
+    for good in ("a" * 63 + ".example.", "[::1]", "192.0.2.1"):
+        assert parse_scheduler(f"tcp://{good}:8786") == f"tcp://{good}:8786"
 
 
 def test_own_address_is_the_one_towards_the_scheduler() -> None:
