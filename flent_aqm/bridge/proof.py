@@ -17,6 +17,7 @@ from typing import Any
 
 from flent_aqm.base import environment
 from flent_aqm.bridge.one_shell import OneShell
+from flent_aqm.spec.testbeds import VIRTUAL
 
 Function = Callable[..., None]
 
@@ -57,7 +58,7 @@ def record_metadata(stock: Function) -> Function | None:
             "before": before,
             "warnings": warnings,
         })
-        if scenario.lab.testbed == "virtual":
+        if scenario.lab.testbed == VIRTUAL:
             _wait_for_full_second()
 
     return record_metadata if os.environ.get(environment.SCENARIO) else None

@@ -16,9 +16,7 @@ from pathlib import Path
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.words import counted, plain
 from flent_aqm.results.share.archive import LICENCES
-
-# The testbed whose runs can be repeated.
-LAB = "virtual"
+from flent_aqm.spec.testbeds import VIRTUAL
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -99,7 +97,7 @@ def publish(args: argparse.Namespace, files: Sequence[Path], copy: Callable[[Pat
               file=sys.stderr)
     for name, why in checked.not_again.items():
         print(f"flent-aqm: {name}: not repeated: {plain(why)}", file=sys.stderr)
-    return int(any(one.testbed == LAB and one.name in checked.not_again for one in packed))
+    return int(any(one.testbed == VIRTUAL and one.name in checked.not_again for one in packed))
 
 
 def _run_count(text: str) -> int:

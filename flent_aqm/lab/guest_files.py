@@ -37,6 +37,7 @@ from flent_aqm.spec.batch_keys.path import DUMBBELL
 from flent_aqm.spec.kernel import STOCK
 from flent_aqm.spec.queues.external import queue_of
 from flent_aqm.spec.scenario import Scenario
+from flent_aqm.spec.testbeds import VIRTUAL
 from flent_aqm.spec.topology.topology import parse_topology
 from flent_aqm.tools import own
 from flent_aqm.tools.table import listening, port_variables, start_script
@@ -157,7 +158,7 @@ def write(folder: Path, scenario: Scenario, argv: Sequence[str], *, hidden: Sequ
            if any(name.startswith("ndt-server") for name in servers) else {}),
         # The veth devices of other kernels have no interrupt moderation.
         "HOST_MODERATION_US": (str(scenario.hosts.host_moderation_us)
-                               if scenario.lab.testbed == "virtual" else ""),
+                               if scenario.lab.testbed == VIRTUAL else ""),
         "NDT7_CC": scenario.hosts.ndt7_cc,
         "HALF_DELAY_US": str(round(scenario.path.base_delay_ms * 1000 / 2)),
         **_optional_network_variables(folder, scenario),

@@ -39,6 +39,7 @@ from flent_aqm.router.tc.read_back import parse_read_back
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.kernel import STOCK
 from flent_aqm.spec.scenario import Scenario
+from flent_aqm.spec.testbeds import NETNS
 
 _KILL_GRACE_S = 10.0
 
@@ -91,7 +92,7 @@ class NetnsTestbed:
         _load_ifb_module()
         kinds: dict[Scenario, Scenario] = {}
         for scenario in (cell.scenario for cell in cells):
-            refuse_virtual_settings("netns", scenario)
+            refuse_virtual_settings(NETNS, scenario)
             kinds.setdefault(_as_rehearsed(scenario), scenario)
         for scenario in kinds.values():
             _rehearse(scenario)

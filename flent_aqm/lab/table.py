@@ -11,6 +11,7 @@ from flent_aqm.base.part import load, parts
 from flent_aqm.lab.netns import NetnsTestbed
 from flent_aqm.lab.protocol import Testbed
 from flent_aqm.lab.virtual import VirtualTestbed
+from flent_aqm.spec.testbeds import NETNS, VIRTUAL
 
 
 def _open_of_part(place: str, value: str) -> Testbed:
@@ -27,8 +28,8 @@ def _open_of_part(place: str, value: str) -> Testbed:
 # Beginning of the value of `testbed`, up to "://" -> function that makes the testbed from the whole
 # value.
 TESTBEDS: dict[str, Callable[[str], Testbed]] = {
-    "virtual": lambda _: VirtualTestbed(),
-    "netns": lambda _: NetnsTestbed(),
+    VIRTUAL: lambda _: VirtualTestbed(),
+    NETNS: lambda _: NetnsTestbed(),
     **{kind: partial(_open_of_part, place)
        for part in parts().values() for kind, place in part.testbeds.items()},
 }

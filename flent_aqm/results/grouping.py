@@ -19,6 +19,7 @@ from flent_aqm.spec import key as batch_key
 from flent_aqm.spec.kernel import STOCK
 from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.spec.scenario import KEYS
+from flent_aqm.spec.testbeds import VIRTUAL
 
 Settings = Mapping[str, Setting]
 Item = TypeVar("Item")
@@ -58,9 +59,6 @@ _LEADING_NUMBER = re.compile(r"\d+(\.\d+)?")
 LONGEST_SHOWN = 60
 MOST_NAMED = 60
 
-# The testbed that simulates the router.
-_LAB = "virtual"
-
 # Short names of settings that people type often.
 ALIASES = {"rate": RATE, "rate_up": "rate_up_mbps", "rate_down": "rate_down_mbps",
            "burst": "burst_shaping", "cross": "cross_traffic", "delay": "base_delay_ms",
@@ -79,7 +77,7 @@ def router_models(runs: Sequence[Settings]) -> list[str]:
     that record another testbed are left out: their router was real, whatever their batch says. Runs
     that record no testbed count as the lab's."""
     return sorted({str(run["router_model"]) for run in runs
-                   if "router_model" in run and run.get("testbed", _LAB) == _LAB})
+                   if "router_model" in run and run.get("testbed", VIRTUAL) == VIRTUAL})
 
 
 def factors(runs: Sequence[Settings], beyond: Sequence[str] = ()) -> list[str]:

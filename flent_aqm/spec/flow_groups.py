@@ -215,7 +215,7 @@ def rates_from(text: str, step_s: str, scenario: Scenario | None,
     """
     if not text:
         return [], 0.0
-    if scenario is not None and scenario.lab.testbed not in ("virtual", "netns"):
+    if scenario is not None and scenario.behind_ssh:
         refuse(f"rates_mbps: {ONLY_IN_NAMESPACES}")
         return [], 0.0
     if scenario is not None and (scenario.router.shaper != "htb" or scenario.router.tiers != 1

@@ -16,6 +16,7 @@ from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import unknown_value
 from flent_aqm.base.switch import switch
+from flent_aqm.spec.testbeds import NETNS, VIRTUAL
 
 _DEVICE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,14}")
 # Names don't begin with -, which ssh would take for an option.
@@ -141,10 +142,10 @@ def testbed(key: str, value: object) -> str:
     """Return the testbed: `virtual`, `netns`, or a router's address ssh://[user@]router[:port].
     Raises ConfigError for another value."""
     text = str(value)
-    if text in ("virtual", "netns") or _SSH.fullmatch(text):
+    if text in (VIRTUAL, NETNS) or _SSH.fullmatch(text):
         return text
     raise ConfigError(f"{key}: unknown value {text!r}; "
-                      "known: virtual, netns, ssh://[user@]router[:port]")
+                      f"known: {VIRTUAL}, {NETNS}, ssh://[user@]router[:port]")
 
 
 def seed(key: str, value: object) -> int:

@@ -203,4 +203,4 @@ def scenario_in_namespace() -> Scenario | None:
     """
     text = os.environ.get(environment.SCENARIO)
     scenario = None if text is None else Scenario.from_json(text)
-    return scenario if scenario and scenario.lab.testbed in ("virtual", "netns") else None
+    return scenario if scenario and not scenario.behind_ssh else None

@@ -15,6 +15,7 @@ from flent_aqm.setup.optional import check_tools
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.needs import needs_of_run, refuse_servers_behind_ssh
 from flent_aqm.spec.queues.external import queue_of
+from flent_aqm.spec.testbeds import VIRTUAL
 
 _ALWAYS_NEEDED = ("tc", "ip", "ethtool", "setpriv", "perl", "irtt", "fping", "tcpdump")
 
@@ -59,7 +60,7 @@ def check(cells: Iterable[Cell], jobs: int = 1) -> None:
 def _check_limits(cells: Iterable[Cell], jobs: int) -> None:
     """Raise ConfigError if the limits of address space (`ulimit -v`, only for the virtual lab) or
     open files (`ulimit -n`) are too low for `jobs` runs side by side."""
-    if any(cell.scenario.lab.testbed == "virtual" for cell in cells):
+    if any(cell.scenario.lab.testbed == VIRTUAL for cell in cells):
         needed_mib = defaults.GUEST_MEMORY_MB + _KERNEL_MIB
         limit, _ = resource.getrlimit(resource.RLIMIT_AS)
         if limit != resource.RLIM_INFINITY and limit < needed_mib << 20:

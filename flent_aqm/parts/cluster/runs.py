@@ -13,6 +13,7 @@ from flent_aqm.parts.cluster.cluster import Cluster
 from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.kernel import STOCK
+from flent_aqm.spec.testbeds import VIRTUAL
 from flent_aqm.sweep.run import FinishedRun, SweepFacts, write_files
 
 
@@ -35,7 +36,7 @@ class RunsOfCluster:
     def refuse(self, cell: Cell) -> None:
         """Raise ConfigError for a run that needs a testbed or kernel that workers don't have."""
         lab = cell.scenario.lab
-        if lab.testbed != "virtual":
+        if lab.testbed != VIRTUAL:
             raise ConfigError(f"scheduler: only the virtual lab runs on other machines, not "
                               f"testbed {lab.testbed}; leave scheduler out")
         if lab.kernel != STOCK:

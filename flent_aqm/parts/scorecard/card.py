@@ -22,6 +22,7 @@ from flent_aqm.parts.scorecard.reading import Reading, read
 from flent_aqm.parts.scorecard.scores import Score, scores
 from flent_aqm.parts.scorecard.worst_lines import WorstLine
 from flent_aqm.results.data_file import SUFFIX, read_data_file
+from flent_aqm.spec.testbeds import VIRTUAL
 
 NAME = "card.json"
 SCHEMA_VERSION = 1
@@ -46,7 +47,7 @@ class Card:
     readings: Sequence[Reading]
     failed: Mapping[str, str]
     method: str = ""
-    testbed: str = "virtual"
+    testbed: str = VIRTUAL
     worst: Sequence[WorstLine] = ()
 
     @cached_property

@@ -10,6 +10,7 @@ from flent_aqm.base.words import counted, plain
 from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.scores import KIND, Case, Score
 from flent_aqm.results.metrics.table import digits
+from flent_aqm.spec.testbeds import VIRTUAL
 
 NONE = "none"
 # Places that failed for the same reason, which a line names.
@@ -151,7 +152,7 @@ def headline(cards: Sequence[Card]) -> str:
     text."""
     runs = sum(len(card.readings) for card in cards)
     beds = sorted({card.testbed for card in cards})
-    where = " and ".join("virtual time" if one == "virtual" else "real time" for one in beds)
+    where = " and ".join("virtual time" if one == VIRTUAL else "real time" for one in beds)
     return f"{counted(len(cards), 'test')}, {counted(runs, 'run')}, in {where}"
 
 

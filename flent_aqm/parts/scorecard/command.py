@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from flent_aqm.base import environment
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.spec.testbeds import NETNS, VIRTUAL
 
 if TYPE_CHECKING:
     from flent_aqm.parts.scorecard.contestant import Contestant
@@ -52,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--against", action="append", default=[], type=Path, metavar="DIR",
                         help="say whether the tests of -o have the same order in the runs of "
                              "another -o, with other seeds or in real time; repeatable")
-    parser.add_argument("--testbed", choices=("virtual", "netns"), default="virtual",
+    parser.add_argument("--testbed", choices=(VIRTUAL, NETNS), default=VIRTUAL,
                         help="netns: namespaces of this machine, in real time, as root")
     parser.add_argument("--jobs", metavar="N", help="runs side by side (default: one per core)")
     parser.add_argument("--scheduler", metavar="tcp://HOST:PORT",
@@ -169,7 +170,7 @@ def _check_search(args: argparse.Namespace) -> None:
         raise ConfigError("--runs: needs --worst; give both, or leave --runs out")
     if args.runs is not None and not LEAST_RUNS <= args.runs <= MOST_RUNS:
         raise ConfigError(f"--runs: {args.runs}; expected {LEAST_RUNS} to {MOST_RUNS}")
-    if args.worst and (args.seeds or args.only or args.testbed != "virtual"):
+    if args.worst and (args.seeds or args.only or args.testbed != VIRTUAL):
         raise ConfigError("--worst chooses its own lines, in the virtual lab; leave out --seeds, "
                           "--only and --testbed")
 

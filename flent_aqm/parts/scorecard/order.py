@@ -23,6 +23,7 @@ from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.output import refusal, write_output
 from flent_aqm.parts.scorecard.scores import KIND, KINDS, Score
+from flent_aqm.spec.testbeds import VIRTUAL
 
 _FOLDER = "order"
 # Kinds of score that don't depend on the test's quality.
@@ -120,7 +121,7 @@ def _describe_runs(theirs: Mapping[str, Card], cells: set[str]) -> str:
         cells: the cells that all cards have.
     """
     readings = [one for card in theirs.values() for one in card.readings]
-    if any(card.testbed != "virtual" for card in theirs.values()):
+    if any(card.testbed != VIRTUAL for card in theirs.values()):
         how = "real time"
     else:
         seeds = sorted({int(seed[1]) for one in readings if (seed := _SEED.search(one.place))})

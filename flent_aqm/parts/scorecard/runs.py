@@ -12,6 +12,7 @@ from flent_aqm.parts.scorecard.places import BBR, Place
 from flent_aqm.results import status
 from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
 from flent_aqm.spec.scenario import Scenario
+from flent_aqm.spec.testbeds import VIRTUAL
 
 # Length by which a sweep in real time estimates its duration.
 _LENGTH_S = 40.0
@@ -34,7 +35,7 @@ def cell_of(contestant: Contestant, place: Place, folder: Path, testbed: str) ->
     scenario = Scenario.from_settings({
         "testbed": testbed, **place.settings(),
         # Without burst shaping, a single late timer costs throughput: docs/netns.md.
-        **({} if testbed == "virtual" else {"burst_shaping": True, "seed": None})})
+        **({} if testbed == VIRTUAL else {"burst_shaping": True, "seed": None})})
     parameters = {"round_trips": "yes", **contestant.parameters,
                   **({"cross_traffic": "yes"} if place.beside else {}),
                   **({"cross_cong_control": BBR} if place.beside == BBR else {})}

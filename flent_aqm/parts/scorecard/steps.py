@@ -23,6 +23,7 @@ from flent_aqm.parts.scorecard.reading import Reading
 from flent_aqm.parts.scorecard.runs import cell_of, failures
 from flent_aqm.parts.scorecard.worst_lines import seek
 from flent_aqm.results.data_file import SUFFIX
+from flent_aqm.spec.testbeds import VIRTUAL
 from flent_aqm.sweep.missing import make_missing
 from flent_aqm.tools.own import NAME
 
@@ -147,10 +148,10 @@ def search(contestant: Contestant, aim: str, runs: int, folder: Path,
     def measure(places: Sequence[Place]) -> list[Reading | None]:
         """Make the missing runs of the test on these places in the virtual lab. Return their
         readings in the same order, None for a failed run."""
-        cells = [cell_of(contestant, place, place_folder, "virtual") for place in places]
+        cells = [cell_of(contestant, place, place_folder, VIRTUAL) for place in places]
         make_missing(cells, keys)
         readings = {made.place: made for made in cards.made(
-            contestant, places, place_folder, failures(place_folder, cells), "virtual").readings}
+            contestant, places, place_folder, failures(place_folder, cells), VIRTUAL).readings}
         return [readings.get(place.name) for place in places]
 
     worst_line = seek(aim, runs, measure)

@@ -21,6 +21,7 @@ from flent_aqm.parts.ssh.offer import batch_command, missing_on_router
 from flent_aqm.parts.ssh.probe import RouterProperties, check_devices, check_host, probe
 from flent_aqm.parts.ssh.routes import address_of, own_address_towards
 from flent_aqm.spec.scenario import Scenario
+from flent_aqm.spec.testbeds import NETNS
 from flent_aqm.tools.irtt import SERVER as IRTT
 
 _KINDS = {*ALWAYS, *KIND_OF_AQM.values(), *PARTS}
@@ -55,11 +56,11 @@ def report(testbed: str, *, server: str | None = None, as_json: bool = False) ->
         addresses["client"] = own_address_towards(addresses["server"], "--server")
     facts = _query_testbed(testbed, addresses)
     # A sweep in namespaces of this machine starts its own servers.
-    server_answers = answers(addresses["server"]) if server and testbed != "netns" else []
+    server_answers = answers(addresses["server"]) if server and testbed != NETNS else []
     problem = ""
     try:
         check_host(facts)
-        if server and testbed != "netns":
+        if server and testbed != NETNS:
             check_devices(facts, {
                 key: facts.routes[addresses[host]] for key, host in _DEVICES.items()
                 if addresses[host] in facts.routes})
@@ -99,7 +100,7 @@ def _advice(testbed: str, server: str | None, command: str, missing: str, *,
     """
     if command:
         return f"To measure it:\n{command}"
-    if testbed == "netns":
+    if testbed == NETNS:
         return ""
     if missing:
         return f"This router can't be measured: it has {missing}, see the table above."
@@ -149,7 +150,7 @@ def _query_testbed(testbed: str, addresses: Mapping[str, str]) -> RouterProperti
     Raises ConfigError for another testbed, ToolMissing without an ssh client, TestbedError if the
     router can't be reached, ParseError if its answer has another form.
     """
-    if testbed == "netns":
+    if testbed == NETNS:
         def here(*words: str) -> str:
             """Run a command of the hooks on this machine, and return its output. Raises
             TestbedError if it fails.
@@ -158,7 +159,7 @@ def _query_testbed(testbed: str, addresses: Mapping[str, str]) -> RouterProperti
                 words: name of the command, then its arguments.
             """
             try:
-                return shell.run(hook_command(words[0], "netns", *words[1:]))
+                return shell.run(hook_command(words[0], NETNS, *words[1:]))
             except CommandFailed as failed:
                 raise TestbedError(str(failed)) from None
 

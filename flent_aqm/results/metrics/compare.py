@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.base.words import counted
 from flent_aqm.results.metrics.percentiles import of_any
+from flent_aqm.spec.testbeds import VIRTUAL
 
 # Lowest confidence level of an interval that is returned.
 LEAST_LEVEL = 0.95
@@ -230,7 +231,7 @@ def interval_caveat(testbeds: Iterable[object]) -> str:
     Args:
         testbeds: the setting `testbed` of each run, "virtual" for the lab.
     """
-    if {*testbeds} != {"virtual"}:
+    if {*testbeds} != {VIRTUAL}:
         return ""
     return ("the lab's runs differ in their seeds alone: their interval tells how much random "
             "draws matter, not how other hosts, routers or days would differ")

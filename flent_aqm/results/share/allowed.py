@@ -17,6 +17,7 @@ from flent_aqm.results.share.secrets import Secrets, is_address
 from flent_aqm.results.share.vocabulary import is_common
 from flent_aqm.router.shaping import IFB_DEVICE
 from flent_aqm.spec.flent_settings import LAB_HOSTS
+from flent_aqm.spec.testbeds import NETNS, VIRTUAL
 
 # Replaces a value that determines the run. `replay` refuses files with it, so that it doesn't make
 # another run.
@@ -179,7 +180,7 @@ class _Reader:
             if clean != value:
                 self.removed[place] = "router's address"
             return clean
-        return value if value in ("virtual", "netns", "") else self._text_or_gone(value, place)
+        return value if value in (VIRTUAL, NETNS, "") else self._text_or_gone(value, place)
 
     def always_gone(self, value: Any, place: str) -> Any:
         """Replace a value that determines the run by GONE, whatever its words, such as a command of

@@ -22,6 +22,7 @@ from flent_aqm.show.plots.chart import ChartPlotter, about, probes_of
 from flent_aqm.show.plots.latency import ecdf
 from flent_aqm.show.plots.paper import FLENTS_HEIGHT, PAPER_INCHES, is_height_open
 from flent_aqm.show.plots.values import QUANTITIES, directions, values
+from flent_aqm.spec.testbeds import NETNS, VIRTUAL
 
 MOST_ROWS = 6
 # Width of a picture whose size the user did not set.
@@ -216,7 +217,7 @@ def _base_rtt_text(runs: Sequence[Run]) -> str:
     runs, or if the delay differs between them."""
     requested = {(run.settings.get("testbed"), run.settings.get("base_delay_ms")) for run in runs}
     delays = {delay for _, delay in requested}
-    if {testbed for testbed, _ in requested} - {"virtual", "netns"} or len(delays) > 1:
+    if {testbed for testbed, _ in requested} - {VIRTUAL, NETNS} or len(delays) > 1:
         return ""
     delay = delays.pop()
     return f", base RTT {delay:g} ms" if isinstance(delay, (int, float)) and delay else (

@@ -34,6 +34,7 @@ from flent_aqm.show.report import findings, headline, panels, slices, statistics
 from flent_aqm.show.report.commands import offered_command, sweep_command
 from flent_aqm.show.report.facts import Proof, combine_facts, seeds
 from flent_aqm.show.report.gather import ReportRow, RunGlitch
+from flent_aqm.spec.testbeds import VIRTUAL
 
 # Metrics that the table of runs shows by default.
 TABLE_METRICS = ("throughput_download_mbps", "throughput_upload_mbps",
@@ -286,7 +287,7 @@ def _glitches(rows: Sequence[ReportRow], beside: Path | None) -> list[ListedGlit
             path = beside / f"{run}-glitch-{number}.html"
             words += ["-o", path]
             page = f"./{quote(path.name)}" if path.is_file() else ""
-        repeats = has_why and row.facts.proof and row.settings.get("testbed") == "virtual"
+        repeats = has_why and row.facts.proof and row.settings.get("testbed") == VIRTUAL
         listed.append(ListedGlitch(run, slices.queue_of(row), glitch,
                                    offered_command(*words) if repeats else "",
                                    page if repeats else ""))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from flent_aqm.spec.kernel import STOCK, parse_kernel
 from flent_aqm.spec.key import Record, key
 from flent_aqm.spec.readers import device, seed, server, testbed
+from flent_aqm.spec.testbeds import VIRTUAL
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Lab(Record):
     heading = "Where"
 
     testbed: str = key(
-        "virtual", "`virtual`, `netns`, `ssh://[user@]router[:port]`",
+        VIRTUAL, "`virtual`, `netns`, `ssh://[user@]router[:port]`",
         "where runs are made: the virtual lab, namespaces of this machine's kernel, or a "
         "router reached by ssh", testbed,
         format=str)

@@ -25,6 +25,7 @@ from flent_aqm.spec.flow_groups import rates_from, refuse_unknown_hosts
 from flent_aqm.spec.keys import refuse_unknown_parameters
 from flent_aqm.spec.readers import flag
 from flent_aqm.spec.scenario import Scenario
+from flent_aqm.spec.testbeds import VIRTUAL
 
 _CROSS_TRAFFIC = re.compile(r"(?:^|;)\s*cross_traffic\s*=")
 _COMMAND_KEYS = ("exec", "type", "essential", "kill")
@@ -52,7 +53,7 @@ def make_cell(
     """
     where = f"batch {settings.BATCH_NAME}"
     scenario = Scenario.from_settings(section)
-    if scenario.lab.seed is None and scenario.lab.testbed == "virtual":
+    if scenario.lab.seed is None and scenario.lab.testbed == VIRTUAL:
         scenario = scenario.but(seed=derive_seed(
             settings.NAME, scenario, section.get("repetition")))
     refuse_unexpanded(where, section)
@@ -173,7 +174,7 @@ def _check_hosts(where: str, scenario: Scenario, settings: Any) -> None:
         where: names the batch in messages.
         settings: Flent's settings of the run.
     """
-    if scenario.lab.testbed not in ("virtual", "netns"):
+    if scenario.behind_ssh:
         return
     try:
         refuse_unknown_hosts(str(settings.TEST_PARAMETERS.get("flows", "")), scenario)

@@ -23,6 +23,7 @@ from flent_aqm.spec.definitions import SUFFIX, our_tests
 from flent_aqm.spec.flent_settings import check_from_data
 from flent_aqm.spec.keys import refuse_unknown_scenario_keys
 from flent_aqm.spec.scenario import Scenario
+from flent_aqm.spec.testbeds import VIRTUAL
 from flent_aqm.sweep.replay.files import without_paths
 from flent_aqm.sweep.replay.run_programs import RUN_PROGRAMS
 from flent_aqm.sweep.run import SCHEMA_VERSION
@@ -62,7 +63,7 @@ def read(path: Path, folder: Path, traces: Sequence[Path] = (), *, run_programs:
     if not isinstance(aqm, dict):
         raise BadResult(f"{path}: not made by flent-aqm: its metadata have no object AQM; only "
                         "runs of flent-aqm's virtual lab can be repeated")
-    if "schema" not in aqm and aqm.get("testbed") == "virtual":
+    if "schema" not in aqm and aqm.get("testbed") == VIRTUAL:
         raise BadResult(f"{path}: written by `flent` inside `flent-aqm lab`, which doesn't record "
                         "how it was called; replay works on files of batches (flent -B). To make "
                         f"this run again, call flent-aqm lab as before, with --seed "
@@ -70,7 +71,7 @@ def read(path: Path, folder: Path, traces: Sequence[Path] = (), *, run_programs:
     if aqm.get("schema") != SCHEMA_VERSION:
         raise BadResult(f"{path}: its AQM.schema is {str(aqm.get('schema'))[:40]}; expected "
                         f"{SCHEMA_VERSION}; use the version of flent-aqm that made it")
-    if aqm.get("testbed") != "virtual":
+    if aqm.get("testbed") != VIRTUAL:
         raise BadResult(f"{path}: measured on {str(aqm.get('testbed'))[:60]!r}; only runs of the "
                         "virtual lab can be repeated")
     run, requested = aqm.get("run"), aqm.get("requested")
@@ -125,7 +126,7 @@ def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: M
         raise ConfigError("the run started programs of its user: "
                           f"{', '.join(plain(text[:60]) for text in programs)}; if they are yours, "
                           f"and you trust the file, give {RUN_PROGRAMS} to flent-aqm replay or why")
-    if scenario.lab.testbed != "virtual":
+    if scenario.lab.testbed != VIRTUAL:
         raise ConfigError(f"AQM.requested.testbed in its metadata is {scenario.lab.testbed!r}; "
                           "only runs of the virtual lab can be repeated")
     return Cell(
