@@ -11,7 +11,12 @@ import pytest
 from flent.batch import new
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.sweep.plan.arguments import argument_lists, keys_and_values, restore_zeros
+from flent_aqm.sweep.plan.arguments import (
+    _unquoted,
+    argument_lists,
+    keys_and_values,
+    restore_zeros,
+)
 
 ARGS: dict[str, dict[str, object]] = {
     "codel": {"aqm": "codel"}, "sfq": {"aqm": "sfq"},
@@ -132,3 +137,10 @@ def test_repetitions_are_a_whole_number_of_at_least_one(value: object, number: i
         return
     with pytest.raises(ConfigError, match=r"repetitions: .*; expected a whole number of at least"):
         argument_lists(runner, batch)
+
+
+@pytest.mark.parametrize(("text", "value"), [
+    ("'", "'"), ("''", ""), ("'a'", "a"), ("\"'a'\"", "a"), ("'a\"", "'a\""), ("xax", "xax"),
+    (" a ", "a")])
+def test_pairs_of_quotes_around_a_value_are_taken_off(text: str, value: str) -> None:
+    assert _unquoted(text) == value

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.sweep.replay.compare import differences, other_versions
+from flent_aqm.sweep.replay.compare import _json_text, differences, other_versions
 
 RUN: dict[str, Any] = {
     "x_values": [0.0, 0.2],
@@ -90,3 +90,8 @@ def test_versions_are_named_and_no_difference() -> None:
     assert [str(one) for one in other_versions(RUN["metadata"], other["metadata"])] == [
         "fping: nothing in the file, 5 now", "irtt: 0.9.1 in the file, 0.9.2 now",
         "kernel hash: 0 in the file, 1 now"]
+
+
+def test_keys_of_values_are_compared_in_one_order() -> None:
+    assert _json_text({"b": 1, "a": [2]}) == _json_text({"a": [2], "b": 1})
+    assert _json_text("a text") == "a text"
