@@ -62,11 +62,15 @@ def _check_limits(cells: Iterable[Cell], jobs: int) -> None:
     open files (`ulimit -n`) are too low for `jobs` runs side by side."""
     if any(cell.scenario.lab.testbed == VIRTUAL for cell in cells):
         needed_mib = defaults.GUEST_MEMORY_MB + _KERNEL_MIB
-        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        limit, most = resource.getrlimit(resource.RLIMIT_AS)
         if limit != resource.RLIM_INFINITY and limit < needed_mib << 20:
+            how = ("raise the limit: ulimit -v unlimited" if most == resource.RLIM_INFINITY
+                   else f"raise the limit: ulimit -v {needed_mib << 10}"
+                   if most >= needed_mib << 20 else
+                   f"the limit can be raised to {most >> 10} KiB at most; have the hard limit "
+                   "raised, in the container, batch system or limits.conf")
             raise ConfigError(f"ulimit -v is {limit >> 10} KiB: the virtual lab needs an address "
-                              f"space of {needed_mib << 10} KiB; raise the limit: "
-                              "ulimit -v unlimited")
+                              f"space of {needed_mib << 10} KiB; {how}")
     needed = _DESCRIPTORS + _DESCRIPTORS_PER_JOB * jobs
     limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limit != resource.RLIM_INFINITY and limit < needed:

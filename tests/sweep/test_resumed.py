@@ -309,6 +309,20 @@ def test_limits_that_are_too_low_are_refused_before_anything_runs(
         preflight.check([planned(tmp_path)], 2)
 
 
+@pytest.mark.parametrize(("most_kib", "how"), [
+    (-1, "raise the limit: ulimit -v unlimited"), (4_000_000, r"raise the limit: ulimit -v \d+$"),
+    (1_600_000, "can be raised to 1600000 KiB at most; have the hard limit raised")])
+def test_limit_on_memory_is_raised_as_far_as_the_hard_limit_allows(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_kib: int, how: str) -> None:
+    """"ulimit -v unlimited" fails below a hard limit."""
+    real = resource.getrlimit
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (
+        (1500 << 20, most_kib << 10 if most_kib > 0 else resource.RLIM_INFINITY)
+        if which == resource.RLIMIT_AS else real(which)))
+    with pytest.raises(ConfigError, match=how):
+        preflight.check([planned(tmp_path)], 2)
+
+
 def test_file_of_a_setting_may_have_moved(tmp_path: Path) -> None:
     """To another folder; another name is another run."""
     def of_trace(folder: str, name: str) -> Cell:

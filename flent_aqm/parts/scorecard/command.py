@@ -153,7 +153,8 @@ def _own_file(args: argparse.Namespace) -> Path | None:
                           "with --server and --reads; score the next test by a second command "
                           "with the same -o")
     if files and not files[0].is_file():
-        raise ConfigError(f"{files[0]}: there is no such file; expected a Python file with a TOOL")
+        what = "is a folder" if files[0].is_dir() else "there is no such file"
+        raise ConfigError(f"{files[0]}: {what}; expected a Python file with a TOOL")
     if files or not any(parts):
         return files[0] if files else None
     from flent_aqm.parts.scorecard.own_commands import write_tool

@@ -119,13 +119,16 @@ def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: M
     scenario = Scenario.from_settings(requested)
     if scenario.lab.seed is None:
         raise ConfigError("the file records no seed, so the run can't be repeated")
-    programs = [text for text in (scenario.router.router_program,
-                                  scenario.programs.server_program,
-                                  scenario.programs.client_program) if text]
+    programs = [(key, text) for key, text in (
+        ("router_program", scenario.router.router_program),
+        ("server_program", scenario.programs.server_program),
+        ("client_program", scenario.programs.client_program)) if text]
     if programs and not run_programs:
-        raise ConfigError("the run started programs of its user: "
-                          f"{', '.join(plain(text[:60]) for text in programs)}; if they are yours, "
-                          f"and you trust the file, give {RUN_PROGRAMS} to flent-aqm replay or why")
+        # Whole, because what is at the end of a command decides whether to trust it.
+        raise ConfigError("the file names programs, which would run with your rights: "
+                          + ", ".join(f"{key} '{plain(text)}'" for key, text in programs)
+                          + f"; if they are yours, and you trust the file, give {RUN_PROGRAMS} to "
+                          "flent-aqm replay or why")
     if scenario.lab.testbed != VIRTUAL:
         raise ConfigError(f"AQM.requested.testbed in its metadata is {scenario.lab.testbed!r}; "
                           "only runs of the virtual lab can be repeated")

@@ -237,6 +237,15 @@ TOOL = Tool("mine", Server("mine", {{"PORT": (9400,)}}, "true"),
         assert "no cell of the set small" in line
 
 
+def test_folder_in_place_of_a_file_is_told_as_such(
+        scorecard: Scorecard, tmp_path: Path) -> None:
+    """It is there, so "no such file" would be false."""
+    folder = tmp_path / "mine.py"
+    folder.mkdir()
+    assert scorecard(folder)[2] == [
+        f"flent-aqm: {folder}: is a folder; expected a Python file with a TOOL"]
+
+
 def test_own_test_without_its_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own, "tool", lambda: own.UNSET)
     with pytest.raises(ConfigError, match="own_test: no file is named; set FLENT_AQM_OWN_TOOL to"):
