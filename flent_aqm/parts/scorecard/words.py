@@ -131,9 +131,9 @@ def _wrong_side_of_100_ms(card: Card) -> str:
     """Return the sentence about lines on which the test's latency and the true 95th percentile are
     on different sides of 100 ms, "" without such a score."""
     return _line_counts(card, "It", {
-        "hides_100_ms": "shows 100 ms or less on {} of {} above it (95th percentile, in the worse "
-                        "direction)",
-        "invents_100_ms": "shows more on {} of {} within it"})
+        "hides_100_ms": "shows 100 ms or less on {} of {} above 100 ms (95th percentile, in the "
+                        "worse direction)",
+        "invents_100_ms": "shows more than 100 ms on {} of {} at 100 ms or below"})
 
 
 def _line_counts(card: Card, subject: str, words_by_score: Mapping[str, str]) -> str:

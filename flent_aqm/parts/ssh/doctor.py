@@ -136,7 +136,7 @@ def _print_servers(server: str | None, server_answers: Sequence[ServerAnswer]) -
     missing = [answer for answer in server_answers if answer.why]
     if missing:
         # Below the table, because a command that is broken over lines can't be copied.
-        print(f"To start the missing ones on {server}:",
+        print(f"To start the missing ones on {server}, if you want their tests, too:",
               *(f"  {answer.start}" for answer in missing), "", sep="\n")
 
 

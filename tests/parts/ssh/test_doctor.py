@@ -43,7 +43,7 @@ def test_doctor_asks_servers_and_gives_a_command_that_runs(in_guest: InGuest) ->
     assert re.search(r"irtt +yes +the probe of all tests", text), text
     assert re.search(r"iperf3 +yes +iperf3", text), text
     assert re.search(r"ndt7\S* +no: \d+ closed", text), text
-    assert "To start the missing ones on server:" in lines
+    assert "To start the missing ones on server, if you want their tests, too:" in lines
     assert re.search(r"^  .*flent-aqm serve ndt7 ", text, re.MULTILINE), text
     assert "aqm=no_aqm,codel,sfq,fq_codel,cake" in text
     assert "test_name=iperf3_upload" in text
@@ -103,7 +103,7 @@ def test_commands_that_start_servers_are_not_broken_over_lines(
     start = f"iperf3 -s -D --pidfile {'/long' * 30}"
     there = ServerAnswer("irtt", ["ndt7"], "", "irtt server")
     _print_servers("h", [there, ServerAnswer("iperf3", ["iperf3"], "5201 closed", start)])
-    assert f"To start the missing ones on h:\n  {start}\n" in (out := capsys.readouterr().out)
+    assert f"on h, if you want their tests, too:\n  {start}\n" in (out := capsys.readouterr().out)
     assert "irtt server" not in out
     _print_servers("h", [there])
     assert "To start" not in capsys.readouterr().out
