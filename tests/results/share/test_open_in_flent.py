@@ -29,4 +29,8 @@ def test_each_file_has_a_line(tmp_path: Path) -> None:
     told = [json.loads(line.removeprefix("opened ")) for line in done.stdout.splitlines()
             if line.startswith("opened ")]
     assert told[1].startswith("RuntimeError: Error loading test 'no_test'")
-    assert [told[0], *told[2:]] == [None, "it took too long, or Flent ended", None]
+    # Drawing so long a text is a single call. The kernel ends it, unless the machine is so quick
+    # that it ends by itself before.
+    assert told[2] in ("it took too long, or Flent ended",
+                       "Flent takes longer to open it than any file of its size should")
+    assert [told[0], told[3]] == [None, None]
