@@ -104,21 +104,24 @@ class Sweep:
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
                  trace: TracebackType | None) -> None:
         try:
-            if self._pool:
-                if kind not in (None, Stopped):
-                    self._pool.abort(self._elsewhere.stop if self._elsewhere else kill_all)
-                self._pool.close()
+            try:
+                if self._pool:
+                    if kind not in (None, Stopped):
+                        self._pool.abort(self._elsewhere.stop if self._elsewhere else kill_all)
+                    self._pool.close()
+            finally:
+                for folder, folder_status in self._status.items():
+                    status.write(folder, folder_status.ended())
+                if self._elsewhere:
+                    self._elsewhere.close()
+                self._not_cleaned_up = self._clean_up()
+            if self._progress:
+                self._progress.__exit__(kind, value, trace)
+            if self._pool and kind is KeyboardInterrupt:
+                self._print_interrupted()
         finally:
-            for folder, folder_status in self._status.items():
-                status.write(folder, folder_status.ended())
-            if self._elsewhere:
-                self._elsewhere.close()
-            self._not_cleaned_up = self._clean_up()
+            # Last, so that no further ^C takes the place of the line that says how to go on.
             self._interrupts.__exit__(kind, value, trace)
-        if self._progress:
-            self._progress.__exit__(kind, value, trace)
-        if self._pool and kind is KeyboardInterrupt:
-            self._print_interrupted()
 
     def plan(self, cell: Cell, section: Mapping[str, object]) -> None:
         """Add a run to the sweep. Keys of the sweep (`jobs`, `scheduler`, `summary_by`) are taken
