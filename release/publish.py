@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import hashlib
 import re
 import shutil
 import subprocess
@@ -22,10 +21,11 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flent_aqm.base.errors import AqmError, ConfigError, ToolMissing, cause_of
+from flent_aqm.results.share.archive import write_checksums
 
 ROOT = Path(__file__).parents[1]
 # What stands in CITATION.cff in place of the address, which only a release knows.
@@ -85,8 +85,6 @@ PARTS = (
         ["podman", "run", "--rm", "flent-aqm", "demo"]], _image, ["podman"]),
     Part("site", "the site", [["make", "site"]], _site),
 )
-# The wheels without a Debian to try them in.
-TRIAL_OF_WHEELS = [["make", "dist"]]
 
 
 def main() -> int:
@@ -105,13 +103,13 @@ def main() -> int:
                         help="without a tag and an address, of a version that isn't released yet; "
                              "wheels aren't tried in a Debian of their own")
     args = parser.parse_args()
-    parts = [part for part in PARTS if part.name not in args.without]
+    parts = selected(args.without, trial=args.trial)
     try:
         check(args.tag, args.folder, args.address, trial=args.trial)
-        check_programs(parts, trial=args.trial)
+        check_programs(parts)
         with tempfile.TemporaryDirectory() as name:
             work = Path(name)
-            files = [file for part in parts for file in _made(part, work, trial=args.trial)]
+            files = [file for part in parts for file in _made(part, work)]
             changes = changes_of(args.tag.removeprefix("v"),
                                  (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
             (work / "notes.md").write_text(notes(changes, args.without), encoding="utf-8")
@@ -154,25 +152,31 @@ def check(tag: str, folder: Path, address: str, *, trial: bool) -> None:
                           "or remove them")
 
 
-def check_programs(parts: Sequence[Part], *, trial: bool) -> None:
-    """Raise ToolMissing if a program is missing that the parts need. A trial makes wheels without
-    one."""
+def selected(without: Sequence[str], *, trial: bool) -> list[Part]:
+    """Return the parts but those named in `without`. In a trial, the wheels are made without a
+    Debian to try them in."""
+    return [replace(part, commands=[["make", "dist"]], programs=[])
+            if trial and part.name == "wheels" else part
+            for part in PARTS if part.name not in without]
+
+
+def check_programs(parts: Sequence[Part]) -> None:
+    """Raise ToolMissing if a program is missing that the parts need."""
     for part in parts:
         for program in part.programs:
-            if not shutil.which(program) and not (trial and part.name == "wheels"):
+            if not shutil.which(program):
                 raise ToolMissing(f"{program} is not installed, and {part.what} need it; install "
                                   f"it, or give --without {part.name}")
 
 
-def _made(part: Part, work: Path, *, trial: bool) -> list[Path]:
+def _made(part: Part, work: Path) -> list[Path]:
     """Make a part, and return its files. Raises AqmError if a command fails or makes none. work:
     folder for files that have to be packed."""
-    commands = TRIAL_OF_WHEELS if trial and part.name == "wheels" else part.commands
-    for command in commands:
+    for command in part.commands:
         _run(command)
     files = part.files(work)
     if not files:
-        raise AqmError(f"{' '.join(commands[-1])} has made no file of {part.what}")
+        raise AqmError(f"{' '.join(part.commands[-1])} has made no file of {part.what}")
     return files
 
 
@@ -237,19 +241,13 @@ def write_release(files: Sequence[Path], folder: Path) -> None:
         part.mkdir(parents=True)
         for file in files:
             shutil.copy2(file, part / file.name)
-        (part / "SHA256SUMS").write_text("".join(
-            f"{_sha256(part / name)}  {name}\n" for name in sorted(names)), encoding="utf-8")
+        write_checksums(part)
         if folder.exists():
             folder.rmdir()  # it is empty
         part.rename(folder)
     except OSError as error:
         shutil.rmtree(part, ignore_errors=True)
         raise ConfigError(f"{folder}: can't be written: {cause_of(error)}") from None
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 if __name__ == "__main__":

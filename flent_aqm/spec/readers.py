@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Checks and converts values of keys, with a function for each form of value.
 
-Each function takes the key's name, which is for messages, and the given value. Each raises
-ConfigError with the key, the value and what is expected.
+Each function but as_text() and number_or_nan() takes the key's name, which is for messages, and the
+given value, and raises ConfigError with the key, the value and what is expected.
 """
 
 from __future__ import annotations
@@ -22,6 +22,12 @@ _DEVICE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,14}")
 # Names don't begin with -, which ssh would take for an option.
 _SSH = re.compile(r"ssh://([A-Za-z0-9_][A-Za-z0-9_.-]*@)?([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?")
 _MOST_COMMAND = 4096
+
+
+def as_text(value: object) -> str:
+    """Return a batch's value as text. True and False become "1" and "0", of which Flent has made
+    them."""
+    return str(int(value)) if isinstance(value, bool) else str(value)
 
 
 def one_of(key: str, value: object, choices: Collection[str]) -> str:
@@ -81,8 +87,7 @@ def delay(key: str, value: object, most_ms: float = defaults.MAX_DELAY_MS) -> fl
 def whole(key: str, value: object, low: int, high: int) -> int:
     """Return a whole number from `low` to `high`, both included. True and False count as 1 and 0.
     Raises ConfigError for any other value."""
-    # Flent turns 1 and 0 into True and False.
-    text = str(int(value)) if isinstance(value, bool) else str(value)
+    text = as_text(value)
     if not re.fullmatch(r"0|[1-9][0-9]{0,17}", text) or not low <= int(text) <= high:
         raise ConfigError(f"{key}: {text[:40]!r} is not a whole number from {low} to {high}")
     return int(text)

@@ -254,8 +254,8 @@ class Sweep:
         started.
 
         Raises KeyboardInterrupt after an interrupt that left runs to make, StorageError if results
-        could not be written, ConfigError if no run has a setting of `summary_by`, and another
-        AqmError if runs have failed, data files have disappeared, or cleaning up has failed.
+        could not be written, and another AqmError if runs have failed, data files have disappeared,
+        or cleaning up has failed.
         """
         if not self._progress:
             return

@@ -204,8 +204,8 @@ EQUIVALENT = {
     "rate <= 1000000": "a million has no remainder, so its branch isn't asked for it",
     "router/printed.py: if rate < 1000 or (rate % 1000 and rate < 1_000_000):: 1000000 -> 1000001":
         "a million has no remainder, so its branch isn't asked for it",
-    "results/advice/advice.py: price = f\", at {100 * cost:.0f} % less throughput\" if cost > "
-    "_SAME_SHARE else \"\": cost > _SAME_SHARE -> cost >= _SAME_SHARE":
+    "results/advice/advice.py: if loss <= _SAME_SHARE:: loss <= _SAME_SHARE -> loss < "
+    "_SAME_SHARE":
         "one less a share is never 0.01 as a binary fraction",
     "results/advice/advice.py: return f\"{float(f'{value:.2g}'):g}\" if value < 1e5 else "
     "f\"{value:.0f}\": value < 100000.0 -> value <= 100000.0": "100000 either way",

@@ -19,7 +19,6 @@ from release import publish
 from tests.files import ROOT
 
 TAG = f"v{__version__}"
-PARTS = {part.name: part for part in publish.PARTS}
 
 
 def test_folder_has_all_files_with_their_checksums(tmp_path: Path) -> None:
@@ -72,10 +71,10 @@ def test_missing_program_is_told_with_the_part_that_needs_it(
     """A trial's wheels need none."""
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(ToolMissing, match="podman is not installed, and an image need it; ins"):
-        publish.check_programs([PARTS["site"], PARTS["image"]], trial=True)
-    publish.check_programs([PARTS["site"], PARTS["wheels"]], trial=True)
+        publish.check_programs(publish.selected(["wheels", "debian"], trial=True))
+    publish.check_programs(publish.selected(["debian", "image"], trial=True))
     with pytest.raises(ToolMissing, match="mmdebstrap is not installed"):
-        publish.check_programs([PARTS["wheels"]], trial=False)
+        publish.check_programs(publish.selected(["debian", "image", "site"], trial=False))
 
 
 def test_notes_are_the_versions_section_and_what_is_left_out() -> None:

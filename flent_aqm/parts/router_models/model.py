@@ -23,7 +23,7 @@ from typing import Any
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import unknown_value
-from flent_aqm.spec.readers import number_or_nan
+from flent_aqm.spec.readers import as_text, number_or_nan
 
 _LATENCY = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,3})?)us")
 # On the link a frame has a preamble, a checksum and a gap around it: 8 + 4 + 12 bytes.
@@ -217,9 +217,8 @@ def with_parameters(text: str, parameters: Mapping[str, object], key: str = "rou
     """
     name, *changes = text.split("+")
     texts = dict(change.partition("=")[::2] for change in changes)
-    # Flent turns some words, and 0 and 1, into True and False.
-    texts |= {parameter: str(int(value)) if isinstance(value, bool) else str(value)
-                for parameter, value in parameters.items() if value not in ("", None)}
+    texts |= {parameter: as_text(value)
+              for parameter, value in parameters.items() if value not in ("", None)}
     joined = "+".join([name, *(f"{parameter}={texts[parameter]}" for parameter in sorted(texts))])
     parse_router_model(text, key)
     parse_router_model(joined, key)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from flent_aqm.base.words import counted, plain
 from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.scores import KIND, Case, Score
+from flent_aqm.results.grouping import collect
 from flent_aqm.results.metrics.table import digits
 from flent_aqm.spec.testbeds import VIRTUAL
 
@@ -159,9 +160,7 @@ def headline(cards: Sequence[Card]) -> str:
 def failed_lines(card: Card) -> list[str]:
     """Return a line for each reason why runs have no reading: test, places and reason. Of more than
     MOST_PLACES places, the others are counted."""
-    places_by_cause: dict[str, list[str]] = {}
-    for place, cause in card.failed.items():
-        places_by_cause.setdefault(cause, []).append(place)
+    places_by_cause = collect(card.failed, lambda place: card.failed[place])
     return [f"{plain(card.label)}: {plain(', '.join(places[:MOST_PLACES]))}"
             + (f" and {len(places) - MOST_PLACES} more" if len(places) > MOST_PLACES else "")
             + f": {plain(cause)}" for cause, places in places_by_cause.items()]

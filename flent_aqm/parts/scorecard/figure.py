@@ -111,11 +111,11 @@ def _format_axes(latency_axis: Any, tells_apart_axis: Any, throughput_axis: Any)
     """Set scales, labels and looks of the three axes, which contain the data already."""
     latency_axis.set_xscale("log")
     low, high = latency_axis.get_xlim()
-    latency_axis.set_xlim(min(low, 0.5), max(high, 2.0))
+    low, high = min(low, 0.5), max(high, 2.0)
+    latency_axis.set_xlim(low, high)
     # An axis of less than a factor of ten has one power of ten at most, and matplotlib would write
     # the numbers between as powers: 6 × 10⁻¹. On a long axis it finds no place for such numbers,
     # and leaves out the powers of ten, too.
-    low, high = latency_axis.get_xlim()
     powers = range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
     latency_axis.xaxis.set_major_locator(
         LogLocator(subs=(1, 2, 5)) if high / low <= _SHORT_AXIS

@@ -23,6 +23,7 @@ from flent_aqm.parts.scorecard.reading import Reading
 from flent_aqm.parts.scorecard.runs import cell_of, failures
 from flent_aqm.parts.scorecard.worst_lines import seek
 from flent_aqm.results.data_file import SUFFIX
+from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.testbeds import VIRTUAL
 from flent_aqm.sweep.missing import make_missing
 from flent_aqm.tools.own import NAME
@@ -106,21 +107,42 @@ def score(contestant: Contestant, places: Sequence[Place], folder: Path, testbed
     """
     runs = _runs_folder(contestant, folder)
     cells = [cell_of(contestant, place, runs, testbed) for place in places]
-    if contestant.test == NAME and len(cells) > 2 and not any(
-            cell.data_file.exists() for cell in cells):
-        make_missing([cells[0], cells[-1]], keys)
-        if not cells[0].data_file.exists() and not cells[-1].data_file.exists():
-            # Most likely --reads or a command is wrong, and all other runs would fail alike.
-            print(f"flent-aqm: {plain(contestant.label)}: no number on the first line and none on "
-                  f"the last, so the other {counted(len(cells) - 2, 'run')} are not made; mend the "
-                  "test, and give the same command again", file=sys.stderr)
-            places, cells = [places[0], places[-1]], [cells[0], cells[-1]]
-    make_missing(cells, keys)
+    if _fails_at_both_ends(contestant, cells, keys):
+        places, cells = [places[0], places[-1]], [cells[0], cells[-1]]
+    else:
+        make_missing(cells, keys)
     card = cards.made(contestant, places, runs, failures(runs, cells), testbed)
     cards.write(card, folder)
     for line in failed_lines(card):
         print(f"flent-aqm: {line}", file=sys.stderr)
     return not card.failed
+
+
+def _fails_at_both_ends(contestant: Contestant, cells: Sequence[Cell],
+                        keys: Mapping[str, object]) -> bool:
+    """Make the first and the last run of a user's own test that has no run in the folder yet. If
+    both fail, return True, and say on standard error that the others are not made: most likely
+    --reads or a command is wrong, and all would fail alike. Other tests, and fewer than three runs,
+    are not tried.
+
+    Args:
+        contestant: the test.
+        cells: all its runs.
+        keys: batch keys `jobs` and `scheduler`.
+
+    Raises AqmError if the runs can't be made.
+    """
+    if contestant.test != NAME or len(cells) <= 2 or any(
+            cell.data_file.exists() for cell in cells):
+        return False
+    ends = [cells[0], cells[-1]]
+    make_missing(ends, keys)
+    if any(cell.data_file.exists() for cell in ends):
+        return False
+    print(f"flent-aqm: {plain(contestant.label)}: no number on the first line and none on the "
+          f"last, so the other {counted(len(cells) - 2, 'run')} are not made; mend the test, and "
+          "give the same command again", file=sys.stderr)
+    return True
 
 
 def _runs_folder(contestant: Contestant, folder: Path) -> Path:

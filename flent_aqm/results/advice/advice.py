@@ -258,7 +258,7 @@ def _throughput_loss(configuration: Configuration, worst: Configuration) -> floa
     """Return the largest share of throughput, 0 to 1, that a configuration loses in a direction,
     compared with the worst one. 0 if it is faster in all, or if no direction was measured with
     both."""
-    return max(0.0, *_throughput_losses(configuration, worst).values(), 0.0)
+    return max([0.0, *_throughput_losses(configuration, worst).values()])
 
 
 def _what_to_set(best: Configuration, good: Sequence[Configuration], worst: Configuration) -> str:

@@ -274,9 +274,7 @@ def _throughput_cost(standings: Sequence[Standing], direction: str, several: boo
         part, line, most, one = max(tested, key=lambda case: case[0])
         up_to = "up to " if len(cases) > 1 else ""
         return (f"{up_to}{100 * part:.0f} % of {what}: "
-                f"{number(line.middle_mbps(direction))} Mbit/s with {line.queue}, "
-                f"{number(most.middle_mbps(direction))} with {most.queue}"
-                f"{_in_brackets(one, standings)}")
+                f"{_two_rates(line, most, direction)}{_in_brackets(one, standings)}")
     if any(part > SAME_THROUGHPUT_SHARE for part, *_ in cases):
         return f"no {what} that the runs could tell, as they overlap"
     if len(comparable) > 1:
@@ -284,13 +282,12 @@ def _throughput_cost(standings: Sequence[Standing], direction: str, several: boo
                  for one, lines in comparable for line in lines if line in one.best
                  for slow in lines if slow in one.worst and slow.middle_mbps(direction) > 0
                  and is_less_mbps(slow, line, direction)]
-        if gains and max(gains, key=lambda gain: gain[0])[0] >= LEAST_GAIN:
-            factor, line, slow, one = max(gains, key=lambda gain: gain[0])
+        largest = max(gains, key=lambda gain: gain[0], default=None)
+        if largest is not None and largest[0] >= LEAST_GAIN:
+            factor, line, slow, one = largest
             up_to = "up to " if len(gains) > 1 else ""
             return (f"no {what}, which was {up_to}{number(factor, 2)} times as high: "
-                    f"{number(line.middle_mbps(direction))} Mbit/s with {line.queue}, "
-                    f"{number(slow.middle_mbps(direction))} with {slow.queue}"
-                    f"{_in_brackets(one, standings)}")
+                    f"{_two_rates(line, slow, direction)}{_in_brackets(one, standings)}")
         return f"less than 1 % of {what} in any of {len(comparable)} conditions"
     (one, lines), = comparable
     best = [line for line in lines if line in one.best]
@@ -325,9 +322,7 @@ def _throughput_difference(standings: Sequence[Standing], direction: str, severa
         part, least, most, one = max(pairs, key=lambda pair: pair[0])
         up_to = "up to " if len(pairs) > 1 else ""
         return (f"{what.capitalize()} differed by {up_to}{100 * part:.0f} %: "
-                f"{number(least.middle_mbps(direction))} Mbit/s with {least.queue}, "
-                f"{number(most.middle_mbps(direction))} with {most.queue}"
-                f"{_in_brackets(one, standings)}.")
+                f"{_two_rates(least, most, direction)}{_in_brackets(one, standings)}.")
     if comparable and all(line.middle_mbps(direction) >= (1 - SAME_THROUGHPUT_SHARE)
                           * _highest_throughput(lines, direction).middle_mbps(direction)
                           for _, lines in comparable for line in lines):
@@ -335,6 +330,13 @@ def _throughput_difference(standings: Sequence[Standing], direction: str, severa
                     "Mbit/s")
         return f"{what.capitalize()}, too, was alike: {mbps}."
     return ""
+
+
+def _two_rates(first: QueueRuns, second: QueueRuns, direction: str) -> str:
+    """Return the median throughputs of two queues in a direction, "download" or "upload", as text:
+    "8.8 Mbit/s with codel, 10 with no_aqm"."""
+    return (f"{number(first.middle_mbps(direction))} Mbit/s with {first.queue}, "
+            f"{number(second.middle_mbps(direction))} with {second.queue}")
 
 
 def _highest_throughput(lines: Sequence[QueueRuns], direction: str) -> QueueRuns:

@@ -21,7 +21,16 @@ from flent_aqm.spec.queues.parameters import (
 from flent_aqm.spec.queues.shapers import SHAPER_PARAMETERS
 from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.spec.queues.units import Scalar
-from flent_aqm.spec.readers import command, flag, number, one_of, packets, rate, whole
+from flent_aqm.spec.readers import (
+    as_text,
+    command,
+    flag,
+    number,
+    one_of,
+    packets,
+    rate,
+    whole,
+)
 
 Parameters = tuple[tuple[str, str], ...]
 # AQMs with a shaper of their own, for shaper = cake.
@@ -63,8 +72,8 @@ def _read_aqm(key: str, settings: Settings) -> str:
 
 def _read_up_aqm(key: str, settings: Settings) -> str | None:
     """Return the upload's AQM. If only parameters of it are given, it is the download's. Otherwise
-    None, which means that the upload has the download's AQM with
-    the same parameters. Raises ConfigError as _check_aqm() does.
+    None, which means that the upload has the download's AQM with the same parameters. Raises
+    ConfigError as _check_aqm() does.
 
     Args:
         key: "up_aqm".
@@ -99,9 +108,7 @@ def _given_parameters(key: str, settings: Settings) -> dict[str, str]:
     # Empty values of a batch count as not given.
     requested |= {name[len(prefix):]: value for name, value in settings.items()
                   if name.startswith(prefix) and name != key and value != ""}
-    # Flent turns some words, and 0 and 1, into True and False.
-    return {name: str(int(value)) if isinstance(value, bool) else str(value).strip()
-            for name, value in requested.items()}
+    return {name: as_text(value).strip() for name, value in requested.items()}
 
 
 def _read_shaper_parameters(key: str, settings: Settings) -> Parameters:

@@ -16,7 +16,7 @@ from typing import Any
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
-from flent_aqm.spec.readers import number_or_nan
+from flent_aqm.spec.readers import as_text, number_or_nan
 
 _SWITCH = {"true": "1", "yes": "1", "on": "1", "false": "0", "no": "0", "off": "0"}
 
@@ -176,9 +176,7 @@ def _refuse_unknown_arguments(batch: Mapping[str, object], args: Collection[str]
 
 def _check_repetitions(batch: Mapping[str, object]) -> None:
     """Raise ConfigError if the key `repetitions` of a batch is not a whole number of at least 1."""
-    value = batch.get("repetitions", 1)
-    # Flent makes True and False of an override with 1 and 0.
-    text = str(int(value) if isinstance(value, bool) else value).strip()
+    text = as_text(batch.get("repetitions", 1)).strip()
     if not re.fullmatch(r"0*[1-9]\d{0,5}", text, re.ASCII):
         raise ConfigError(f"repetitions: {text[:40]!r}; expected a whole number of at least 1",
                           "repetitions")

@@ -28,6 +28,7 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.spec.cell import ROUTER_COMMAND, ROUTER_HOOK, Cell
 from flent_aqm.spec.kernel import STOCK
 from flent_aqm.spec.queues.table import QUEUES
+from flent_aqm.spec.readers import as_text
 from flent_aqm.sweep.plan.arguments import argument_lists, restore_zeros
 from flent_aqm.sweep.plan.cells import add_cross_traffic_parameter, make_cell
 from flent_aqm.sweep.plan.definitions import Definitions
@@ -288,7 +289,7 @@ def _pause_s(name: str, keys: Mapping[str, object]) -> int:
         name: the batch's name, for the message.
         keys: keys and values of the batch.
     """
-    text = str(int(value) if isinstance(value := keys.get("pause", 0), bool) else value)
+    text = as_text(keys.get("pause", 0))
     if not re.fullmatch(r"\d{1,6}", text.strip(), re.ASCII):
         raise ConfigError(f"batch {name}: pause: {text[:40]!r}; expected whole seconds, such as 5",
                           "pause")
