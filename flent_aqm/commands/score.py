@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.results.grouping import parse_keys
 from flent_aqm.results.many_files import counted_once, each_run, find_files
-from flent_aqm.results.metrics.table import METRICS
+from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.score.group_formats import GROUP_FORMATS
 from flent_aqm.results.score.shown import (
     FORMATS,
@@ -36,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="table for people (default); csv and json have every metric; with "
                              "--by, medians, quartiles and intervals of groups")
     parser.add_argument("--metrics", metavar="NAME,...",
-                        help="show these metrics; 'all' for all of them")
+                        help="show these metrics; 'all' for all of them (default: of one file, "
+                             "those that it has; of several files, ten)")
     parser.add_argument("--by", metavar="SETTING,...",
                         help="show groups of runs instead of files: medians, quartiles, and "
                              "statistics between groups; for example aqm,rate")
@@ -77,22 +79,28 @@ def main(args: argparse.Namespace) -> int:
         write = GROUP_FORMATS.get(args.format, show_groups)
         write(console, scored, parse_keys(args.by), parse_keys(args.pool or ""), names or USUAL)
     elif scored:
-        FORMATS[args.format](console, scored, names or _default_metrics(args.format, len(scored)))
+        FORMATS[args.format](console, scored, names or _default_metrics(args.format, scored))
     if damaged:
         print(f"flent-aqm: {damaged} of {files} files can't be used and were skipped",
               file=sys.stderr)
     return 1 if damaged else 0
 
 
-def _default_metrics(form: str, count: int) -> tuple[str, ...]:
+def _default_metrics(form: str, scored: Sequence[ScoredFile]) -> tuple[str, ...]:
     """Return the names of the metrics that are shown by default: USUAL in a table of several files,
-    else all.
+    those that have a value in a table of one file, else all. All, too, if the one file has no
+    value, so that the reasons are shown.
 
     Args:
         form: output format, a key of FORMATS.
-        count: number of files.
+        scored: the files, at least one.
     """
-    return USUAL if form == "table" and count > 1 else tuple(METRICS)
+    if form != "table":
+        return tuple(METRICS)
+    if len(scored) > 1:
+        return USUAL
+    return tuple(name for name in METRICS
+                 if not isinstance(scored[0].values[name], Unavailable)) or tuple(METRICS)
 
 
 def _parse_metrics(text: str | None) -> tuple[str, ...]:

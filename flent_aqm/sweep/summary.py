@@ -268,21 +268,29 @@ def _print_advice(console: Console, groups: Mapping[tuple[Setting, ...], Sequenc
         return
     configurations = []
     for values, cells in groups.items():
-        runs = [(cell_settings(cell), _measured(cell.data_file)) for cell in cells]
+        runs = [(cell_settings(cell), _measured(cell.data_file)) for cell in cells
+                if cell.data_file.exists()]
+        if not runs:
+            continue
         titles = {str(cell.metadata.get("TITLE") or "") for cell in cells}
         name = titles.pop() if len(titles) == 1 else ""
         configurations.append(tried(name or " ".join(map(shown, values)), runs))
-    text = " ".join(advise({"": [one for one in configurations if one]}))
+    text = " ".join(advise({"": configurations}))
     if text:
+        if any(len(one.busy) > 1 for one in configurations):
+            # A median over both may hide one, if BBR keeps the download's queue short.
+            console.print("RTT under load is of downloads and uploads together; advice is about "
+                          "the worse of them.", highlight=False, soft_wrap=True)
         console.print(f"What to do: {text}", markup=False, highlight=False)
 
 
-def _measured(path: Path) -> Measured | None:
-    """Return a run's measurements for advice, None if its data file can't be read."""
+def _measured(path: Path) -> Measured | Unavailable:
+    """Return a run's measurements for advice, or the reason why it has none, such as that its data
+    file can't be read."""
     try:
         return measured(load_run(path))
-    except BadResult:
-        return None
+    except BadResult as fault:
+        return Unavailable(str(fault))
 
 
 def _is_shared(name: str, settings: Sequence[Mapping[str, Setting]]) -> bool:

@@ -25,6 +25,7 @@ from pathlib import Path
 import numpy
 
 from flent_aqm.base.errors import AqmError, ConfigError
+from flent_aqm.results.advice.measured import measured
 from flent_aqm.results.data_file import SUFFIX, read_data_file
 from flent_aqm.results.grouping import collect, shown
 from flent_aqm.results.metrics.delay_parts import ELSEWHERE, GROUPS, delay_parts
@@ -243,21 +244,28 @@ def _pings(run: Run) -> tuple[Probe, Probe]:
 
 SQM_COLUMNS = {
     "download": "throughput_download_mbps", "upload": "throughput_upload_mbps",
-    "idle, median": "latency_idle_median_ms", "loaded, median": "latency_loaded_median_ms",
-    "loaded, mean": "latency_loaded_mean_ms", "DSLReports": "dslreports_rise_ms",
+    "idle, median": "latency_idle_median_ms", "loaded, mean": "latency_loaded_mean_ms",
+    "DSLReports": "dslreports_rise_ms",
     "LibreQoS": "libreqos_total", "AIM streaming": "aim_streaming", "gaming": "aim_gaming",
     "RTC": "aim_rtc", "RPM estimate": "rpm_ietf_estimate"}
 
 
 def sqm(runs: Sequence[Run]) -> Lines:
     """Yield the lines of a Markdown table: a row for each run, the unshaped ones first, then the
-    highest rate first. Metrics with a grade show the grade."""
-    yield f"| setting | {' | '.join(SQM_COLUMNS)} |"
-    yield "|" + "---|" * (len(SQM_COLUMNS) + 1)
+    highest rate first. The first columns are the latency in ms that busy downloads and uploads add
+    to the idle median, as advice takes it. Metrics with a grade show the grade. Raises ConfigError
+    if a run allows no advice."""
+    yield ("| setting | added by downloads, median | added by uploads, median | "
+           f"{' | '.join(SQM_COLUMNS)} |")
+    yield "|" + "---|" * (len(SQM_COLUMNS) + 3)
     for run in sorted(runs, key=lambda run: (
             run.settings["shaper"] != "none", -float(str(run.settings["rate_down_mbps"])),
             run.title)):
-        cells = [_grade(run, METRICS[name]) for name in SQM_COLUMNS.values()]
+        one = measured(run)
+        if isinstance(one, Unavailable):
+            raise ConfigError(f"{run.path}: {one.because}; make the run again")
+        cells = [digits(one.added_ms("downloads")), digits(one.added_ms("uploads")),
+                 *(_grade(run, METRICS[name]) for name in SQM_COLUMNS.values())]
         yield f"| {run.title} | {' | '.join(cells)} |"
 
 

@@ -15,13 +15,14 @@ from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.columns import IN_SHORT, ordered
 from flent_aqm.parts.scorecard.words import sentences
 
-# Width of the tests' names. Numbers have the rest of 80 columns.
-_LABEL_WIDTH = 18
+# Width of the tests' names. Numbers have the rest of 80 columns. Up to NARROW columns are closer
+# together.
+_LABEL_WIDTH, NARROW = 18, 100
 
 
 def print_page(cards: Sequence[Card], console: Console) -> None:
     """Print the short table of all tests, and each card in sentences."""
-    made = Table(box=None, pad_edge=False)
+    made = Table(box=None, pad_edge=False, collapse_padding=console.width < NARROW)
     made.add_column("test", max_width=_LABEL_WIDTH, overflow="fold")
     for column in IN_SHORT:
         # Headings may have two lines, numbers have one.

@@ -2,7 +2,7 @@
 """Say what is wrong with a line and what to do, for people who don't know queues.
 
 docs/home-line.md has the rules and their sources. Each sentence contains what was measured, or a
-share of it. There is no advice if the runs don't allow any. `busy` is what keeps the line busy:
+share of it. If the runs allow no advice, the reason is said. `busy` is what keeps the line busy:
 "downloads", "uploads", or BOTH.
 """
 
@@ -32,6 +32,9 @@ SQM_PCT, MOST_PCT = 90, 95
 # _STEADY_SHARE, the line has no constant rate.
 _SAME_SHARE, _STEADY_SHARE = 0.01, 0.1
 
+# Configurations without advice that a sentence names.
+MOST_LEFT_OUT = 3
+
 # Title of a condition -> configurations that were compared in it.
 Conditions = Mapping[str, Sequence[Configuration]]
 
@@ -39,25 +42,49 @@ Conditions = Mapping[str, Sequence[Configuration]]
 def advise(conditions: Conditions) -> list[str]:
     """Return sentences on what is wrong with the line and what to do. They are two if a
     configuration is not good (_is_good()) under a load for which its runs don't disagree. Otherwise
-    it is one: that runs disagree, or that all is well. Empty if no configuration was measured under
-    load.
+    it is one: that runs disagree, or that all is well. One more names the configurations that
+    allow no advice, with the reason. If none allows any, that reason is the only sentence. Empty if
+    there is no configuration.
 
     Args:
         conditions: title of a condition -> the configurations that were compared in it.
     """
+    unknown = [(title if len(conditions) > 1 else "", one) for title, tried in conditions.items()
+               for one in tried if not one.busy]
     cases = [(title, one, busy) for title, tried in conditions.items() for one in tried
              for busy in one.busy]
     if not cases:
-        return []
+        return [f"No advice: {_why_none(unknown[0][1])}."] if unknown else []
     torn = [case for case in cases if _runs_disagree(case[1], case[2])]
     bad = [case for case in cases if case not in torn and not _is_good(case[1], case[2])]
+    left_out = [_left_out_sentence(unknown)] if unknown else []
     if not bad:
-        return [_disagreement_sentence(*torn[0][1:])] if torn else [_all_good_sentence(cases)]
+        return [_disagreement_sentence(*torn[0][1:]) if torn else _all_good_sentence(cases),
+                *left_out]
     title, worst, busy = max(bad, key=lambda case: (
         max(case[1].added_ms(case[2]), MOST_ADDED_MS), case[1].lost_pct(case[2])))
     return [_fault_sentence(worst, busy, title if len(conditions) > 1 else "",
                             len(cases) > len(worst.busy)),
-            _remedy_sentence(worst, busy, title, conditions)]
+            _remedy_sentence(worst, busy, title, conditions), *left_out]
+
+
+def _why_none(configuration: Configuration) -> str:
+    """Return the reason why a configuration allows no advice. It has no load that all runs have in
+    common."""
+    return configuration.no_advice or "the runs of one setting load different directions"
+
+
+def _left_out_sentence(unknown: Sequence[tuple[str, Configuration]]) -> str:
+    """Return the sentence that names configurations that allow no advice, at most
+    MOST_LEFT_OUT, with the first one's reason.
+
+    Args:
+        unknown: (title of the condition, "" if there is only one, configuration), at least one.
+    """
+    names = [f"{one.name} ({title})" if title else one.name for title, one in unknown]
+    more = len(names) - MOST_LEFT_OUT
+    return (f"This leaves out {', '.join(names[:MOST_LEFT_OUT])}"
+            f"{f' and {more} more' if more > 0 else ''}: {_why_none(unknown[0][1])}.")
 
 
 def _is_good(configuration: Configuration, busy: str) -> bool:

@@ -18,6 +18,7 @@ from flent_aqm.results.metrics.flows import DIRECTIONS, span
 from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.results.metrics.run import Run, Samples
 from flent_aqm.results.metrics.settings import Setting
+from flent_aqm.results.metrics.table import Unavailable
 from flent_aqm.results.metrics.throughput import total_mbps
 
 # With fewer probes, idle or under load, the median depends on a few packets.
@@ -90,10 +91,11 @@ class Configuration:
 
     Attributes:
         name: name of the configuration for users.
-        runs: measurements of each run, at least one.
+        runs: measurements of each run. Empty if `no_advice` is set.
         managed: whether the router limits latency, None if it is not known.
         sqm: rates of the router's shaper and of the line, None if either is not known.
         fixed_rate: whether the line has a constant rate, of which a share can be advised.
+        no_advice: reason why the runs allow no advice, "" if they do.
     """
 
     name: str
@@ -101,13 +103,14 @@ class Configuration:
     managed: bool | None = None
     sqm: Sqm | None = None
     fixed_rate: bool = True
+    no_advice: str = ""
 
     @property
     def busy(self) -> list[str]:
         """Loads that kept the line busy in all runs: "downloads", "uploads", or BOTH. Empty if runs
-        have none in common."""
+        have none in common, and without runs."""
         return [one for one in (*_BUSY.values(), BOTH)
-                if all(one in run.loaded_ms for run in self.runs)]
+                if self.runs and all(one in run.loaded_ms for run in self.runs)]
 
     def added_ms(self, busy: str) -> float:
         """Return the median over runs of the latency in ms that the load added. busy: one of
@@ -126,38 +129,43 @@ class Configuration:
         return median(values) if len(values) == len(self.runs) else None
 
 
-def measured(run: Run) -> Measured | None:
-    """Return a run's measurements. None if it has no probes of the idle line or under one of its
-    loads, or if measured_of_samples() returns None, such as for a run without load."""
+def measured(run: Run) -> Measured | Unavailable:
+    """Return a run's measurements, or the reason why it has none: it has no probes of the idle line
+    or under one of its loads, or measured_of_samples() has a reason."""
     try:
         idle = run.idle()
-    except NotAvailable:
-        return None
-    loaded = {}
-    for busy, direction in loads(run).items():
-        try:
-            loaded[busy] = run.loaded(direction)
-        except NotAvailable:
-            return None
+        loaded = {busy: run.loaded(direction) for busy, direction in loads(run).items()}
+    except NotAvailable as error:
+        return Unavailable(str(error))
     return measured_of_samples(idle, loaded, throughput(run))
 
 
 def measured_of_samples(idle: Samples, loaded: Mapping[str, Samples], mbps: Mapping[str, float]
-               ) -> Measured | None:
-    """Return measurements from chosen probes. None if `loaded` is empty, if a phase has fewer than
-    FEWEST_PROBES probes or its probe was stopped for more than MOST_STILL of it, or if at least
-    half of the idle line's probes were lost.
+               ) -> Measured | Unavailable:
+    """Return measurements from chosen probes. Return a reason instead if `loaded` is empty, if a
+    phase has fewer than FEWEST_PROBES probes or its probe was stopped for more than MOST_STILL of
+    it, or if more than half of the idle line's probes were lost.
 
     Args:
         idle: probes of the idle line.
         loaded: load ("downloads", "uploads" or BOTH) -> probes under it.
         mbps: direction -> throughput.
     """
-    enough = min(one.rtt_ms.size for one in (idle, *loaded.values())) >= FEWEST_PROBES
-    idle_ms = of_any(idle.rtt_ms, 50) if enough else math.inf
-    if not loaded or not math.isfinite(idle_ms) or any(map(
-            stood_still, (idle, *loaded.values()))):
-        return None
+    if not loaded:
+        return Unavailable("nothing loads the line")
+    phases = {"on the idle line": idle,
+              **{f"while {busy} keep the line busy": one for busy, one in loaded.items()}}
+    for phase, samples in phases.items():
+        if samples.rtt_ms.size < FEWEST_PROBES:
+            return Unavailable(f"it takes {FEWEST_PROBES} probes {phase}, and there are "
+                               f"{samples.rtt_ms.size}")
+    for phase, samples in phases.items():
+        if stood_still(samples):
+            return Unavailable(f"the probe was stopped for {samples.still_s:.2g} of "
+                               f"{samples.length_s:.2g} s {phase}")
+    idle_ms = of_any(idle.rtt_ms, 50)
+    if not math.isfinite(idle_ms):
+        return Unavailable("at least half of the probes on the idle line were lost")
     return Measured(idle_ms, {busy: of_any(one.rtt_ms, 50) for busy, one in loaded.items()}, mbps,
                     {} if idle.loss_unknown else {
                         busy: _lost_pct(one) - _lost_pct(idle) for busy, one in loaded.items()},
@@ -201,18 +209,21 @@ def loads(run: Run) -> dict[str, str | None]:
     return {_BUSY[direction]: direction for direction in windows}
 
 
-def tried(name: str, runs: Sequence[tuple[Mapping[str, Setting], Measured | None]]
-          ) -> Configuration | None:
+def tried(name: str, runs: Sequence[tuple[Mapping[str, Setting], Measured | Unavailable]]
+          ) -> Configuration:
     """Return the configuration that runs measured. Its queue, shaper and rates are those of the
-    first run's settings. None if there is no run, or if a run has no measurements.
+    first run's settings. If a run has no measurements, neither has the configuration, but the
+    reason.
 
     Args:
         name: name of the configuration for users.
-        runs: settings and measurements of each run.
+        runs: settings and measurements of each run, or the reason why it has none. At least one.
     """
-    complete = [one for _, one in runs if one is not None]
-    if not runs or len(complete) < len(runs):
-        return None
+    complete = [one for _, one in runs if isinstance(one, Measured)]
+    reasons = [one.because for _, one in runs if isinstance(one, Unavailable)]
+    if reasons:
+        of = f"in {len(reasons)} of {len(runs)} runs " if len(runs) > 1 else ""
+        return Configuration(name, [], no_advice=of + reasons[0])
     settings = runs[0][0]
     queue, up_queue = settings.get("aqm"), settings.get("up_aqm") or settings.get("aqm")
     shaped = settings.get("shaper") not in (None, "none")

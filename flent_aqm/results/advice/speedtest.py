@@ -17,16 +17,16 @@ import numpy
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.advice.advice import advise
 from flent_aqm.results.advice.measured import (
-    FEWEST_PROBES,
-    Configuration,
     loads,
     measured_of_samples,
     throughput,
+    tried,
 )
 from flent_aqm.results.data_file import DataFile, Numbers, a_number
 from flent_aqm.results.metrics.flows import Flow, span
 from flent_aqm.results.metrics.percentiles import of_answered
 from flent_aqm.results.metrics.run import Run, Samples, as_run
+from flent_aqm.results.metrics.table import Unavailable
 from flent_aqm.results.metrics.throughput import throughput_mbps
 from flent_aqm.results.metrics.window import Window
 from flent_aqm.results.reading.series import Tool
@@ -36,8 +36,8 @@ MIN_PINGS = 10
 IN_LAB = "not measured: in the virtual lab computing takes no time"
 NO_SAMPLE = "not measured: no sample of the processors lies within the test"
 NO_IDLE = ("To be told what to do, measure the idle line, too: flent-aqm speedtest -i -s")
-TOO_SHORT = (f"No advice: it takes {FEWEST_PROBES} pings of the idle line and of each direction, "
-             "and most of those of the idle line must be answered; measure again, or for longer.")
+# Follows the reason why there is no advice.
+AGAIN = "Measure again, or for longer."
 
 
 @dataclass(frozen=True)
@@ -258,12 +258,11 @@ def advice(idle: DataFile | None, loaded: DataFile) -> list[str]:
         return [NO_IDLE]
     run = as_run(loaded)
     try:
-        measured = measured_of_samples(pings(as_run(idle), None),
-                              {busy: pings(run, direction)
-                               for busy, direction in loads(run).items()},
-                              throughput(run))
-    except NotAvailable:
-        measured = None
-    if measured is None:
-        return [TOO_SHORT]
-    return [" ".join(advise({"": [Configuration("the line", [measured])]}))]
+        measured = measured_of_samples(
+            pings(as_run(idle), None),
+            {busy: pings(run, direction) for busy, direction in loads(run).items()},
+            throughput(run))
+    except NotAvailable as error:
+        measured = Unavailable(str(error))
+    line = tried("the line", [({}, measured)])
+    return [" ".join([*advise({"": [line]}), *([AGAIN] if line.no_advice else [])])]

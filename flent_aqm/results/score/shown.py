@@ -158,7 +158,7 @@ def show_table(console: Console, scored: Sequence[ScoredFile], names: Sequence[s
     for number, part in enumerate(_split_to_width(console, table_of, names)):
         console.print(*[""] * (number > 0), table_of(part), sep="\n")
     if any(isinstance(one.values[name], Unavailable) for one in scored for name in names):
-        console.print("- : not available; 'flent-aqm score FILE' with one file says why.")
+        console.print("- : not available; 'flent-aqm score --metrics all FILE' says why.")
     for name in names:
         few = [(label, value) for label, one in zip(labels, scored, strict=True)
                if isinstance(value := one.values[name], Unavailable) and value.too_few]
@@ -232,7 +232,7 @@ def _differing_settings(scored: Sequence[ScoredFile]) -> list[str]:
 
 
 def _print_one(console: Console, scored_file: ScoredFile, names: Sequence[str]) -> None:
-    """Print the metrics of one file, a line each, then its probe and notes."""
+    """Print the metrics of one file, a line each, then what _print_below() prints."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("metric", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
@@ -247,15 +247,33 @@ def _print_one(console: Console, scored_file: ScoredFile, names: Sequence[str]) 
                 if isinstance(value, Unavailable) else escape(metric.description))
         table.add_row(name, metric.text(value), metric.unit, note)
     console.print(table)
-    _print_probe_and_notes(console, scored_file)
+    _print_below(console, scored_file, names)
 
 
-def _print_probe_and_notes(console: Console, scored_file: ScoredFile) -> None:
-    """Print the probe from which a file's latencies are, if any, and its notes."""
+def _print_below(console: Console, scored_file: ScoredFile, names: Sequence[str]) -> None:
+    """Print below the table of one file: the probe from which latencies are, if any, and the file's
+    notes. If the table has all metrics that have a value, which is a long one, print all grades
+    together, too, and how many metrics are not shown.
+
+    Args:
+        console: receives the text.
+        scored_file: the file.
+        names: names of the metrics in the table.
+    """
+    missing = {name for name, value in scored_file.values.items() if isinstance(value, Unavailable)}
+    is_whole = {*scored_file.values} - missing <= {*names}
+    grades = [f"{name} {word}" for name in names
+              if (word := _word_for(name, scored_file.values[name]))]
+    if grades and is_whole:
+        console.print(Text(f"\nGrades: {', '.join(grades)}."))
     if scored_file.probe:
         console.print(Text(f"\nLatency is that of {scored_file.probe}."))
     for note in scored_file.notes:
         console.print(Text(f"Note: {note}."))
+    hidden = missing - {*names}
+    if hidden and is_whole:
+        console.print(Text(f"{counted(len(hidden), 'metric')} not shown, because this file has no "
+                           "value; --metrics all says why."))
 
 
 def _print_one_narrow(console: Console, table: Table, scored_file: ScoredFile, names: Sequence[str]
@@ -279,7 +297,7 @@ def _print_one_narrow(console: Console, table: Table, scored_file: ScoredFile, n
     console.print(table)
     for because, without in missing.items():
         console.print(Text(f"\nnot available, because {because}: {', '.join(without)}"))
-    _print_probe_and_notes(console, scored_file)
+    _print_below(console, scored_file, names)
 
 
 def show_json(console: Console, scored: Sequence[ScoredFile], names: Sequence[str]) -> None:

@@ -109,8 +109,7 @@ class Condition:
             has, and that is finite for each queue. Queues that lost at least half of the probes are
             not considered. The median if there is no such percentile.
         lines: the queues with their runs, in the order of legends.
-        tried: the queues in the form that advice needs, without those for which tried() returns
-            None.
+        tried: the queues in the form that advice needs.
     """
 
     title: str
@@ -163,8 +162,8 @@ def _condition(title: str, rows: Sequence[ReportRow], colours: Mapping[str, str]
     return Condition(title, next(
         (percent for percent in percentiles if all(
             math.isfinite(line.within_ms(percent)) for line in returned)), MIDDLE_PCT), lines,
-        [one for line in lines if (one := tried(line.queue, [
-            (row.settings, row.measured) for row in members[line.queue]]))])
+        [tried(line.queue, [(row.settings, row.measured) for row in members[line.queue]])
+         for line in lines])
 
 
 def _queue_runs(queue: str, colour: str, rows: Sequence[ReportRow]) -> QueueRuns:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -71,7 +71,7 @@ class ReportRow(Row):
         errors: errors of the run's tools.
         side: name of the configuration as which the run is compared, "" if the name of its queue
             tells that (see slices.with_sides()).
-        measured: measurements for advice, None if the run has none.
+        measured: measurements for advice, or the reason why the run has none.
         notes: notes on how values were measured.
         no_latency: reason why the latency under load is not known, "" if it is.
         samples: SHA-256 of its samples, "" if its file has none.
@@ -84,7 +84,7 @@ class ReportRow(Row):
     facts: RunFacts
     errors: tuple[str, ...]
     side: str = ""
-    measured: Measured | None = None
+    measured: Measured | Unavailable = field(default_factory=lambda: Unavailable("not measured"))
     notes: tuple[str, ...] = ()
     no_latency: str = ""
     samples: str = ""

@@ -20,6 +20,7 @@ from flent_aqm.results.advice.measured import (
 )
 from flent_aqm.results.metrics.run import Samples
 from flent_aqm.results.metrics.settings import Setting
+from flent_aqm.results.metrics.table import Unavailable
 
 MODEM: Mapping[str, Setting] = {"aqm": "cake", "shaper": "cake", "modem_down_mbps": 40.0,
                                 "modem_up_mbps": 10.0}
@@ -43,11 +44,8 @@ def line(*runs: Measured, **more: Any) -> Configuration:
 
 def sqm(share: float, *runs: Measured, aqm: str = "cake", name: str = "") -> Configuration:
     """A configuration with SQM at a share of 40/10 Mbit/s."""
-    attempt = tried(name or f"{share:.0%} {aqm}", [({**MODEM,
-        "aqm": aqm, "rate_down_mbps": 40 * share, "rate_up_mbps": 10 * share}, one)
-        for one in runs])
-    assert attempt
-    return attempt
+    settings = {**MODEM, "aqm": aqm, "rate_down_mbps": 40 * share, "rate_up_mbps": 10 * share}
+    return tried(name or f"{share:.0%} {aqm}", [(settings, one) for one in runs])
 
 
 @pytest.mark.parametrize(("added_ms", "idle_ms", "effect"), [
@@ -100,7 +98,7 @@ def test_losses_of_the_idle_line_are_not_the_loads() -> None:
     some = numpy.where(numpy.arange(100) % 20 == 0, math.inf, 10.0)
     probes = Samples(numpy.arange(100.0), some, 100.0, 1000.0)
     measured = measured_of_samples(probes, {"uploads": probes}, {})
-    assert measured is not None
+    assert isinstance(measured, Measured)
     assert measured.lost_pct == {"uploads": 0.0}
 
 
@@ -208,15 +206,37 @@ def test_too_few_probes_carry_no_advice() -> None:
     def samples(count: int) -> Samples:
         return Samples(numpy.arange(float(count)), numpy.full(count, 20.0), 1.0, 100.0)
 
-    assert measured_of_samples(samples(10), {"uploads": samples(10)}, {}) is not None
-    assert measured_of_samples(samples(9), {"uploads": samples(10)}, {}) is None
-    assert measured_of_samples(samples(10), {"uploads": samples(9)}, {}) is None
-    assert measured_of_samples(samples(10), {}, {}) is None
+    assert isinstance(measured_of_samples(samples(10), {"uploads": samples(10)}, {}), Measured)
+    for idle, loaded, why in (
+            (9, {"uploads": samples(10)}, "it takes 10 probes on the idle line, and there are 9"),
+            (10, {"uploads": samples(9)},
+             "it takes 10 probes while uploads keep the line busy, and there are 9"),
+            (10, {}, "nothing loads the line")):
+        assert measured_of_samples(samples(idle), loaded, {}) == Unavailable(why)
 
 
-def test_configuration_with_a_run_that_tells_nothing_is_left_out() -> None:
-    assert tried("cake", [(MODEM, run()), (MODEM, None)]) is None
+def test_configuration_with_a_run_that_tells_nothing_is_left_out_and_named() -> None:
+    """With the reason, also where nothing is left that advice could be about."""
+    cake = tried("cake", [(MODEM, run()), (MODEM, Unavailable("it has no clock"))])
+    assert output(cake) == "No advice: in 1 of 2 runs it has no clock."
+    assert output(Configuration("no_aqm", [run(5, 5)]), cake) == (
+        "Busy downloads or uploads add no more than 5 ms: calls and games run well, and nothing "
+        "has to be changed. This leaves out cake: in 1 of 2 runs it has no clock.")
     assert advise({"": []}) == []
+
+
+def test_no_more_than_three_are_named_as_left_out_each_with_its_condition() -> None:
+    none = [tried(name, [({}, Unavailable("it rained"))]) for name in ("a", "b", "c", "d")]
+    fine = Configuration("no_aqm", [run(5, 5)])
+    assert advise({"20 Mbit/s": [fine, *none[:1]], "50 Mbit/s": none[1:3]})[-1] == (
+        "This leaves out a (20 Mbit/s), b (50 Mbit/s), c (50 Mbit/s): it rained.")
+    assert advise({"": [fine, *none]})[-1] == "This leaves out a, b, c and 1 more: it rained."
+
+
+def test_runs_that_load_different_directions_carry_no_advice() -> None:
+    down, up = (Measured(10.0, {busy: 20.0}, {}) for busy in ("downloads", "uploads"))
+    assert output(Configuration("x", [down, up])) == (
+        "No advice: the runs of one setting load different directions.")
 
 
 @pytest.mark.parametrize(("settings", "managed", "fixed"), [
@@ -228,7 +248,6 @@ def test_configuration_with_a_run_that_tells_nothing_is_left_out() -> None:
 def test_settings_tell_what_the_router_and_line_do(
         settings: dict[str, Any], managed: bool | None, fixed: bool) -> None:
     one = tried("x", [(settings, run())])
-    assert one
     assert (one.managed, one.fixed_rate) == (managed, fixed)
 
 

@@ -24,10 +24,10 @@ from flent_aqm.results.advice.measured import (
     tried,
 )
 from flent_aqm.results.advice.speedtest import (
+    AGAIN,
     IN_LAB,
     NO_IDLE,
     NO_SAMPLE,
-    TOO_SHORT,
     advice,
     latency,
     load,
@@ -36,6 +36,7 @@ from flent_aqm.results.advice.speedtest import (
 )
 from flent_aqm.results.data_file import DataFile, as_data_file
 from flent_aqm.results.metrics.run import Run, Samples, as_run
+from flent_aqm.results.metrics.table import Unavailable
 
 START_S = 1_767_225_600.0
 
@@ -84,14 +85,22 @@ def test_run_is_measured_with_an_idle_line_and_each_load() -> None:
     """Not without idle probes, without load, or where all of the run is load."""
     rtts_ms = [20.0] * 12 + [50.0] * 12 + [20.0]
     one = measured(made_run({"TCP download": (12.0, 24.0)}, rtts_ms))
-    assert one is not None
+    assert isinstance(one, Measured)
     assert (one.idle_ms, dict(one.loaded_ms), one.mbps) == (
         20.0, {"downloads": 50.0}, {"download": 8.0})
     assert (one.lost_pct, one.loss_unknown, one.added_ms("downloads")) == (
         {"downloads": 0.0}, "", 30.0)
-    assert measured(made_run({}, rtts_ms)) is None
-    assert measured(made_run({"TCP download": (12.0, 24.0)}, [])) is None
-    assert measured(made_run({"TCP download": (-1.0, 40.0)}, rtts_ms)) is None
+    assert why_none(measured(made_run({}, rtts_ms))) == "nothing loads the line"
+    assert why_none(measured(made_run({"TCP download": (12.0, 24.0)}, []))) == (
+        "the run has no latency series")
+    assert why_none(measured(made_run({"TCP download": (-1.0, 40.0)}, rtts_ms))) == (
+        "no probe was sent and answered before the load")
+
+
+def why_none(found: Measured | Unavailable) -> str:
+    """Return the reason why a run allows no advice."""
+    assert isinstance(found, Unavailable)
+    return found.because
 
 
 @pytest.mark.parametrize(("still_s", "stood"), [(2.0, False), (2.001, True), (0.0, False)])
@@ -102,8 +111,13 @@ def test_probe_that_stood_for_over_a_tenth_does_not_describe_a_phase(
         return Samples(numpy.arange(20.0), numpy.full(20, 5.0), 20.0, 1000.0, still_s=still_s)
 
     assert stood_still(samples(still_s)) is stood
-    assert (measured_of_samples(samples(still_s), {"uploads": samples(0)}, {}) is None) is stood
-    assert (measured_of_samples(samples(0), {"uploads": samples(still_s)}, {}) is None) is stood
+    for idle_s, busy_s, phase in ((still_s, 0.0, "on the idle line"),
+                                  (0.0, still_s, "while uploads keep the line busy")):
+        found = measured_of_samples(samples(idle_s), {"uploads": samples(busy_s)}, {})
+        if stood:
+            assert why_none(found) == f"the probe was stopped for 2 of 20 s {phase}"
+        else:
+            assert isinstance(found, Measured)
 
 
 def test_idle_line_that_loses_half_carries_no_advice() -> None:
@@ -112,9 +126,10 @@ def test_idle_line_that_loses_half_carries_no_advice() -> None:
         rtts_ms = numpy.where(numpy.arange(20) < lost, math.inf, 5.0)
         return Samples(numpy.arange(20.0), rtts_ms, 20.0, 1000.0)
 
-    assert measured_of_samples(samples(11), {"uploads": samples(0)}, {}) is None
+    assert why_none(measured_of_samples(samples(11), {"uploads": samples(0)}, {})) == (
+        "at least half of the probes on the idle line were lost")
     one = measured_of_samples(samples(5), {"uploads": samples(11)}, {})
-    assert one is not None
+    assert isinstance(one, Measured)
     assert (one.idle_ms, one.loaded_ms["uploads"]) == (5.0, math.inf)
     assert one.lost_pct["uploads"] == pytest.approx(30)
 
@@ -157,11 +172,12 @@ def test_settings_of_the_first_run_tell_the_line(
         settings: dict[str, Any], sqm: Sqm | None, managed: bool, fixed: bool) -> None:
     one = Measured(10.0, {"uploads": 20.0}, {})
     found = tried("x", [(settings, one), ({}, one)])
-    assert found is not None
     assert (found.name, list(found.runs)) == ("x", [one, one])
     assert (found.sqm, found.managed, found.fixed_rate) == (sqm, managed, fixed)
-    assert tried("x", []) is None
-    assert tried("x", [(settings, one), (settings, None)]) is None
+    assert not found.no_advice
+    found = tried("x", [(settings, one), (settings, Unavailable("it rained"))])
+    assert (found.busy, found.no_advice) == ([], "in 1 of 2 runs it rained")
+    assert tried("x", [(settings, Unavailable("it rained"))]).no_advice == "it rained"
 
 
 def configuration(name: str, added_ms: float, mbps: dict[str, float] | None = None,
@@ -304,8 +320,9 @@ def test_advice_of_a_speed_test() -> None:
     idle = made({}, [20.0] * 20)
     busy = made({"TCP download": (0.0, 30.0)}, [520.0] * 30)
     assert advice(None, busy) == [NO_IDLE]
-    assert advice(made({}, [20.0] * 9), busy) == [TOO_SHORT]
-    assert advice(made({}, []), busy) == [TOO_SHORT]
+    assert advice(made({}, [20.0] * 9), busy) == [
+        "No advice: it takes 10 probes on the idle line, and there are 9. " + AGAIN]
+    assert advice(made({}, []), busy) == ["No advice: none of the pings was answered. " + AGAIN]
     text, = advice(idle, busy)
     assert text == ("Busy downloads add 500 ms: calls break. Set SQM in your router to 90 % of the "
                     "line's rates, measured one direction at a time, then measure again.")

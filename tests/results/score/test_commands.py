@@ -15,23 +15,50 @@ from typing import Any
 import pytest
 
 from flent_aqm.cli import main
-from flent_aqm.results.metrics.run import Run
-from flent_aqm.results.metrics.table import METRICS, values
+from flent_aqm.results.metrics.run import Run, load_run
+from flent_aqm.results.metrics.table import METRICS, Unavailable, values
 from flent_aqm.results.score import shown
 from tests.files import RUNS, load, save
 
 Capture = pytest.CaptureFixture[str]
 
 
-def test_score_of_one_file_tells_every_metric_or_why_not(capsys: Capture) -> None:
-    """A line per metric, with the reasons of those that are missing."""
-    assert main(["score", str(RUNS / "iperf3_upload.flent.gz")]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def score_lines(capsys: Capture, *words: str) -> list[str]:
+    """Return the lines of `flent-aqm score` on one run."""
+    assert main(["score", str(RUNS / "iperf3_upload.flent.gz"), *words]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def test_score_of_one_file_shows_what_it_has_and_its_grades_below(capsys: Capture) -> None:
+    """Metrics without a value are counted."""
+    lines = score_lines(capsys)
+    listed = lines[1:lines.index("")]
+    assert not [line for line in listed if "not available" in line]
+    assert {line.split()[0] for line in listed} == {
+        name for name, value in values(load_run(RUNS / "iperf3_upload.flent.gz")).items()
+        if not isinstance(value, Unavailable)}
+    grades, = (line for line in lines if line.startswith("Grades: "))
+    assert "libreqos_rise_ms" in grades
+    assert "Latency is that of Ping (ms) UDP irtt (irtt, every 10.1 ms)." in lines
+    assert lines[-1] == (f"{len(METRICS) - len(listed)} metrics not shown, because this file has "
+                         "no value; --metrics all says why.")
+
+
+def test_score_of_one_file_tells_every_metric_or_why_not_if_asked(capsys: Capture) -> None:
+    """A line per metric, with the reasons of those that are missing; nothing is left to count."""
+    lines = score_lines(capsys, "--metrics", "all")
     assert {line.split()[0] for line in lines if line} >= set(METRICS)
     assert lines[-1] == "Latency is that of Ping (ms) UDP irtt (irtt, every 10.1 ms)."
     p99, = (line for line in lines if line.startswith("latency_loaded_p99_ms"))
     assert ("not available, because only 3 of 300 samples lie above p99; 10 are needed, which "
             "takes about 1,000 samples") in p99
+
+
+def test_score_of_chosen_metrics_repeats_no_grade_and_counts_none(capsys: Capture) -> None:
+    text = "\n".join(score_lines(capsys, "--metrics", "libreqos_rise_ms"))
+    assert "libreqos_rise_ms" in text
+    assert "Grades" not in text
+    assert "not shown" not in text
 
 
 def test_score_of_a_folder_has_a_line_per_file(capsys: Capture) -> None:

@@ -31,7 +31,8 @@ from flent_aqm.results.metrics.table import digits
 from flent_aqm.show.templates import text_page
 from flent_aqm.spec.queues.external import is_external
 
-# Of a metric, more cells than this stand in one line at the end.
+# Of a metric, more cells than this stand in one line at the end. Of a verdict, as many metrics have
+# their numbers in the sentence.
 MOST_CELLS = 3
 KERNEL = "kernel"
 HOW = ("Base and test: medians over seeds. Difference: the mean over seeds, which isn't that of "
@@ -45,14 +46,19 @@ HOW = ("Base and test: medians over seeds. Difference: the mean over seeds, whic
 
 def sentence(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
     """Return the verdict in one sentence: the metrics that are worse, mixed, better and can't be
-    told, by name, the number of runs of the test side that failed, if any, and the number of
-    metrics that are the same.
+    told, by name, the first three of a verdict with their largest difference (_named()), the number
+    of runs of the test side that failed, if any, and the number of metrics that are the same.
 
     If more runs failed on the test side than chance explains, the sentence begins with "Worse:" and
     the numbers of runs that failed on one side alone, in place of the number of failed runs.
     """
-    parts = [f"{word}: {', '.join(names)}" for word in (WORSE, MIXED, BETTER, UNTOLD)
-             if (names := [one.metric.name for one in judged if one.verdict == word])]
+    parts = []
+    for word in (WORSE, MIXED, BETTER, UNTOLD):
+        metrics = [one for one in judged if one.verdict == word]
+        if metrics:
+            names = [*map(_named, metrics[:MOST_CELLS]),
+                     *(one.metric.name for one in metrics[MOST_CELLS:])]
+            parts.append(f"{word}: {', '.join(names)}")
     if comparison.fails_more:
         base, test = comparison.failed_alone_at_most
         parts.insert(0, f"worse: {counted(test, 'run')} failed on the test side alone, {base} on "
@@ -65,6 +71,16 @@ def sentence(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
     if not parts:
         return f"The same in all {counted(same, 'metric')}."
     return _capitalize_first(f"{'; '.join(parts)}; the same: {counted(same, 'metric')}.")
+
+
+def _named(judged: JudgedMetric) -> str:
+    """Return a metric's name with the difference and cell of its first effect, such as
+    "latency_loaded_p99_ms (+3.2, +40.0% in overload)". Only the name if the metric can't be told,
+    or if the verdict is by some seeds, of which the mean difference says nothing."""
+    effect = judged.effects[0]
+    if judged.verdict == UNTOLD or effect.why or math.isnan(effect.difference):
+        return judged.metric.name
+    return f"{judged.metric.name} ({', '.join(_difference_and_share(effect))} in {effect.cell})"
 
 
 def first_words(comparison: Comparison, judged: Sequence[JudgedMetric],
@@ -154,12 +170,20 @@ def _format_effect(effect: Effect) -> tuple[str, ...]:
         return ("-",) * 4
     if math.isnan(effect.difference):  # too few pairs
         return (digits(effect.base), digits(effect.test), "-", "-")
-    # A lost probe's latency is infinite: there is no share of it, and none that it is.
-    share = (f" ({effect.difference / abs(effect.base):+.1%})"
-             if effect.base and math.isfinite(effect.base) and math.isfinite(effect.difference)
-             else "")
-    return (digits(effect.base), digits(effect.test), f"{_format_signed(effect.difference)}{share}",
+    difference, *share = _difference_and_share(effect)
+    return (digits(effect.base), digits(effect.test),
+            f"{difference} ({share[0]})" if share else difference,
             f"{_format_signed(effect.low)} to {_format_signed(effect.high)}")
+
+
+def _difference_and_share(effect: Effect) -> list[str]:
+    """Return the mean difference and its share of the base's median as text: "+3.20", "+40.0%". The
+    difference alone where there is no share: of nothing, and of a lost probe's latency, which is
+    infinite."""
+    difference = _format_signed(effect.difference)
+    if not effect.base or not math.isfinite(effect.base) or not math.isfinite(effect.difference):
+        return [difference]
+    return [difference, f"{effect.difference / abs(effect.base):+.1%}"]
 
 
 def _format_signed(value: float) -> str:

@@ -190,11 +190,31 @@ def test_a_change_in_one_cell_of_one_metric_is_found_and_named() -> None:
     assert decided.low < decided.difference < decided.high
     assert decided.difference == pytest.approx(0.33 * decided.base, rel=0.3)
     page = markdown(comparison, judged)
-    assert f"Worse: {LATENCY}; " in sentence(comparison, judged)
+    assert (f"Worse: {LATENCY} (+{decided.difference:.2f}, "
+            f"+{100 * decided.difference / decided.base:.1f}% in flows many); can't tell: "
+            ) in sentence(comparison, judged)
     assert "Compared: target 5ms \\(base\\) and 6ms \\(test\\). 40 pairs" in page
     without = markdown(pair(side(1), side(2, target="6ms")), judged)
     assert "Compared: target not set \\(base\\) and 6ms \\(test\\)" in without
     assert f"| `{LATENCY}` | worse | flows many |" in page
+
+
+def test_sentence_gives_numbers_of_three_metrics_and_none_that_say_nothing() -> None:
+    """The verdict by some seeds only, and one without values, has no mean difference."""
+    def worse(name: str, difference: float, why: str = "") -> JudgedMetric:
+        return JudgedMetric(METRICS[name], WORSE, [Effect(
+            "many", 5, 20.0, 25.0, difference, 4.0, 6.0, WORSE, why)])
+
+    comparison = pair(side(1), side(2))
+    names = [LATENCY, "latency_loaded_p95_ms", "latency_loaded_p99_ms", "latency_loaded_max_ms"]
+    assert sentence(comparison, [worse(name, 5.0) for name in names]) == (
+        "Worse: latency_loaded_median_ms (+5.00, +25.0% in many), latency_loaded_p95_ms (+5.00, "
+        "+25.0% in many), latency_loaded_p99_ms (+5.00, +25.0% in many), latency_loaded_max_ms; "
+        "the same: 0 metrics.")
+    assert sentence(comparison, [worse(LATENCY, 5.0, "with 3 of 5 seeds"),
+                                 worse(names[1], math.nan), worse(names[2], math.inf)]) == (
+        "Worse: latency_loaded_median_ms, latency_loaded_p95_ms, latency_loaded_p99_ms (lost in "
+        "many); the same: 0 metrics.")
 
 
 def test_better_follows_the_metric_and_both_is_mixed() -> None:
