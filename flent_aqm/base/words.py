@@ -67,6 +67,12 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def significant(value: float, digits: int = 3) -> str:
+    """Return a number with so many significant digits as text, a large one without an exponent:
+    31.4, 0.012, 1230."""
+    return f"{float(f'{value:.{digits}g}'):.15g}"
+
+
 def for_spreadsheet(words: str) -> str:
     """Return the text of a cell, with an apostrophe before it if a spreadsheet would take it for a
     formula. Numbers, also negative ones, stay as they are."""

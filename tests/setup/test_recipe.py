@@ -234,7 +234,8 @@ def test_find_kernel_when_variable_names_a_program_takes_it(
 def test_kernel_whose_description_is_damaged_is_not_told_as_missing(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its name is known; the user learns which file to remove, or to build it again."""
-    monkeypatch.setattr(paths, "user_cache", lambda: tmp_path)
+    # Not the machine's caches, too: they may have a kernel of this name.
+    monkeypatch.setattr(paths, "caches", lambda: [tmp_path])
     file = tmp_path / "named" / "mine.json"
     file.parent.mkdir()
     file.write_text("{")

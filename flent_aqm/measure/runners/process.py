@@ -23,7 +23,7 @@ from typing import IO, Any, cast
 
 from flent_aqm.base.errors import AqmError, BadResult, a_defect, cause_of
 from flent_aqm.base.flent_api import ProcessRunner, get_logger
-from flent_aqm.base.words import end_of
+from flent_aqm.base.words import end_of, significant
 from flent_aqm.measure.load_window import Load
 
 # Result of parse() for Flent: series, raw samples, metadata.
@@ -308,7 +308,7 @@ def _busy_note(pid: int, ran_s: float) -> str:
     with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
         ticks = stat.read().rpartition(")")[2].split()[11:13]  # of its own and the kernel's work
     busy_s = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
-    return f"; it was busy for {busy_s:.3g} s of them: it doesn't wait, it spins" * (
+    return f"; it was busy for {significant(busy_s)} s of them: it doesn't wait, it spins" * (
         busy_s > SPINS_ABOVE * ran_s)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy
 
+from flent_aqm.base.words import significant
 from flent_aqm.parts.infer.reading import Download
 from flent_aqm.results.data_file import Numbers
 
@@ -44,7 +45,7 @@ class Feature:
         """Return a value of the feature as text for people, with its unit."""
         if self.unit == "%":
             return f"{100 * value:.0f} %" if abs(value) >= 0.1 else f"{100 * value:.2g} %"
-        return f"{value:.3g} {self.unit}".rstrip()
+        return f"{significant(value)} {self.unit}".rstrip()
 
 
 class _Quantities:

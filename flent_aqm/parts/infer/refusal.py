@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from flent_aqm.base.words import significant
 from flent_aqm.parts.infer.reading import Download
 
 # Least samples and least length of a download. The recipe's have 12 or more in 10 s.
@@ -39,6 +40,6 @@ def reason_against(download: Download, values: Mapping[str, float],
     for name, (low, high) in ranges.items():
         if not low <= values[name] <= high:
             words, unit = _RANGES[name]
-            return (f"{words} {values[name]:.3g} {unit} is outside of the {low:g} to {high:g} "
-                    f"{unit} that the model knows")
+            return (f"{words} {significant(values[name])} {unit} is outside of the {low:g} to "
+                    f"{high:g} {unit} that the model knows")
     return ""

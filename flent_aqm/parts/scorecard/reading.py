@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any
 
 from flent_aqm.base.errors import BadResult, NotAvailable
+from flent_aqm.base.words import significant
 from flent_aqm.parts.scorecard.contestant import Contestant, Verdict
 from flent_aqm.parts.scorecard.places import Place
 from flent_aqm.results.data_file import DataFile, a_number
@@ -195,8 +196,9 @@ def _read_direction(contestant: Contestant, run: Run, way: str, place: Place) ->
                                  dict(zip(DIRECTIONS, contestant.shown.rates, strict=True))[way])
     possible_mbps = link_rate_mbps(run, way) * payload_share(run, way)
     if shown_mbps is not None and not 0 <= shown_mbps < UNIT_FACTOR * possible_mbps:
-        raise BadResult(f"the test shows {shown_mbps:g} Mbit/s of {way}, where {possible_mbps:.3g} "
-                        "Mbit/s are possible; expected a rate of 0 or more, in Mbit/s")
+        raise BadResult(f"the test shows {shown_mbps:g} Mbit/s of {way}, where "
+                        f"{significant(possible_mbps)} Mbit/s are possible; expected a rate of 0 "
+                        "or more, in Mbit/s")
     return DirectionValues(
         # Beside a bulk flow, the possible throughput depends on the test's share.
         shown_mbps, None if place.beside else possible_mbps,

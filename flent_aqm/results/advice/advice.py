@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from statistics import median
 
+from flent_aqm.base.words import significant
 from flent_aqm.results.advice.measured import BOTH, Configuration, Measured, Sqm
 from flent_aqm.results.metrics.flows import DIRECTIONS
 
@@ -327,6 +328,5 @@ def _ms(value: float) -> str:
 
 
 def _two(value: float) -> str:
-    """Return a number with two significant digits (from 100,000 on with all digits before the
-    decimal point) as text, without an exponent."""
-    return f"{float(f'{value:.2g}'):g}" if value < 1e5 else f"{value:.0f}"
+    """Return a number with two significant digits as text."""
+    return significant(value, 2)

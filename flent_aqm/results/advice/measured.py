@@ -14,6 +14,7 @@ from statistics import median
 import numpy
 
 from flent_aqm.base.errors import NotAvailable
+from flent_aqm.base.words import significant
 from flent_aqm.results.metrics.flows import DIRECTIONS, span
 from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.results.metrics.run import Run, Samples
@@ -161,8 +162,8 @@ def measured_of_samples(idle: Samples, loaded: Mapping[str, Samples], mbps: Mapp
                                f"{samples.rtt_ms.size}")
     for phase, samples in phases.items():
         if stood_still(samples):
-            return Unavailable(f"the probe was stopped for {samples.still_s:.2g} of "
-                               f"{samples.length_s:.2g} s {phase}")
+            return Unavailable(f"the probe was stopped for {significant(samples.still_s, 2)} of "
+                               f"{significant(samples.length_s, 2)} s {phase}")
     idle_ms = of_any(idle.rtt_ms, 50)
     if not math.isfinite(idle_ms):
         return Unavailable("at least half of the probes on the idle line were lost")

@@ -29,6 +29,7 @@ import numpy
 from numpy.typing import NDArray
 
 from flent_aqm.base.errors import LostProbe, NotAvailable
+from flent_aqm.base.words import significant
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.percentiles import SAMPLES_BEYOND, percentile, samples_beyond
 from flent_aqm.results.metrics.probes import Probe
@@ -200,8 +201,8 @@ def find_glitches(samples: Samples, idle_median_ms: float,
     if samples.loss_unknown:
         raise NotAvailable(samples.loss_unknown)
     if samples.spacing_ms > _WIDEST_SPACING_MS:
-        raise NotAvailable(f"probes are {samples.spacing_ms:.3g} ms apart, and glitches need "
-                           f"{_WIDEST_SPACING_MS:g} ms at most")
+        raise NotAvailable(f"probes are {significant(samples.spacing_ms)} ms apart, and glitches "
+                           f"need {_WIDEST_SPACING_MS:g} ms at most")
     bad_s = samples.sent_s[samples.rtt_ms > idle_median_ms + threshold_ms]
     if not bad_s.size:
         return []

@@ -18,6 +18,7 @@ from __future__ import annotations
 import numpy
 
 from flent_aqm.base.errors import NotAvailable
+from flent_aqm.base.words import significant
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.grades import step
 from flent_aqm.results.metrics.percentiles import trimmed_mean
@@ -152,7 +153,7 @@ def _require_enough(samples_ms: Numbers, samples_name: str, late: Window) -> Num
         late: time in which they were taken, for the message.
     """
     if samples_ms.size < FEWEST_SAMPLES:
-        raise NotAvailable(f"the last {late.length_s:.3g} s under load have "
+        raise NotAvailable(f"the last {significant(late.length_s)} s under load have "
                            f"{samples_ms.size} {samples_name}, and {FEWEST_SAMPLES} are needed")
     return samples_ms
 

@@ -18,7 +18,7 @@ import numpy
 from numpy.typing import NDArray
 
 from flent_aqm.base.errors import BadResult, NotAvailable
-from flent_aqm.base.words import plain
+from flent_aqm.base.words import plain, significant
 from flent_aqm.results.data_file import DataFile, Numbers, a_number, read_data_file
 from flent_aqm.results.metrics.flows import (
     CAPTURE_RUNNER,
@@ -348,7 +348,7 @@ def probe_kind(probe: Probe) -> str:
 def probe_line(probe: Probe) -> str:
     """Return the name, tool and spacing of a probe as text: "Ping (ms) UDP irtt (irtt, every 10
     ms)"."""
-    every = "" if numpy.isinf(probe.spacing_ms) else f", every {probe.spacing_ms:.3g} ms"
+    every = "" if numpy.isinf(probe.spacing_ms) else f", every {significant(probe.spacing_ms)} ms"
     return f"{plain(probe.name)} ({probe_kind(probe)}{every})"
 
 
@@ -357,14 +357,15 @@ def _notes_of_probe(probe: Probe) -> list[str]:
     steps. Else it is empty."""
     if probe.of_steps:
         return [("the file has no raw samples: all numbers are of Flent's interpolated steps, "
-                f"{probe.spacing_ms:.3g} ms apart")]
+                f"{significant(probe.spacing_ms)} ms apart")]
     still_s = sum(one.length_s for one in probe.still)
     if probe.stopped_after_s is not None:
-        return [(f"{probe.tool.value} ({plain(probe.name)}) stopped {probe.stopped_after_s:.3g} s "
-                "after its start: its round trips are those of the time before")]
+        return [(f"{probe.tool.value} ({plain(probe.name)}) stopped "
+                 f"{significant(probe.stopped_after_s)} s after its start: its round trips are "
+                 "those of the time before")]
     if probe.still:
-        return [(f"{probe.tool.value} ({plain(probe.name)}) stood still for {still_s:.3g} s: its "
-                "round trips are those of the rest")]
+        return [(f"{probe.tool.value} ({plain(probe.name)}) stood still for "
+                 f"{significant(still_s)} s: its round trips are those of the rest")]
     return []
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from flent_aqm.base.errors import ConfigError, NotAvailable
 from flent_aqm.base.switch import switch
+from flent_aqm.base.words import significant
 from flent_aqm.results.data_file import Numbers, a_number
 from flent_aqm.results.metrics.flows import Flow
 from flent_aqm.results.metrics.run import Run
@@ -315,7 +316,8 @@ def shared_window(flows: Sequence[Flow]) -> Window:
     spans = [flow_window(flow) for flow in flows]
     start_s, end_s = max(one.start_s for one in spans), min(one.end_s for one in spans)
     if end_s - start_s < SHORTEST_S:
-        raise NotAvailable(f"all flows run together for {max(end_s - start_s, 0):.3g} s, and "
+        raise NotAvailable("all flows run together for "
+                           f"{significant(max(end_s - start_s, 0))} s, and "
                            f"{SHORTEST_S:g} s are needed to compare them")
     return Window(start_s, end_s)
 

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.base.json_text import json_text
-from flent_aqm.base.words import counted, for_spreadsheet, plain
+from flent_aqm.base.words import counted, for_spreadsheet, plain, significant
 from flent_aqm.results.data_file import SUFFIX
 from flent_aqm.results.grouping import (
     along_with,
@@ -522,7 +522,7 @@ def _comparisons(keys: Sequence[str], numbers: Mapping[tuple[Setting, ...], Sequ
             continue
         tests += 1
         fewest = min(fewest, *map(len, groups.values()))
-        lines.append(f"{keys[0]}{where}: Kruskal-Wallis H = {test.statistic:.3g}, "
+        lines.append(f"{keys[0]}{where}: Kruskal-Wallis H = {significant(test.statistic)}, "
                      f"p = {test.probability:.2g}; Cliff's delta: " + ", ".join(
                          f"{one} and {other} {delta:+.2f}"
                          for (one, other), delta in cliffs_deltas(groups).items()))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from flent_aqm.base.words import counted
+from flent_aqm.base.words import counted, significant
 from flent_aqm.results.grouping import AQM, RATE
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.throughput import PAYLOAD_SHARE
@@ -109,7 +109,7 @@ def _spacing_text(rows: Sequence[FigureRow]) -> str:
     """Return the time between two successive probes as the end of a text, with two significant
     digits: ", every 10 ms", or ", every 10 to 200 ms" if it differs between runs. "" if no run's is
     known."""
-    texts = list(dict.fromkeys(f"{float(f'{spacing_ms:.2g}'):g}" for spacing_ms in sorted(
+    texts = list(dict.fromkeys(significant(spacing_ms, 2) for spacing_ms in sorted(
         row.spacing_ms for row in rows if row.loaded_ms and numpy.isfinite(row.spacing_ms))))
     if not texts:
         return ""

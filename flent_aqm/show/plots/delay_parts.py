@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from flent_aqm.base.errors import NotAvailable
+from flent_aqm.base.words import significant
 from flent_aqm.results.metrics.delay_parts import ELSEWHERE, DelayParts, delay_parts
 from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.results.metrics.run import Run
@@ -101,7 +102,8 @@ class AqmDelayPartsPlotter(ChartPlotter):
                     if not labels:
                         self.handles.append(bar[0])
                         bar[0].set_label(part)
-                axis.text(left, len(labels), f" {left:.3g} ms", va="center", fontsize="small")
+                axis.text(left, len(labels), f" {significant(left)} ms", va="center",
+                          fontsize="small")
                 widest = max(widest, left)
                 labels.append(name)
         if not labels:

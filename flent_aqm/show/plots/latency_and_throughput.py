@@ -10,6 +10,7 @@ import numpy
 from matplotlib.ticker import PercentFormatter
 
 from flent_aqm.base.errors import LostProbe, NotAvailable
+from flent_aqm.base.words import significant
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.grouping import AQM, collect, factors, setting, sorted_values
 from flent_aqm.results.metrics.percentiles import percentile
@@ -240,7 +241,7 @@ def _p99_text(latencies: Numbers) -> str:
     """Return a text on the 99th percentile of latency: "p99 31.4 ms", "p99 lost", or "" with too
     few samples."""
     try:
-        return f"p99 {percentile(latencies, 99):.3g} ms"
+        return f"p99 {significant(percentile(latencies, 99))} ms"
     except LostProbe:
         return "p99 lost"
     except NotAvailable:

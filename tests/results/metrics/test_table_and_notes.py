@@ -97,7 +97,7 @@ def test_metric_of_the_probe_is_told_from_others() -> None:
     assert METRICS["latency_idle_median_ms"].is_of_probe(run)
     assert not METRICS["throughput_upload_mbps"].is_of_probe(run)
     assert not Metric("x", lambda run: 1.0, "", "", "", "").is_of_probe(run)
-    assert probe_line(run.probe) == f"{PING} (ping, every 1e+03 ms)"
+    assert probe_line(run.probe) == f"{PING} (ping, every 1000 ms)"
 
 
 def sample(at_s: float, device: str = "down", **fields: Any) -> dict[str, Any]:
