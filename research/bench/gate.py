@@ -50,6 +50,7 @@ from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.many_files import find_files
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.score.shown import ScoredFile
+from flent_aqm.setup.kernel.compile import NOT_IN_KERNEL
 from flent_aqm.setup.kernel.recipe import stock_source
 from research.bench.defects import BLIND, BLIND_LATER, DEFECTS, FURTHER, OTHERS, Planted
 from research.bench.gate_page import keep, write_part
@@ -301,8 +302,8 @@ def judge_defects(output: Path, what: str, only: str, named_cells: bool) -> list
     Returns:
         The comparisons of these defects, and those that earlier calls noted of the others.
 
-    Raises SystemExit if no kernel is set up, a defect doesn't fit its source, or Flent ends before
-    all runs are made.
+    Raises SystemExit if no kernel is set up, a defect doesn't fit its source or doesn't compile, or
+    Flent ends before all runs are made.
     """
     tree = stock_tree()
     output.mkdir(parents=True, exist_ok=True)
@@ -343,6 +344,8 @@ def _judge_defect(output: Path, short: str, planted: Planted, tree: Path, named_
                            check=False, stderr=subprocess.PIPE, text=True)
     if built.returncode:
         said = built.stderr.strip().splitlines()[-1]
+        if NOT_IN_KERNEL not in said:
+            raise SystemExit(f"{planted.name}: no kernel: {said}")
         print(f"{planted.name}: refused: {said}", flush=True)
         return Comparison(planted.name, {REFUSED: said}, said, aqm=aqm, has_effect=True)
     for place, cells in bases.items():

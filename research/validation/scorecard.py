@@ -103,7 +103,7 @@ def table(results: Path, docs: Path | None) -> str:
         f"on the {counted(count, 'line')} that stall under all tests, it says": lambda card: (
             " of ".join(typical(stalled[card.test])) if stalled.get(card.test) else NONE)},
         IN_DOCS)
-    none = [f"{markdown.escape_cell(card.label)} in {counted(len(card.failed), 'cell')}"
+    none = [f"{markdown.escape_cell(card.label)} in {counted(len(card.failed), 'run')}"
             for card in ordered(shown) if card.failed]
     lines += ["", f"{headline(shown)}{'; no number: ' * bool(none)}{', '.join(none)}.", "",
               ("Other truths: the idle line's latency, the rise over it, and the share of pairs of "

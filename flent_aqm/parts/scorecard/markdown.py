@@ -59,7 +59,7 @@ def page(cards: Sequence[Card], orders: Sequence[Order] = ()) -> str:
     for card in ordered(cards):
         lines += ["", f"**{escape_cell(card.label)}.** {escape_cell(' '.join(sentences(card)))}"]
         if card.failed:
-            lines.append(f"No number in {counted(len(card.failed), 'cell')}.")
+            lines.append(f"No number in {counted(len(card.failed), 'run')}.")
     return "\n".join(lines) + "\n"
 
 

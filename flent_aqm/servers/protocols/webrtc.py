@@ -277,7 +277,13 @@ class End:
             self._settled.set()
 
     def _refuse_broken(self) -> None:
-        """Raise BadResult if the call could not be connected, or isn't connected any more."""
+        """Raise BadResult if the other end's picture can't be received, or if the call could not be
+        connected or isn't connected any more."""
+        if (self._receiving is not None and self._receiving.done()
+                and not self._receiving.cancelled()):
+            fault = self._receiving.exception()
+            raise BadResult("the other end's picture can't be received any more: "
+                            f"{cause_of(fault) if isinstance(fault, Exception) else 'it ended'}")
         if self._connection.connectionState != "connected":
             raise BadResult("the call is not connected, or not any more: the state of its "
                             f"connection is {self._connection.connectionState!r}; expected that "

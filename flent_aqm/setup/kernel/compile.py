@@ -21,6 +21,8 @@ from flent_aqm.setup.stream import run_watched
 # prints each time. For the progress display.
 EXPECTED_LINES, EXPECTED_LINKS = 1240, 25
 
+# The beginning of the message about a change of which no object of the kernel is made.
+NOT_IN_KERNEL = "nothing of the change is in the kernel"
 # Settings by which the kernel doesn't depend on who built it, where and when.
 BUILD_IDENTITY = {
     "KBUILD_BUILD_TIMESTAMP": "2026-01-01 00:00:00 UTC",
@@ -215,7 +217,7 @@ def refuse_not_compiled(tree: Path, names: Sequence[str], left_packed: Sequence[
                                       "--config)")),
                       (left_packed, "not for User-Mode Linux, so that set-up doesn't unpack them"))
                   if files]
-        raise SetupError(f"nothing of the change is in the kernel: {'; '.join(causes)}")
+        raise SetupError(f"{NOT_IN_KERNEL}: {'; '.join(causes)}")
     return unused
 
 

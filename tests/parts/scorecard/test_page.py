@@ -83,7 +83,7 @@ def test_html_has_the_table_first_with_best_and_worst_cell_by_click(folder: Path
     assert "best: 1.00: line, q0" in lines[0]
     # Of 325 ms it shows 20.
     assert "worst: 0.062: line, q6, download" in lines[1]
-    assert "No number in 1 cell" in page.text
+    assert "No number in 1 run" in page.text
 
 
 def test_json_has_all_tests(folder: Path) -> None:

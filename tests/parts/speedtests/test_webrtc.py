@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import subprocess
@@ -21,7 +22,9 @@ from tests.servers.serving import RunningServer
 
 pytest.importorskip("aiortc")
 
+from aiortc import MediaStreamTrack
 from aiortc.rtcdtlstransport import SRTP_PROFILES
+from av import VideoFrame
 from OpenSSL import SSL
 
 from flent_aqm.parts.speedtests.webrtc_call_client import fill
@@ -29,6 +32,7 @@ from flent_aqm.servers.protocols.webrtc import (
     CIPHERS,
     FRAMES_PER_S,
     PIXELS,
+    End,
     EndRecord,
     Picture,
     RsaCertificate,
@@ -200,3 +204,24 @@ def test_pictures_are_the_same_in_each_call() -> None:
         assert len(luma) == PIXELS
         assert min(luma) >= 48
         assert max(luma) < 48 + 128 + 32
+
+
+def test_picture_that_breaks_off_ends_the_call_with_the_reason() -> None:
+    """A made track, as no real end sends what aiortc can't decode."""
+    class Broken(MediaStreamTrack):  # type: ignore[misc]  # aiortc has no types
+        kind = "video"
+
+        async def recv(self) -> VideoFrame:
+            raise ValueError("no frame in these packets")
+
+    async def call() -> None:
+        end = End("127.0.0.1", 1.0)
+        end._receive_track(Broken())
+        await asyncio.sleep(0)  # for the task
+        try:
+            end._refuse_broken()
+        finally:
+            await end.close()
+
+    with pytest.raises(BadResult, match="any more: no frame in these packets"):
+        asyncio.run(call())
