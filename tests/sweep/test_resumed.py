@@ -22,12 +22,26 @@ from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.sweep import missing, preflight, sweep
 from flent_aqm.sweep.progress import SweepProgress
-from flent_aqm.sweep.resumed import refuse_another_run, set_aside_unfinished
+from flent_aqm.sweep.resumed import Resumed, refuse_another_run, set_aside_unfinished
 from flent_aqm.sweep.run import refuse_incomplete, samples_sha256
 from tests.files import RUNS, load, save
 
 GOLDEN = RUNS / "iperf3_upload.flent.gz"
 SETTINGS: Mapping[str, object] = {"HOSTS": ["server"], "LENGTH": 3, "DELAY": 1}
+
+
+def test_resume_refuses_to_write_outside_of_its_folder(tmp_path: Path) -> None:
+    """Also by a link or through "..", below which a folder of its name may be."""
+    folder = tmp_path / "results"
+    folder.mkdir()
+    (tmp_path / "other").mkdir()
+    (folder / "link").symlink_to(tmp_path / "other")
+    resumed = Resumed(str(folder))
+    resumed.refuse_to_leave([folder / "a.flent.gz", folder / "deep" / "b.flent.gz"])
+    for path in (tmp_path / "a.flent.gz", folder / ".." / "b.flent.gz",
+                 folder / "link" / "c.flent.gz", tmp_path / "results2" / "d.flent.gz"):
+        with pytest.raises(ConfigError, match=r"writes to .*, which is not in this folder"):
+            resumed.refuse_to_leave([folder / "a.flent.gz", path])
 
 
 def content() -> dict[str, Any]:

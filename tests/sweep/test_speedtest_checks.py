@@ -53,6 +53,12 @@ def test_machine_without_ipv6_is_not_blamed_on_the_server(monkeypatch: pytest.Mo
         check_server("::1", 6)
 
 
+@pytest.mark.parametrize(("version", "other"), [(4, 6), (6, 4)])
+def test_name_without_an_address_of_this_version_names_the_other(version: int, other: int) -> None:
+    with pytest.raises(ConfigError, match=f"no IPv{version} address found .*, or -{other}$"):
+        check_ping("no-such-host.invalid", version)
+
+
 def test_name_without_an_address_is_told() -> None:
     """.invalid never has one (RFC 6761)."""
     with pytest.raises(ConfigError, match="-H"):

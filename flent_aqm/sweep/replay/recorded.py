@@ -89,7 +89,7 @@ def read(path: Path, folder: Path, traces: Sequence[Path] = (), *, run_programs:
 
 
 def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: Mapping[str, Any],
-               path: Path, folder: Path, *, run_programs: bool = False) -> Cell:
+               path: Path, folder: Path, *, run_programs: bool) -> Cell:
     """Make the cell that repeats a run from metadata. Its values are checked here.
 
     Args:

@@ -56,6 +56,14 @@ def test_what_a_host_or_a_batch_adds_is_left_out(change: Callable[[Any], object]
      "samples of Ping: 2 samples in the file, nothing now"),
     (lambda data: data["results"]["TCP upload"].append(1),
      "results of TCP upload, number 2: nothing in the file, 1 now"),
+    (lambda data: data["results"].pop("TCP upload"),
+     "results of TCP upload: there in the file, nothing now"),
+    (lambda data: data["results"].update(Ping=[]),
+     "results of Ping: nothing in the file, there now"),
+    (lambda data: data["raw_values"].update({"UDP": [{"t": 99.0}]}),
+     "samples of UDP: nothing in the file, 1 sample now"),
+    (lambda data: data["x_values"].append(0.4),
+     "x_values, number 2: nothing in the file, 0.4 now"),
     (lambda data: data["metadata"]["AQM"]["after"]["counters"]["up"]["qdisc"].update(drops=8),
      "AQM.after.counters.up.qdisc.drops: 7 in the file, 8 now"),
     (lambda data: data["metadata"]["SERIES_META"]["Ping"].update(COMMAND="/usr/bin/fping -c 4"),
@@ -65,6 +73,16 @@ def test_what_a_host_or_a_batch_adds_is_left_out(change: Callable[[Any], object]
 def test_one_change_is_found_with_its_place(change: Callable[[Any], object], line: str) -> None:
     """Series, index, time and both values, or the key path."""
     assert [str(one) for one in differences(RUN, changed(change))] == [line]
+
+
+def test_samples_without_a_time_before_them_are_told_by_the_time_itself() -> None:
+    """The first sample of the only series has none, so that nothing says when the run began."""
+    was = changed(lambda data: data.update(
+        raw_values={"Ping": [{"val": 1.0}, {"t": 2.5, "val": 2.0}]}))
+    now = copy.deepcopy(was)
+    now["raw_values"]["Ping"][1]["val"] = 3.0
+    assert [str(one) for one in differences(was, now)] == [
+        'samples of Ping, number 1 at 2.500000 s: {"val": 2.0} in the file, {"val": 3.0} now']
 
 
 def test_first_difference_is_the_earliest_sample() -> None:
