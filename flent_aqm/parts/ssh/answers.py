@@ -38,12 +38,14 @@ class ServerAnswer:
         why: the first port that can't be reached and its fault, such as "5201 closed", or why the
             check can't be made. "" if all ports of the server can be reached.
         start: command that starts it on its machine.
+        ports: ports on which it listens.
     """
 
     server: str
     tests: Sequence[str]
     why: str
     start: str
+    ports: frozenset[int] = frozenset()
 
 
 def answers(address: str) -> list[ServerAnswer]:
@@ -59,7 +61,8 @@ def answers(address: str) -> list[ServerAnswer]:
             tests.setdefault(tool.server.name, []).append(tool.name)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         reasons = pool.map(lambda one: _check_ports(one, address), servers.values())
-        return [ServerAnswer(name, tests[name], why, _start_command(server))
+        return [ServerAnswer(name, tests[name], why, _start_command(server),
+                             frozenset(server.every_port))
                 for (name, server), why in zip(servers.items(), reasons, strict=True)]
 
 

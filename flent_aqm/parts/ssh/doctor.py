@@ -117,7 +117,8 @@ def _advice(testbed: str, server: str | None, command: str, missing: str, *,
 
 def _print_servers(server: str | None, server_answers: Sequence[ServerAnswer]) -> None:
     """Print the table of checked servers, and below it the commands that start those that don't
-    answer, each on a line of its own. Without checked servers, print nothing.
+    answer, each on a line of its own. A command is left out if another one's server listens on the
+    same ports and more. Without checked servers, print nothing.
 
     Args:
         server: name or address of their machine.
@@ -137,7 +138,8 @@ def _print_servers(server: str | None, server_answers: Sequence[ServerAnswer]) -
     if missing:
         # Below the table, because a command that is broken over lines can't be copied.
         print(f"To start the missing ones on {server}, if you want their tests, too:",
-              *(f"  {answer.start}" for answer in missing), "", sep="\n")
+              *(f"  {answer.start}" for answer in missing
+                if not any(answer.ports < other.ports for other in missing)), "", sep="\n")
 
 
 def _query_testbed(testbed: str, addresses: Mapping[str, str]) -> RouterProperties:

@@ -15,6 +15,7 @@ from flent_aqm.parts.ssh.doctor import _advice, _print_servers
 from flent_aqm.parts.ssh.offer import batch_command, missing_on_router
 from flent_aqm.parts.ssh.probe import RouterProperties
 from flent_aqm.parts.ssh.routes import address_of
+from flent_aqm.tools.table import TOOLS
 
 InGuest = Callable[..., list[str]]
 
@@ -107,6 +108,28 @@ def test_commands_that_start_servers_are_not_broken_over_lines(
     assert "irtt server" not in out
     _print_servers("h", [there])
     assert "To start" not in capsys.readouterr().out
+
+
+def test_two_commands_never_start_servers_on_one_port(capsys: pytest.CaptureFixture[str]) -> None:
+    """The one that has the other's ports and more does for both; alone each is told."""
+    few = ServerAnswer("cleartext", ["a"], "8090 closed", "serve few", frozenset({8090}))
+    more = ServerAnswer("tls", ["b"], "8090 closed", "serve more", frozenset({8090, 8490}))
+    other = ServerAnswer("other", ["c"], "8081 closed", "serve other", frozenset({8081}))
+    _print_servers("h", [few, more, other])
+    assert "too:\n  serve more\n  serve other\n" in (out := capsys.readouterr().out)
+    assert "serve few" not in out
+    for one in (few, more):
+        _print_servers("h", [one])
+        assert f"too:\n  {one.start}\n" in capsys.readouterr().out
+
+
+def test_no_command_of_the_table_takes_anothers_port() -> None:
+    """Of the real servers, those that share a port are one within the other."""
+    servers = [tool.server for tool in TOOLS.values() if tool.server.protocol == "tcp"]
+    for one in servers:
+        for other in servers:
+            mine, its = {*one.every_port}, {*other.every_port}
+            assert not mine & its or mine <= its or its <= mine, (one.name, other.name)
 
 
 @pytest.mark.parametrize(("reasons", "there"), [
