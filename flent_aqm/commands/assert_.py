@@ -172,13 +172,13 @@ def _check_subject(text: str, condition: Node, subject: Subject) -> JunitCase:
 
 
 def _write_junit(path: Path, text: str, subjects: Sequence[Subject]) -> None:
-    """Write a JUnit file with a test case for each subject and each condition that `text` joins by
-    "and". Raises ConfigError if the file can't be written.
+    """Check each condition of `text`, which "and" joins, for each subject, and write a JUnit file with a
+    test case for each pair. Raises ConfigError if the file can't be written.
 
     Args:
         path: the file.
         text: the condition as the user typed it.
-        subjects: files or groups.
+        subjects: files or groups, with the values of their metrics.
     """
     conditions = conjuncts(text)
     cases = [_check_subject(part, condition, subject)

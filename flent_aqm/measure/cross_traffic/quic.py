@@ -43,10 +43,12 @@ class Sender(QuicConnectionProtocol):
 
 
 class Receiver(QuicConnectionProtocol):
-    """The client's end of a connection. When an object is complete, it requests another object.
+    """The client's end of a connection. The caller requests the first objects. Whenever one is complete,
+    another one is requested, so that as many stay outstanding.
 
     Attributes:
-        printer: counts the received bytes. It is set before the first connection.
+        printer: counts the received bytes. It is set on the class before the first connection, because
+            aioquic makes the objects.
     """
 
     printer: ResultPrinter

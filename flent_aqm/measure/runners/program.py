@@ -60,7 +60,8 @@ class AqmProgramRunner(SupervisedRunner):
     err = out  # of standard error
 
     def _refuse_bad_end(self, error: IO[str]) -> None:
-        """Raise BadResult unless the command ended by itself with status 0."""
+        """Raise BadResult unless the command ended by itself with status 0. The last line of
+        `error`, its standard error, is in the message if its status is another."""
         if self.stopped_by and self.stopped_by != KILLED:
             how = self.stopped_by.removeprefix(f"{self.tool} ")
             raise BadResult(f"the command {how}; have it end, or "

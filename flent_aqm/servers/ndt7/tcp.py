@@ -131,8 +131,13 @@ class LowWaterMark:
         self._set(_FIRST_MARK_BYTES)
 
     def follow(self, received_bytes: int, interval_s: float) -> None:
-        """Adapt the mark to the bytes received during the last interval, whose length is
-        interval_s."""
+        """Set the socket's low-water mark to the number of bytes that arrive in _WAKE_INTERVAL_S at the rate
+        of the last interval, within limits. Small changes are left out.
+
+        Args:
+            received_bytes: bytes received during the last interval.
+            interval_s: length of the last interval.
+        """
         wanted = int(received_bytes / interval_s * _WAKE_INTERVAL_S) if interval_s > 0 else 0
         buffer_bytes = self._sock.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
         mark = max(1, min(wanted, buffer_bytes // _BUFFER_PARTS, _MAX_MARK_BYTES))

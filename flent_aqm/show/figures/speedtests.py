@@ -131,7 +131,7 @@ def _with_whole_names(tool: Tool, shown: Shown) -> Shown:
         shown: what the test shows, with the tool's names of metrics.
     """
     def whole_name(name: str) -> str:
-        """Return the name with the tool's prefix if METRICS has it, else unchanged."""
+        """Return a metric's name with the prefix of `tool` if METRICS has that, else unchanged."""
         return own if (own := tool.metric(name)) in METRICS else name
 
     return replace(

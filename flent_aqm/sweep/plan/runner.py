@@ -252,26 +252,26 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
 
     def _run_cells(self, name: str, cells: list[Cell], *, resume: bool) -> None:
         """Run the cells of a batch, and wait until all have ended. After each start, wait as long
-        as the batch's key `pause` says. A dry run prints the cells' names. Raises Stopped if no
-        more cells are started.
+        as the batch's key `pause` says. A dry run only prints the names of the cells that would
+        run. Raises Stopped if no more cells are started.
 
         Args:
             name: the batch's name.
-            cells: the batch's runs. They are shuffled in place if the user requests it.
+            cells: the batch's runs. If the user requests it, they run in random order.
             resume: leave out cells whose data file exists.
         """
+        left = [cell for cell in cells if not (resume and cell.data_file.exists())]
         if self.settings.BATCH_DRY:
-            for cell in cells:
+            for cell in left:
                 _logger.info(" %s (dry run)", cell.name)
-            self.tests_run += len(cells)
+            self.tests_run += len(left)
             return
         if self.settings.BATCH_SHUFFLE:
-            random.shuffle(cells)
+            random.shuffle(left)
         pause_s = _pause_s(name, self._keys_of_batch(name))
-        for cell in cells:
-            if not (resume and cell.data_file.exists()):
-                self._sweep.submit(cell)
-                time.sleep(pause_s)
+        for cell in left:
+            self._sweep.submit(cell)
+            time.sleep(pause_s)
         self._sweep.drain()
         self.tests_run += self._sweep.take_count()
 
