@@ -67,9 +67,9 @@ class OneShell:
             self._shell = None
 
     def _read_answer(self, shell: subprocess.Popen[bytes]) -> bytes | None:
-        """Read until a command has ended, and return all that was read: its output, _MARK, its exit status in
-        digits, and _MARK. None if that takes longer than the time limit, or if the shell has ended.
-        """
+        """Read until a command has ended, and return all that was read: its output, _MARK, its exit
+        status in digits, and _MARK. None if that takes longer than the time limit, or if the shell
+        has ended."""
         assert shell.stdout is not None
         end_s = time.monotonic() + self._timeout_s
         text = b""

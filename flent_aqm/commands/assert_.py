@@ -172,8 +172,8 @@ def _check_subject(text: str, condition: Node, subject: Subject) -> JunitCase:
 
 
 def _write_junit(path: Path, text: str, subjects: Sequence[Subject]) -> None:
-    """Check each condition of `text`, which "and" joins, for each subject, and write a JUnit file with a
-    test case for each pair. Raises ConfigError if the file can't be written.
+    """Check each condition of `text`, which "and" joins, for each subject, and write a JUnit file
+    with a test case for each pair. Raises ConfigError if the file can't be written.
 
     Args:
         path: the file.

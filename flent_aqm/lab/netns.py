@@ -45,9 +45,8 @@ _KILL_GRACE_S = 10.0
 
 
 class Namespaces(RunEnvironment):
-    """Run environment of one run on the testbed `netns`: runs one command on the client of a network
-    whose hosts are new network namespaces.
-    """
+    """Run environment of one run on the testbed `netns`: runs one command on the client of a
+    network whose hosts are new network namespaces."""
 
     name = "the command in namespaces"
     hidden = ("/tmp", "/run")

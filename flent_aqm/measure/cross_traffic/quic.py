@@ -43,12 +43,12 @@ class Sender(QuicConnectionProtocol):
 
 
 class Receiver(QuicConnectionProtocol):
-    """The client's end of a connection. The caller requests the first objects. Whenever one is complete,
-    another one is requested, so that as many stay outstanding.
+    """The client's end of a connection. The caller requests the first objects. Whenever one is
+    complete, another one is requested, so that as many stay outstanding.
 
     Attributes:
-        printer: counts the received bytes. It is set on the class before the first connection, because
-            aioquic makes the objects.
+        printer: counts the received bytes. It is set on the class before the first connection,
+            because aioquic makes the objects.
     """
 
     printer: ResultPrinter

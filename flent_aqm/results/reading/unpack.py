@@ -109,8 +109,8 @@ _KINDS: dict[str, Callable[[], _Member]] = {
 
 
 def _unpack(file: IO[bytes], kind: Callable[[], _Member] | None, limits: Limits) -> bytearray:
-    """Return the unpacked text of a file. Raises BadResult if it exceeds the limits or is damaged, OSError
-    if it can't be read.
+    """Return the unpacked text of a file. Raises BadResult if it exceeds the limits or is damaged,
+    OSError if it can't be read.
 
     Args:
         file: the open file.

@@ -82,9 +82,8 @@ class _Reader:
         return self._leave_out(place)
 
     def free_text(self, value: Any, place: str) -> Any:
-        """Copy text of the user with known secrets replaced. Numbers, True, False and None are copied as they
-        are, and other values left out (NOTHING).
-        """
+        """Copy text of the user with known secrets replaced. Numbers, True, False and None are
+        copied as they are, and other values left out (NOTHING)."""
         if not isinstance(value, str):
             return self.number(value, place)
         clean, kinds = self.secrets.clean(value)

@@ -131,8 +131,8 @@ class LowWaterMark:
         self._set(_FIRST_MARK_BYTES)
 
     def follow(self, received_bytes: int, interval_s: float) -> None:
-        """Set the socket's low-water mark to the number of bytes that arrive in _WAKE_INTERVAL_S at the rate
-        of the last interval, within limits. Small changes are left out.
+        """Set the socket's low-water mark to the number of bytes that arrive in _WAKE_INTERVAL_S at
+        the rate of the last interval, within limits. Small changes are left out.
 
         Args:
             received_bytes: bytes received during the last interval.

@@ -225,10 +225,9 @@ def _compared_word(rows: Sequence[ReportRow]) -> str:
 
 
 def _settings_line(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimension]) -> str:
-    """Return a line on the runs' settings: all values of the dimensions and up to 12 rates (then "and
-    more"); then burst shaping, cross traffic, base delay, testbed and router model, each if all runs
-    that record it have the same value. May be empty.
-    """
+    """Return a line on the runs' settings: all values of the dimensions and up to 12 rates (then
+    "and more"); then burst shaping, cross traffic, base delay, testbed and router model, each if
+    all runs that record it have the same value. May be empty."""
     rates = slices.rates(rows)
     words = [f"{LABELS.get(one.name, one.name)} {', '.join(map(shown, one.values))}"
              for one in dimensions]
@@ -323,10 +322,10 @@ def failed(folder: Folder) -> list[tuple[str, str]]:
 
 
 def progress(folder: Folder, now_s: float) -> dict[str, Any]:
-    """Return the progress of a folder's sweep: folder (its name), done (number of data files), planned
-    (number of runs), failed (number of failed runs, which are not done), left_s (seconds left, None if
-    not known), going (whether it still runs). Without a sweep's status, planned is the number of data
-    files.
+    """Return the progress of a folder's sweep: folder (its name), done (number of data files),
+    planned (number of runs), failed (number of failed runs, which are not done), left_s (seconds
+    left, None if not known), going (whether it still runs). Without a sweep's status, planned is
+    the number of data files.
 
     Args:
         folder: the folder.

@@ -76,10 +76,10 @@ def panels(conditions: Sequence[Condition]) -> Mapping[str, Any]:
 
 
 def _queue_data(line: QueueRuns, tail_pct: float, common: Scale) -> dict[str, Any]:
-    """Return the data of a queue in a panel, for the template: queue (its name), colour, runs (their
-    number), the ends of its bar `from` (median) and `to` (tail percentile) in percent of the panel's
-    width, whether the tail is `lost`, and texts with these two latencies in ms, the share of lost
-    probes and the throughput.
+    """Return the data of a queue in a panel, for the template: queue (its name), colour, runs
+    (their number), the ends of its bar `from` (median) and `to` (tail percentile) in percent of the
+    panel's width, whether the tail is `lost`, and texts with these two latencies in ms, the share
+    of lost probes and the throughput.
 
     Args:
         line: the queue with its runs.
