@@ -158,7 +158,7 @@ def show(
     _print_latency_notes(console, [_scores(cell, scored) for cell in cells
                                    if cell.data_file.exists()])
     _print_throughput_notes(console, [_scores(cell, scored) for cell in cells
-                                      if cell.data_file.exists()], groups, scored, totals)
+                                      if cell.data_file.exists()], keys, groups, scored, totals)
     _print_advice(console, groups)
     _print_failures(console, failures)
     _print_open_commands(console, cells)
@@ -211,7 +211,7 @@ def _print_latency_notes(console: Console, done: Sequence[Scores]) -> None:
                               markup=False, highlight=False, soft_wrap=True)
 
 
-def _print_throughput_notes(console: Console, done: Sequence[Scores],
+def _print_throughput_notes(console: Console, done: Sequence[Scores], keys: Sequence[str],
                             groups: Mapping[tuple[Setting, ...], Sequence[Cell]],
                             scored: Mapping[Path, Scores], totals: bool) -> None:
     """Print notes on the throughput: with cross traffic, whether it is a share of the total that
@@ -219,7 +219,8 @@ def _print_throughput_notes(console: Console, done: Sequence[Scores],
 
     Args:
         done: scores of finished runs.
-        groups: values of the settings that define a line -> cells of the line.
+        keys: settings that define a line.
+        groups: values of `keys` -> cells of the line.
         scored: scores by data file.
         totals: True if the table shows the throughput of all flows.
     """
@@ -237,8 +238,9 @@ def _print_throughput_notes(console: Console, done: Sequence[Scores],
             if found := two_groups(numbers):
                 low, high = ([digits(float(median(group))), counted(len(group), "run")]
                              for group in found)
-                console.print(f"Runs of {' '.join(map(shown, values))} fall into two groups in "
-                              f"{direction}: {' in '.join(low)}, {' in '.join(high)}, "
+                line = ", ".join(map(setting_text, keys, values))
+                console.print(f"Runs fall into two groups in {direction} ({line}): "
+                              f"{' in '.join(low)}, {' in '.join(high)}, "
                               f"Mbit/s {title}.",
                               markup=False, highlight=False, soft_wrap=True)
 
@@ -311,7 +313,7 @@ def _print_failures(console: Console, failures: Mapping[Path, str]) -> None:
     for paths in sorted(alike.values(), key=len, reverse=True):
         many = f"{len(paths)} runs, such as " if len(paths) > 1 else ""
         console.print(f"[red]failed:[/] {many}{escape(paths[0].name)}: "
-                      f"{escape(failures[paths[0]])}", soft_wrap=True)
+                      f"{escape(failures[paths[0]])}", highlight=False, soft_wrap=True)
 
 
 def _print_open_commands(console: Console, cells: Sequence[Cell]) -> None:

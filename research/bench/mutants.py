@@ -82,6 +82,7 @@ TESTS = {
     "sweep/speedtest.py": ("tests/sweep/test_speedtest_checks.py", "tests/sweep/test_steps.py"),
     "sweep/plan": ("tests/sweep/plan",),
     "sweep": ("tests/sweep/test_resumed.py", "tests/sweep/test_summary.py",
+              "tests/sweep/test_whole_summary.py",
               "tests/sweep/test_in_brief.py", "tests/sweep/test_pool.py",
               "tests/sweep/test_steps.py", "tests/sweep/test_time_left.py"),
     "parts/infer": ("tests/parts/infer",),

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from flent_aqm.base import defaults
 from flent_aqm.base.errors import BadResult, ConfigError, StorageError
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
@@ -323,9 +324,14 @@ def test_limits_that_are_too_low_are_refused_before_anything_runs(
         preflight.check([planned(tmp_path)], 2)
 
 
+NEEDED_KIB = (defaults.GUEST_MEMORY_MB + preflight._KERNEL_MIB) << 10
+
+
 @pytest.mark.parametrize(("most_kib", "how"), [
-    (-1, "raise the limit: ulimit -v unlimited"), (4_000_000, r"raise the limit: ulimit -v \d+$"),
-    (1_600_000, "can be raised to 1600000 KiB at most; have the hard limit raised")])
+    (-1, "raise the limit: ulimit -v unlimited$"),
+    (4_000_000, f"raise the limit: ulimit -v {NEEDED_KIB}$"),
+    (NEEDED_KIB, f"raise the limit: ulimit -v {NEEDED_KIB}$"),
+    (NEEDED_KIB - 1, f"can be raised to {NEEDED_KIB - 1} KiB at most; have the hard limit raised")])
 def test_limit_on_memory_is_raised_as_far_as_the_hard_limit_allows(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_kib: int, how: str) -> None:
     """"ulimit -v unlimited" fails below a hard limit."""
