@@ -193,7 +193,7 @@ def test_runs_that_fall_into_two_groups_are_told_of(tmp_path: Path) -> None:
         return table(cells, scores(cells, *(Scores(NONE, one, 5.0, 6.0) for one in mbps)),
                      width=120)
 
-    assert ("Runs of cake fall into two groups in upload: 129.0 in 3 runs, 172.0 in 2 runs"
+    assert ("Runs fall into two groups in upload (cake): 129.0 in 3 runs, 172.0 in 2 runs"
             in said(172, 129, 129, 172, 129))
     assert "two groups" not in said(172, 129, 140, 150, 160)
 
