@@ -149,27 +149,49 @@ def _run_verdict(args: argparse.Namespace) -> int:
         if args.suggest and exercised is not None and exercised.recording is not None:
             for line in suggest(comparison.cells, exercised, exercised.recording):
                 print(f"flent-aqm: {line}", file=sys.stderr)
-    text = page.markdown(comparison, judged, exercised)
-    for (side, cell), count in sorted(comparison.alone.items()):
-        print(f"flent-aqm: {cell}: {counted(count, 'run')} of the {side} side left out: the other "
-              "side has no run of the same seed", file=sys.stderr)
-    if args.output:
-        try:
-            write_text(args.output, form(text))
-        except OSError as error:
-            raise ConfigError(f"--output: can't write {args.output}: {cause_of(error)}") from None
-        print(page.first_words(comparison, judged, exercised))
-    else:
-        print(text, end="")
-    if not broken and reach_of_change(comparison, judged, exercised) is not Reach.ENOUGH:
-        return NOT_EXERCISED
+    reach = Reach.ENOUGH if broken else reach_of_change(comparison, judged, exercised)
     worse = broken or is_bad(comparison, judged, exercised)
     # All samples are alike: either the best news, or the sign that nothing of the change ran.
     is_told = exercised is None or bool(exercised.lines) or \
         comparison.identical < comparison.pairs
     is_decided = is_told and not failed and not comparison.alone and can_tell(judged)
-    return _exit_status(args.expect, worse=worse, better=is_better(judged),
-                        differs=bool(differing(comparison)), is_decided=is_decided)
+    better, differs = is_better(judged), bool(differing(comparison))
+    for (side, cell), count in sorted(comparison.alone.items()):
+        print(f"flent-aqm: {cell}: {counted(count, 'run')} of the {side} side left out: the other "
+              "side has no run of the same seed", file=sys.stderr)
+    text = page.markdown(
+        _heading(reach, worse=worse, better=better, differs=differs, is_decided=is_decided),
+        comparison, judged, exercised)
+    if args.output:
+        try:
+            write_text(args.output, form(text))
+        except OSError as error:
+            raise ConfigError(f"--output: can't write {args.output}: {cause_of(error)}") from None
+        print("\n".join(page.findings(comparison, judged, exercised)))
+    else:
+        print(text, end="")
+    if reach is not Reach.ENOUGH:
+        return NOT_EXERCISED
+    return _exit_status(args.expect, worse=worse, better=better, differs=differs,
+                        is_decided=is_decided)
+
+
+def _heading(reach: Reach, *, worse: bool, better: bool, differs: bool, is_decided: bool) -> str:
+    """Return the verdict in a word or two, for the page's heading.
+
+    Args:
+        reach: how much of the change ran.
+        worse, better, differs, is_decided: as for _exit_status().
+    """
+    if worse:
+        return "Worse"
+    if reach is not Reach.ENOUGH:
+        return "Not exercised" if reach is Reach.NONE else "Exercised in part"
+    if better:
+        return "Better"
+    if differs:
+        return "A difference"
+    return "The same" if is_decided else "Can't tell"
 
 
 def _fails_more(failed: Sequence[Failed], made: Mapping[str, int]) -> bool:

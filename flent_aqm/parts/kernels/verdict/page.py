@@ -83,10 +83,11 @@ def _named(judged: JudgedMetric) -> str:
     return f"{judged.metric.name} ({', '.join(_difference_and_share(effect))} in {effect.cell})"
 
 
-def first_words(comparison: Comparison, judged: Sequence[JudgedMetric],
-                exercised: Exercised | None) -> str:
-    """Return the page's first paragraph: settings and programs besides the kernel in which the
-    sides differ, which lines of the change ran, sentences on counters, and the verdict last.
+def findings(comparison: Comparison, judged: Sequence[JudgedMetric],
+             exercised: Exercised | None) -> list[str]:
+    """Return what was found, a paragraph each: settings and programs besides the kernel in which
+    the sides differ, which lines of the change ran, sentences on counters, and the verdict last.
+    Paragraphs without anything to tell are left out.
 
     Args:
         comparison: the paired runs.
@@ -114,18 +115,19 @@ def first_words(comparison: Comparison, judged: Sequence[JudgedMetric],
     elif beside:
         parts.insert(0, f"The sides were made with different programs: {', '.join(beside)}; run "
                         "both with the same.")
-    return " ".join(parts)
+    return parts
 
 
 def _capitalize_first(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def markdown(comparison: Comparison, judged: Sequence[JudgedMetric],
+def markdown(heading: str, comparison: Comparison, judged: Sequence[JudgedMetric],
              exercised: Exercised | None = None) -> str:
-    """Return the page in Markdown.
+    """Return the page in Markdown: the heading, what findings() returns, and a table.
 
     Args:
+        heading: the verdict in a word or two.
         comparison: the paired runs.
         judged: the judged metrics.
         exercised: which lines of the change ran, None if the sides have one kernel, or the user
@@ -136,14 +138,17 @@ def markdown(comparison: Comparison, judged: Sequence[JudgedMetric],
             for name, values in comparison.compared.items()}
     compared = "; ".join(f"{name} {ours} (base) and {theirs} (test)" for name, (ours, theirs)
                          in told.items()) or "no setting; the sides are alike"
-    lines = [f"# {_escape(first_words(comparison, judged, exercised))}", "",
-             f"Compared: {_escape(compared)}. {counted(comparison.pairs, 'pair')} of runs with the "
-             f"same seed, in {counted(len(comparison.cells), 'cell')}; {comparison.identical} of "
-             f"{comparison.pairs} pairs have identical samples."
-             + (f" {counted(alone, 'run')} without a partner left out." if alone else ""), "",
-             ("| metric | verdict | cell | base, median | test, median | mean difference | "
-              f"{CONFIDENCE:.0%} interval |"),
-             "| --- | --- | --- | --- | --- | --- | --- |"]
+    lines = [f"# {heading}"]
+    for paragraph in findings(comparison, judged, exercised):
+        lines += ["", _escape(paragraph)]
+    lines += [
+        "", f"Compared: {_escape(compared)}. {counted(comparison.pairs, 'pair')} of runs with the "
+        f"same seed, in {counted(len(comparison.cells), 'cell')}; {comparison.identical} of "
+        f"{comparison.pairs} pairs have identical samples."
+        + (f" {counted(alone, 'run')} without a partner left out." if alone else ""), "",
+        ("| metric | verdict | cell | base, median | test, median | mean difference | "
+         f"{CONFIDENCE:.0%} interval |"),
+        "| --- | --- | --- | --- | --- | --- | --- |"]
     for row in judged:
         deciding = [effect for effect in row.effects if effect.verdict != SAME]
         for effect in deciding[:MOST_CELLS] or row.effects[:1]:

@@ -29,7 +29,7 @@ from flent_aqm.parts.kernels.verdict.decide import (
     judge,
 )
 from flent_aqm.parts.kernels.verdict.exercised import Exercised, unknown
-from flent_aqm.parts.kernels.verdict.page import first_words, html, markdown, sentence
+from flent_aqm.parts.kernels.verdict.page import findings, html, markdown, sentence
 from flent_aqm.parts.kernels.verdict.pairs import pair
 from flent_aqm.results import status
 from flent_aqm.results.metrics.settings import Setting
@@ -189,12 +189,12 @@ def test_a_change_in_one_cell_of_one_metric_is_found_and_named() -> None:
     assert decided.cell == "flows many"
     assert decided.low < decided.difference < decided.high
     assert decided.difference == pytest.approx(0.33 * decided.base, rel=0.3)
-    page = markdown(comparison, judged)
+    page = markdown("Worse", comparison, judged)
     assert (f"Worse: {LATENCY} (+{decided.difference:.2f}, "
             f"+{100 * decided.difference / decided.base:.1f}% in flows many); can't tell: "
             ) in sentence(comparison, judged)
     assert "Compared: target 5ms \\(base\\) and 6ms \\(test\\). 40 pairs" in page
-    without = markdown(pair(side(1), side(2, target="6ms")), judged)
+    without = markdown("Worse", pair(side(1), side(2, target="6ms")), judged)
     assert "Compared: target not set \\(base\\) and 6ms \\(test\\)" in without
     assert f"| `{LATENCY}` | worse | flows many |" in page
 
@@ -295,7 +295,7 @@ def test_numbers_that_one_side_does_not_have_do_not_pass() -> None:
     assert rate.effects[0].why == ("1 of 40 runs of the test side have no number: the test has no "
                                    "upload")
     assert "| `throughput_download_mbps` | can't tell: 1 of 40 runs of the test side" in markdown(
-        pair(base, test), judged)
+        "Can't tell", pair(base, test), judged)
     assert not can_tell(judged)
 
 
@@ -365,8 +365,9 @@ def test_cell_with_too_few_pairs_has_medians_and_no_difference_on_the_page() -> 
     few = [run for run in side(2, target="6ms")
            if run.settings["flows"] != CELLS[0] or run.settings["seed"] in (1, 2)]
     comparison = pair(side(1, target="5ms"), few)
-    row, = (line for line in markdown(comparison, judge(comparison, (LATENCY,))).splitlines()
-            if line.startswith(f"| `{LATENCY}` |") and f"| flows {CELLS[0]} |" in line)
+    page = markdown("Can't tell", comparison, judge(comparison, (LATENCY,)))
+    row, = (line for line in page.splitlines() if line.startswith(f"| `{LATENCY}` |")
+            and f"| flows {CELLS[0]} |" in line)
     assert re.search(r"can't tell: 2 of the 3 pairs .* \| \d+\.\d+ \| \d+\.\d+ \| - \| - \|$", row)
 
 
@@ -374,7 +375,7 @@ def test_words_of_strangers_are_no_markup() -> None:
     """Neither in Markdown nor in HTML."""
     evil = "<script>x</script>|[a](http://b)"
     comparison = pair(side(1, note=evil), side(2, note="b"))
-    text = markdown(comparison, judge(comparison))
+    text = markdown("Worse", comparison, judge(comparison))
     page = html(text)
     assert "<script>" not in page
     assert "<a " not in page
@@ -396,7 +397,7 @@ def test_page_tells_medians_from_means() -> None:
                                   {other: ms if other == name else Unavailable("not measured")
                                    for other in METRICS}))
     comparison = pair(*sides)
-    text = markdown(comparison, judge(comparison, [name]))
+    text = markdown("Worse", comparison, judge(comparison, [name]))
     header = next(line for line in text.splitlines() if line.startswith("| metric"))
     assert "| base, median | test, median | mean difference | 99% interval |" in header
     assert "| 10.00 | 11.00 | +8.20 (+82.0%) |" in text
@@ -409,7 +410,7 @@ def test_page_names_every_cell_that_decides_and_no_share_of_a_lost_probe() -> No
         return float("inf") if metric == LATENCY else value
 
     comparison = pair(side(1, target="5ms"), side(2, lost, target="6ms"))
-    text = markdown(comparison, judge(comparison, [LATENCY]))
+    text = markdown("Worse", comparison, judge(comparison, [LATENCY]))
     assert all(f"flows {cell}" in text for cell in CELLS)
     assert " more |" not in text
     assert "lost" in text
@@ -448,7 +449,7 @@ def test_command_writes_a_page_and_ends_as_ci_wants_it(
     assert "<td>worse</td>" in page.read_text()
     assert main([*words, str(same)]) == 0
     output = capsys.readouterr()
-    assert output.out.startswith("# The same: all 5 pairs have identical samples")
+    assert output.out.startswith("# The same\n\nThe same: all 5 pairs have identical samples")
     assert output.err == ""
     assert main([*words, str(same), "-o", str(tmp_path / "page.txt")]) == 2
     assert "neither .md nor .html" in capsys.readouterr().err
@@ -465,7 +466,7 @@ def test_better_is_a_difference_of_its_own(
     same = write(tmp_path / "same", "7ms", 0)
     better = ["verdict", "--base", str(slow), "--test", str(fast)]
     assert main(better) == 5
-    assert capsys.readouterr().out.startswith("# Better: latency\\_loaded\\_median\\_ms")
+    assert capsys.readouterr().out.startswith("# Better\n\nBetter: latency\\_loaded\\_median\\_ms")
     assert main([*better, "--expect", "same"]) == 5
     assert main([*better, "--expect", "better"]) == 0
     assert main([*better, "--expect", "worse"]) == 5
@@ -476,14 +477,17 @@ def test_better_is_a_difference_of_its_own(
 
 
 @pytest.mark.parametrize(("exercised", "words", "wanted"), [
-    (Exercised({("a.c", 1): {"one": 5000}}), "Of 1 changed line with code 1 ran (one). The", 0),
-    (Exercised({}, [("a.c", 1)]), "# Of 1 changed line with code none ran; never: ", 4),
+    (Exercised({("a.c", 1): {"one": 5000}}),
+     "# The same Of 1 changed line with code 1 ran (one). The", 0),
+    (Exercised({}, [("a.c", 1)]),
+     "# Not exercised Of 1 changed line with code none ran; never: ", 4),
     (Exercised({("a.c", 1): {"one": 5000}}, [("a.c", 9)]), "Exercised in part; of what ran", 4),
     (Exercised({("a.c", 1): {"one": 3}}), "3 times at most: a.c line 1. Exercised in part", 4),
     (Exercised({}, fault="the kernel mine: BUG: kmalloc may sleep where it must not"),
-     "# Worse: the kernel mine: BUG: kmalloc may sleep where it must not. The same: all ", 1),
+     "# Worse Worse: the kernel mine: BUG: kmalloc may sleep where it must not. The same: all ", 1),
     (Exercised({}, without_code=2), "None of the 2 changed lines has code", 3),
-    (unknown("its source is gone"), "the change ran is not known: its source is gone. The same", 3),
+    (unknown("its source is gone"),
+     "# Can't tell Whether the change ran is not known: its source is gone. The same", 3),
 ])
 def test_the_same_is_said_of_code_that_ran(
     exercised: Exercised, words: str, wanted: int, tmp_path: Path,
@@ -494,7 +498,10 @@ def test_the_same_is_said_of_code_that_ran(
     monkeypatch.setattr("flent_aqm.parts.kernels.verdict.command.exercise", lambda *_: told)
     base, same = write(tmp_path / "base", "5ms", 0), write(tmp_path / "same", "6ms", 0)
     assert main(["verdict", "--base", str(base), "--test", str(same)]) == wanted
-    assert words.replace("(", "\\(").replace(")", "\\)") in capsys.readouterr().out
+    page = " ".join(capsys.readouterr().out.replace("\\", "").split())
+    assert words in page
+    assert page.startswith({0: "# The same ", 1: "# Worse ", 3: "# Can't tell "}.get(
+        wanted, "# Exercised in part " if "in part" in words else "# Not exercised "))
     assert main(["verdict", "--no-coverage", "--base", str(base), "--test", str(same)]) == 0
     slow = write(tmp_path / "slow", "6ms", 20)
     assert main(["verdict", "--base", str(base), "--test", str(slow)]) == 1
@@ -502,29 +509,29 @@ def test_the_same_is_said_of_code_that_ran(
 
 def test_sides_that_differ_in_more_than_the_kernel_are_named_first() -> None:
     comparison = pair(side(1, kernel="stock", tc="old"), side(2, kernel="mine", tc="new"))
-    assert first_words(comparison, judge(comparison), None).startswith(
+    assert findings(comparison, judge(comparison), None)[0] == (
         "The sides differ in more than the kernel: tc; build and run both with the same options.")
     comparison = pair(side(1, kernel="stock", aqm="fq_codel"), side(2, kernel="mine", aqm="codel"))
-    assert "differ in more than the kernel: aqm;" in first_words(
-        comparison, judge(comparison), None)
+    assert "differ in more than the kernel: aqm;" in findings(
+        comparison, judge(comparison), None)[0]
     # docs/own-queue.md compares a queue that only the user's kernel has with one of the lab's.
     comparison = pair(side(1, kernel="stock", aqm="fq_codel"), side(2, kernel="mine", aqm="foo"))
-    assert "differ" not in first_words(comparison, judge(comparison), None)
+    assert "differ" not in " ".join(findings(comparison, judge(comparison), None))
     comparison = pair(side(1, kernel="stock"), side(2, kernel="mine"))
-    assert "differ" not in first_words(comparison, judge(comparison), None)
+    assert "differ" not in " ".join(findings(comparison, judge(comparison), None))
 
 
 @pytest.mark.parametrize(("facts", "words"), [
     ({"kernel": {"version": "7.3.4", "hash": "b", "name": "mine", "tc": "5eed"}, "requested":
-      {"aqm": "foo"}}, ("# The sides differ in more than the kernel: tc of the kernel none (base) "
-      "and 5eed (test); build and run both with the same options. ")),
-    ({"kernel": {"version": "7.2.1", "hash": "b", "name": "mine"}}, ("# The sides differ in more "
+      {"aqm": "foo"}}, ("The sides differ in more than the kernel: tc of the kernel none (base) "
+      "and 5eed (test); build and run both with the same options.")),
+    ({"kernel": {"version": "7.2.1", "hash": "b", "name": "mine"}}, ("The sides differ in more "
      "than the kernel: Linux 7.3.4 (base) and 7.2.1 (test); ")),
-    ({"flent_aqm": "0.3.0"}, ("# The sides were made with different programs: flent-aqm 0.2.0 "
+    ({"flent_aqm": "0.3.0"}, ("The sides were made with different programs: flent-aqm 0.2.0 "
      "(base) and 0.3.0 (test); ")),
     # The lab takes the kernel's tc for a queue that the usual one doesn't know.
-    ({"kernel": {"version": "7.3.4", "hash": "b", "tc": "5eed"}}, "# The same: "),
-    ({}, "# The same: "),
+    ({"kernel": {"version": "7.3.4", "hash": "b", "tc": "5eed"}}, "The same: "),
+    ({}, "The same: "),
 ])
 def test_another_tc_or_version_is_named_first(
     facts: dict[str, dict[str, str]], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -545,7 +552,7 @@ def test_another_tc_or_version_is_named_first(
             aqm["requested"]["kernel"] = kernel or "stock"
             save(path, whole)
     main(["verdict", "--no-coverage", "--base", sides[0], "--test", sides[1]])
-    assert capsys.readouterr().out.replace("\\", "").startswith(words)
+    assert capsys.readouterr().out.replace("\\", "").startswith(f"# The same\n\n{words}")
 
 
 def test_runs_of_a_version_without_a_key_are_partners_of_those_with_its_default() -> None:
@@ -603,7 +610,8 @@ def test_runs_that_fail_on_the_test_side_alone_are_worse_where_chance_does_not_e
     capsys.readouterr()
     assert main(words) == 1
     assert capsys.readouterr().out.startswith(
-        "# Worse: 5 runs failed on the test side alone, 0 on the base side alone; the same")
+        "# Worse\n\nWorse: 5 runs failed on the test side alone, 0 on the base side alone; the "
+        "same")
     assert main(["verdict", "--base", str(test), "--test", str(base)]) == 3
     fail(base, range(6, 11))
     assert main(words) == 2, "no pair is left"
