@@ -74,6 +74,12 @@ def optional_path(name: str) -> Path:
     if program.source:
         raise ToolMissing(f"{why}; run: flent-aqm setup --speedtests {program.setup_name}; or "
                           "leave that test out")
+    if program.variable:
+        folder = os.environ.get(program.variable)
+        raise ToolMissing(f"{why}; {program.variable} is {folder!r}, and {program.name} is not "
+                          "there; set it to that folder, or leave that test out" if folder else
+                          f"{why}; {program.variable} is not set; set it to that folder, or leave "
+                          "that test out")
     raise ToolMissing(f"{why}, which is not on PATH; install it (docs/reference/tools.md), "
                       "or leave that test out")
 

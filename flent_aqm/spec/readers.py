@@ -44,9 +44,11 @@ def number(key: str, value: object, unit: str) -> float:
 
     unit: name of the unit, for the message.
     """
+    if isinstance(value, bool):
+        # Flent makes True of yes, on and true, and False of no, off and false.
+        words = "yes, on and true" if value else "no, off and false"
+        raise ConfigError(f"{key}: {words} are no numbers; give it in {unit}")
     try:
-        if isinstance(value, bool):
-            raise ValueError
         parsed = float(str(value))
     except ValueError:
         raise ConfigError(f"{key}: {value!r} is not a number; give it in {unit}") from None

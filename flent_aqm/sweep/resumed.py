@@ -76,8 +76,9 @@ class Resumed:
         for path in planned:
             if not path.resolve().is_relative_to(self._folder.resolve()):
                 raise ConfigError(f"--batch-resume {self._folder}: this batch writes to "
-                                  f"{path.parent}, which is not in this folder; give the folder "
-                                  "to which the batch wrote before, or leave the option out")
+                                  f"{path.parent.absolute()}, which is not in this folder; give "
+                                  "the folder to which the batch wrote, give it its old name if "
+                                  "it was renamed, or start flent where it was started before")
 
 
 def set_aside_unfinished(planned: Mapping[Path, Cell]) -> Iterator[str]:
@@ -123,8 +124,8 @@ def _refuse_unfinished(file: DataFile) -> None:
         raise BadResult(f"{file.path}: its run is not complete: {fault}") from None
     if "samples_sha256" not in aqm:
         raise BadResult(f"{file.path}: whether it has all samples of its run is not known: its "
-                        "metadata have no AQM.samples_sha256, which earlier versions of flent-aqm "
-                        "did not write")
+                        "metadata have no AQM.samples_sha256, which flent-aqm share leaves out, "
+                        "and earlier versions did not write")
     if aqm["samples_sha256"] != samples_sha256(file.whole):
         raise BadResult(f"{file.path}: its samples are not those of its run: their SHA-256 differs "
                         "from AQM.samples_sha256 in its metadata")

@@ -119,8 +119,10 @@ def make_output(cell: Cell, testbed: Testbed, run: Callable[[Any], CommandResult
             command = run(place)
             data = _only_result(place, "*.flent")
             if data is None:
-                written = len(list(place.flent_files.glob("*.flent")))
-                raise LabError(f"Flent wrote {written} data files; expected one" if written else
+                written = [path.name for path in place.flent_files.glob("*.flent")]
+                raise LabError(f"expected one data file of Flent, and there are {len(written)}: "
+                               f"{', '.join(sorted(written))[:200]}; a command of the batch must "
+                               "write its own elsewhere" if written else
                                first_error_of_flent(_read_text(place.stderr)))
         except AqmError as error:
             fault = str(error)

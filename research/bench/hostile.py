@@ -265,7 +265,8 @@ def _read(text: IO[bytes]) -> str:
 def fault_of(command: str, met: Met) -> str:
     """Return what is wrong with the way in which a command handled a file, "" if nothing is: a
     signal killed it, it ended in a traceback, sent an escape character to the terminal, wrote
-    elsewhere, or took more than MOST_S or MOST_MB."""
+    elsewhere, or took more than MOST_S of processor time or MOST_MB of memory. A command in TIMES
+    may take so many times MOST_S."""
     if met.status < 0:
         return f"killed by signal {-met.status}"
     if met.status in (3, 99) or "Traceback" in met.err or "can't show the data files" in met.err:

@@ -55,8 +55,9 @@ class Finding:
         statement: the statement, Markdown.
         judge: function that gets the runs, and returns what the lab measured and the verdict
             (AGREES, DISAGREES, IN_PART or CANT_TELL). It raises MissingRuns.
-        fitted: True: it was used to choose how late the router's timers are, or follows from that
-            choice. If it is true, it is FITTED.
+        fitted: True if the statement was used to choose how late the router's timers are, or
+            follows from that choice. verdict() then returns FITTED in place of AGREES, except for
+            the router model IDEAL, whose timers are never late.
     """
 
     statement: str
@@ -64,7 +65,8 @@ class Finding:
     fitted: bool = False
 
     def verdict(self, rows: Sequence[FigureRow], router_model: str) -> tuple[str, str]:
-        """Return what the lab measured, and the verdict.
+        """Return what the lab measured, and the verdict: that of `judge`, or FITTED in its place,
+        see `fitted`.
 
         Args:
             rows: the runs.

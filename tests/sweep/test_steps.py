@@ -365,7 +365,9 @@ def test_output_of_a_run_is_its_files(tmp_path: Path, debug_log: bool) -> None:
     for name in ("x.flent", "y.flent"):
         (tmp_path / name).write_text("{}")
     failed = make_output(one, bed, lambda place: result)
-    assert (failed.data, failed.fault) == (None, "Flent wrote 2 data files; expected one")
+    assert (failed.data, failed.fault) == (None, (
+        "expected one data file of Flent, and there are 2: x.flent, y.flent; a command of the "
+        "batch must write its own elsewhere"))
 
 
 def test_progress_of_a_folder_counts_data_files_of_other_batches_apart(

@@ -68,8 +68,10 @@ def parse_cards(text: str) -> tuple[int, dict[str, CardSample]]:
         clock, *lines = text.splitlines()
         return int(clock), dict(_parse_card(line) for line in lines)
     except (ValueError, KeyError) as fault:
-        raise ParseError("the kernel's list of network cards is damaged "
-                         f"({cause_of(fault)}): {text[:60]!r}") from None
+        raise ParseError(
+            f"the kernel's list of network cards, {text[:60]!r}, has another form than expected "
+            f"({cause_of(fault)}): was the kernel built by another version of flent-aqm? Build it "
+            "again, or unset FLENT_AQM_KERNEL") from None
 
 
 def parse_probes(text: str) -> Iterator[ProbeTimes]:

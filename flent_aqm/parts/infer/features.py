@@ -150,9 +150,11 @@ def _spread_at_loss(seen: _Quantities) -> float:
 
 
 def _rise_without_loss(seen: _Quantities) -> float:
-    """Return the median rise at late samples without losses, relative to that at late losses. It is
-    near 1 if the queue doesn't cause the losses. -1 without late losses or without other late
-    samples."""
+    """Return the median rise of the round-trip time at samples without losses, divided by that at
+    samples with losses. Only samples after the sender's search for the rate (_Quantities.late)
+    count. A sample with losses counts with the higher of its own rise and that of the sample
+    before. The result is near 1 if the queue doesn't cause the losses. -1 without samples of either
+    kind."""
     before = numpy.concatenate((seen.rise_ms[:1], seen.rise_ms[:-1]))
     at = numpy.maximum(before, seen.rise_ms)[seen.late & seen.lost]
     other = seen.rise_ms[seen.late & ~seen.lost]
@@ -186,7 +188,8 @@ def _first_fall(seen: _Quantities) -> float:
 
 
 def _follows_in_flight(seen: _Quantities) -> float:
-    """Return the correlation between the late rises and the bytes in flight. It is 1 if the queue
+    """Return the correlation of the rise of the round-trip time and the bytes in flight, over the
+    samples after the sender's search for the rate (_Quantities.late). It is near 1 if the queue
     holds only this flow. 0 if either is constant."""
     rise, flight = seen.rise_ms[seen.late], seen.in_flight_ms[seen.late]
     if rise.std() < 1e-6 or flight.std() < 1e-6:

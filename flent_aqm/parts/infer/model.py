@@ -83,7 +83,8 @@ class Verdict:
     """The judgement about one download.
 
     Attributes:
-        answer: one of classes.CLASSES.
+        answer: one of classes.CLASSES. CANT_TELL if the download can't be judged, if no class is
+            probable enough, or if CANT_TELL itself is the likeliest class.
         probabilities: class -> probability. Empty if the download can't be judged.
         features: feature -> value.
         deciding: the feature that contributed most to the likeliest class, "" if the download

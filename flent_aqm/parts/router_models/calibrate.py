@@ -451,8 +451,8 @@ def measure(model: str, settings: Sequence[BenchSetting], *, latency: bool = Tru
         latency: True: measure the rise of latency, too, with the queue fq_codel. False: measure
             goodput alone, with the queue no_aqm; the rise is None.
 
-    Raises LabError if a setting could not be measured, BadResult if no probe came back, ParseError
-    if iperf3's output can't be read.
+    Raises ToolMissing if the lab's kernel isn't built, LabError if a setting could not be measured,
+    BadResult if no probe came back, ParseError if iperf3's output can't be read.
     """
     scenarios = [Scenario.from_settings({
         "aqm": _AQM if latency else "no_aqm", "rate_mbps": one.rate_mbps,
@@ -552,7 +552,7 @@ def main(args: argparse.Namespace) -> int:
     """Fit a model and print it. Return the exit status, 1 if no model explains the measurements.
 
     Raises ConfigError if an argument is wrong or the file of --csv can't be written. Raises
-    LabError, BadResult or ParseError if a model can't be measured, see measure().
+    ToolMissing, LabError, BadResult or ParseError if a model can't be measured, see measure().
     """
     measurements = parse_measurements(args.points)
     if not 1 <= args.step <= args.highest <= defaults.MAX_WATCHDOG_LATENCY_NS // 1000:

@@ -71,7 +71,9 @@ def measure(call: Call, report: ClientReport) -> None:
                 load.wait(PATIENCE_S)
             except subprocess.TimeoutExpired:
                 raise BadResult(f"iperf's load of the {direction} was still running {PATIENCE_S} s "
-                                "after the bounceback messages had ended") from None
+                                "after the bounceback messages had ended: iperf hangs, or the "
+                                "queue takes longer to drain; repeat the run, with a shorter "
+                                "queue if it happens again") from None
             finally:
                 load.kill()
                 load.wait()

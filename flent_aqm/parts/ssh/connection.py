@@ -105,7 +105,7 @@ class SshConnection:
                         "let its start files print nothing")
                 silence = (f"no answer to the ssh connection within {CONNECT_S:g} s"
                            if not readable else
-                           f"ssh ended with status {self._process.poll()} and without a message")
+                           f"ssh ended with status {self._process.poll()}")
                 raise TestbedError(f"{self.testbed}: {_last_error(output, silence)}")
         except BaseException:
             self.close()
@@ -200,18 +200,21 @@ def _private_folder() -> Path:
     return folder
 
 
-def _last_error(output: Path, silence: str = "") -> str:
+def _last_error(output: Path, ended: str = "") -> str:
     """Return the last line of ssh's error output that has words. If the login was refused or the
     host's key isn't known, a remedy follows it.
 
     Args:
         output: file with the error output.
-        silence: text to return if the error output has no words.
+        ended: how the connection ended. It comes before a line that isn't an error of ssh's, as
+            that may be the host's banner, and is all that is returned without such a line.
     """
-    last = last_line(output.read_text(errors="replace")[-4000:]) or silence
+    last = last_line(output.read_text(errors="replace")[-4000:])
     if "Permission denied" in last:
         return (f"{last} Nobody can type a password during a sweep; set up a key with "
                 "ssh-copy-id, and load one that has a passphrase before, with ssh-add")
     if "verification failed" in last:
         return f"{last} Connect once by hand with ssh, and check the host's key"
-    return last
+    if not ended or last.startswith(("ssh: ", "kex_", "Connection ")):
+        return last or ended
+    return f"{ended}; its last line: {last}" if last else f"{ended}, without a message"

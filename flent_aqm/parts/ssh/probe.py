@@ -165,8 +165,9 @@ def check_devices(facts: RouterProperties, devices: Mapping[str, str]) -> None:
                 f"{key}: {name} carries the ssh connection to the router{detail}, and shaping it "
                 "would cut off the sweep from it; reach the router by another of its devices")
     if len(set(devices.values())) < len(devices):
-        raise TestbedError(f"{' and '.join(devices)} are both {next(iter(devices.values()))}; "
-                           "the router has to be between client and server")
+        raise TestbedError(f"{' and '.join(devices)} are both {next(iter(devices.values()))}; the "
+                           "router has to be between client and server: give the device towards "
+                           "the client as dev_down, and the one towards the server as dev_up")
 
 
 def check_kinds(facts: RouterProperties, kinds: Collection[str], instead: str = "") -> None:

@@ -46,7 +46,8 @@ def _place(place: str) -> str:
 
 
 def _in(place: str) -> str:
-    """Return _place() with "in" before a queue."""
+    """Return the words for a place of a round trip, with "in" before a queue: "in the router's
+    upload queue". Places that aren't queues are returned as _place() names them."""
     words = _place(place)
     return words if words == place else f"in {words}"
 

@@ -71,7 +71,7 @@ class Phy:
         return self.preamble_us + frames * on_air_bytes(packet_bytes) * 8 / rate_mbps
 
     def overhead_us(self, rate_mbps: float) -> float:
-        """Return the time in us that an aggregate takes on the channel in addition to its data, if
+        """Return the time in us that an aggregate takes on the channel in addition to data_us(), if
         no other station contends: AIFS, a mean backoff of half the window, SIFS and
         acknowledgement.
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.base.json_text import json_text
 from flent_aqm.base.words import for_plot, for_spreadsheet, plain, plain_lines
 from flent_aqm.results.data_file import DataFile, a_number, read_data_file, refuse_odd_names
 from flent_aqm.results.reading.limits import BeyondLimitsError, limits
@@ -120,8 +121,9 @@ def _refuse_harmful(data: DataFile) -> None:
                         "letters, digits, blanks and ._+=,@~-, the first a letter or digit")
     for key in LENGTHS:
         if metadata.get(key) is not None and a_number(metadata[key]) is None:
-            raise BadResult(f"its {key} is {str(metadata[key])[:40]!r}; expected a number of "
-                            "seconds")
+            quoted = ", without quotes" if isinstance(metadata[key], str) else ""
+            raise BadResult(f"its {key} is {json_text(metadata[key])[:40]}; expected a number of "
+                            f"seconds{quoted}")
     hosts = metadata.get("HOSTS") or []
     if not isinstance(hosts, list) or len(hosts) > MOST_STREAMS or not all(
             isinstance(host, str) for host in hosts):

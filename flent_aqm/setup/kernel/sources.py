@@ -341,6 +341,9 @@ def parse_origin(text: str, cache: Path, archive: DebianArchive) -> Origin:
     folder, at, ref = text.rpartition("@")
     if Path(text).is_dir() or not at:
         folder, ref = text, ""
+    if ref and not Path(folder).is_dir():
+        raise ConfigError(f"--source: {text!r}: there is no folder {folder!r}; REPOSITORY@REF "
+                          "takes the path of a git repository on this machine: clone it first")
     if not Path(folder).is_dir():
         raise ConfigError(f"--source: {text!r} is neither a package such as linux-source-6.18 nor "
                           "a folder with a kernel's source, nor REPOSITORY@REF")

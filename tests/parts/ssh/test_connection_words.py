@@ -34,5 +34,5 @@ def test_silence_is_told(tmp_path: Path) -> None:
     """Also if only escape sequences came."""
     output = tmp_path / "said"
     output.write_text("\x1b[0m\n")
-    assert _last_error(output, "no answer") == "no answer"
+    assert _last_error(output, "no answer") == "no answer, without a message"
     assert str(CommandFailed(["ssh"], 255, "\x1b[0m", "")).endswith("status 255: no output")

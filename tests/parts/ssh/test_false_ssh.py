@@ -52,8 +52,17 @@ def write(program: Path, commands: str) -> None:
     ("head -c 3000000 /dev/zero", "the host's shell printed "),
     ("echo ready; yes \"$(printf '\\033[31mx')\"", "the router's answer is longer than"),
     ("printf 'Permission denied\\033[2J' >&2; exit 255", "Permission denied"),
-    ("exit 255", "ssh ended with status 255 and without a message"),
-    ("kill -9 $$", "ssh ended with status -9 and without a message"),
+    ("exit 255", "ssh ended with status 255, without a message"),
+    ("kill -9 $$", "ssh ended with status -9, without a message"),
+    # A host's banner, or a warning, is not why.
+    ("echo '*** Authorised users only ***' >&2; exit 1",
+     "ssh ended with status 1; its last line: *** Authorised users only ***"),
+    ("echo 'Bad owner or permissions on config' >&2; exit 255",
+     "ssh ended with status 255; its last line: Bad owner or permissions on config"),
+    ("echo 'ssh: connect to host h port 22: No route to host' >&2; exit 255",
+     f"{ADDRESS}: ssh: connect to host h port 22: No route to host"),
+    ("echo 'Connection closed by 192.0.2.1 port 22' >&2; exit 255",
+     f"{ADDRESS}: Connection closed by 192.0.2.1 port 22"),
 ])
 def test_restore_fails_without_the_whole_answer(
         ssh: Path, capsys: pytest.CaptureFixture[str], commands: str, why: str) -> None:

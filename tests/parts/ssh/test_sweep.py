@@ -202,7 +202,7 @@ REFUSED = {
                             "dev_down: '-help' is not a valid name of a network device"),
     "management interface": (["dev_down=mgmt"], "",
                              "dev_down: mgmt carries the ssh connection to the router"),
-    "one device twice": (["dev_up=down"], "", "dev_down and dev_up are both down"),
+    "one device twice": (["dev_up=down"], "", "dev_up are both down; the router has to be between"),
     "no such server": (["hosts=nowhere"], "", "hosts: no address is known for 'nowhere'"),
     "delay without server": (["base_delay_ms=20"], "", "give its address with server_testbed"),
     "model of the lab": (["router_model=omnia"], "", "router_model: omnia is a model of"),
