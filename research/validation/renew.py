@@ -106,8 +106,8 @@ RECIPES: Mapping[str, Recipe] = {
     ), "scorecard table"),
     # iperf3 tells no latency.
     "scorecard_worst": Recipe("scorecard.md", (
-        ("scorecard ndt7 nuttcp librespeed ookla_style iperf2_bounceback cloudflare responsiveness "
-         "bbperf --worst latency --runs 40"),
+        ("scorecard ndt7 nuttcp librespeed ookla_style iperf2_bounceback cloudflare "
+         "cloudflare_http2 responsiveness bbperf --worst latency --runs 40"),
         "scorecard iperf3_bidirectional --worst throughput --runs 40"), "scorecard worst"),
     "scorecard_browser": Recipe("scorecard.md", (
         "scorecard cloudflare cloudflare_browser --cells small",), "scorecard browser"),
