@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -34,3 +35,16 @@ def test_each_file_has_a_line(tmp_path: Path) -> None:
     assert told[2] in ("it took too long, or Flent ended",
                        "Flent takes longer to open it than any file of its size should")
     assert [told[0], told[3]] == [None, None]
+
+
+def test_files_open_below_a_hard_limit_on_processor_time() -> None:
+    """Of `ulimit -t`, which only root may raise: 20 s, where 60 s would be allowed."""
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
+
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "flent_aqm.results.share.open_in_flent", "60",
+         RUNS / "stock_ping.flent.gz"],
+        capture_output=True, text=True, check=True, preexec_fn=limit,
+        env={**os.environ, environment.DISABLE: "1", "MPLBACKEND": "agg"})
+    assert "opened null" in done.stdout.splitlines(), done.stdout + done.stderr

@@ -255,6 +255,35 @@ def test_addresses_get_stand_ins_that_the_file_does_not_use() -> None:
     assert secrets.clean("10.1.1.1") == ("203.0.113.254", "address")
 
 
+def test_form_of_an_address_is_found_in_a_file_name_though_it_was_harmless_in_text() -> None:
+    """Numbers with dashes may be anything. In a name they are an address if the file has it."""
+    secrets = Secrets({})
+    assert secrets.clean("at 10.20.30.40") == ("at 203.0.113.1", "address")
+    assert secrets.clean("10-20-30-40") == ("10-20-30-40", "")
+    assert secrets.clean("10-20-30-40", apart=True) == ("203.0.113.1", "address")
+
+
+def test_address_in_the_name_of_a_host_is_the_one_in_plain_form() -> None:
+    assert Secrets({}).clean("ip-192-168-1-7.x ip-192-168-1-9.x 192.168.1.7")[0] == (
+        "ip-203-0-113-1.x ip-203-0-113-2.x 203.0.113.1")
+
+
+@pytest.mark.parametrize(("number", "clean"), [
+    ("3232235777", "0000000000"), ("4294967295", "4294967295"), ("4294967296", "4294967296"),
+    ("9999999999", "9999999999"), ("134744072", "134744072")])
+def test_decimal_number_is_an_address_if_it_is_a_private_one(number: str, clean: str) -> None:
+    """192.168.1.1 is; the largest address, 8.8.8.8 and what is larger than any address aren't."""
+    assert Secrets({}).clean(f"n {number} x")[0] == f"n {clean} x"
+
+
+def test_domain_of_one_word_does_not_tell_a_host() -> None:
+    """Of nas.lan, not each "lan" is part; of nas.home.example, each name in home.example is."""
+    secrets = Secrets({"HOST": "nas.lan"})
+    assert secrets.clean("the lan is fast, nas.lan, nas")[0] == "the lan is fast, host, host"
+    secrets = Secrets({"HOST": "nas.home.example"})
+    assert "home" not in secrets.clean("at printer.home.example and nas.home.example")[0]
+
+
 def test_stand_ins_are_not_among_the_removed_texts() -> None:
     """A host that is called as a stand-in would else be left in each file."""
     secrets = Secrets({})
