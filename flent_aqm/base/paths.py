@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -15,6 +16,12 @@ READY_MADE = "flent_aqm_lab"
 DEBIAN_READY_MADE = Path("/usr/lib/flent-aqm-lab")
 
 
+BASE_BATCH = "base.batch"
+_INHERITS_BASE = re.compile(r"^[ \t]*inherits[ \t]*[=:][ \t]*base[ \t]*$",
+                            re.MULTILINE | re.IGNORECASE)
+_BASE_SECTION = re.compile(r"^\[Batch::base\]", re.MULTILINE | re.IGNORECASE)
+
+
 def resource_dir(name: str) -> Path:
     """Return the path of a folder that comes with the project. It need not exist.
 
@@ -24,6 +31,22 @@ def resource_dir(name: str) -> Path:
     """
     inside = PACKAGE / name
     return inside if inside.is_dir() else PACKAGE.parent / name
+
+
+def base_batch(file: Path) -> Path | None:
+    """Return the path of the base.batch that is read before a batch file: that beside it, otherwise
+    this package's, if a batch of the file inherits from `base` and the file has no section of that
+    name. None if neither is to be read, or if the file can't be read."""
+    beside = file.with_name(BASE_BATCH)
+    if beside.is_file():
+        return beside
+    try:
+        text = file.read_text("utf-8", errors="replace") if file.is_file() else ""
+    except OSError:
+        return None
+    if _INHERITS_BASE.search(text) and not _BASE_SECTION.search(text):
+        return resource_dir("batches") / BASE_BATCH
+    return None
 
 
 def is_installed() -> bool:

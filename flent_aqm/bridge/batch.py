@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base import environment
+from flent_aqm.base.paths import base_batch
 from flent_aqm.show.plots.catalogue import SEVERAL_TESTS
 
 _TESTBED_KEY = re.compile(r"^\s*testbed\s*[=:]", re.MULTILINE | re.IGNORECASE)
@@ -70,8 +71,8 @@ def _is_other_message(record: logging.LogRecord) -> bool:
 
 
 def _has_testbed(settings: Any) -> bool:
-    """Return whether a batch file, the base.batch beside it, or an override has the key `testbed`.
-    False without batch files.
+    """Return whether a batch file, its base_batch(), or an override has the key `testbed`. False
+    without batch files.
 
     The files' text is searched, so that errors of files that can't be parsed are also reported by
     this package.
@@ -80,7 +81,7 @@ def _has_testbed(settings: Any) -> bool:
     """
     return bool(settings.BATCH_FILES) and ("testbed" in settings.BATCH_OVERRIDE or any(
         _may_have_testbed(path) for file in settings.BATCH_FILES
-        for path in (Path(file), Path(file).with_name("base.batch")) if path.is_file()))
+        for path in (Path(file), base_batch(Path(file))) if path is not None and path.is_file()))
 
 
 def _may_have_testbed(path: Path) -> bool:

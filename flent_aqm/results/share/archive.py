@@ -23,6 +23,7 @@ from typing import Any
 from flent_aqm import __version__
 from flent_aqm.base.errors import BadResult, ConfigError, cause_of
 from flent_aqm.base.json_text import json_text
+from flent_aqm.base.paths import base_batch
 from flent_aqm.base.waiting import with_progress
 from flent_aqm.base.words import counted, plain
 from flent_aqm.results import status
@@ -41,7 +42,6 @@ LICENCES = {
                 "https://creativecommons.org/publicdomain/zero/1.0/legalcode"),
 }
 # The file beside a batch file from which its batches inherit.
-BASE_BATCH = "base.batch"
 
 
 @dataclass(frozen=True)
@@ -245,14 +245,14 @@ def _copy_batch(batch_file: Path, files: Mapping[str, str], target: Path) -> str
 
     Args:
         batch_file: the batch file.
-        files: path -> SHA-256 of the files that were read together. If it is empty, a base.batch
-            beside the batch file is copied, too.
+        files: path -> SHA-256 of the files that were read together. If it is empty, the batch
+            file's base_batch() is copied, too.
         target: folder of the archive.
     """
     (target / BATCH).mkdir()
     beside = {Path(path) for path, digest in files.items() if _digest(Path(path)) == digest
               and path != _batch_path(files)}
-    if not files and (base := batch_file.parent / BASE_BATCH).is_file():
+    if not files and (base := base_batch(batch_file)):
         beside = {base}
     for path in {batch_file, *beside}:
         _clean_copy(path, target / BATCH / path.name)

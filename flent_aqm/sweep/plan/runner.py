@@ -25,6 +25,7 @@ from flent.settings import parser as settings_parser
 from flent.util import clean_path, format_date, utcnow
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.paths import base_batch
 from flent_aqm.spec.cell import ROUTER_COMMAND, ROUTER_HOOK, Cell
 from flent_aqm.spec.kernel import STOCK
 from flent_aqm.spec.queues.table import QUEUES
@@ -60,7 +61,7 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             super().__init__(settings)
 
     def read(self, filename: str) -> None:
-        """Read a batch file, after the base.batch beside it, from which its batches may inherit. A
+        """Read a batch file, after its base_batch(), from which its batches may inherit. A
         base.batch that was read for the file before is not read again.
 
         If there is a base.batch, an argument for each queue is predefined. The command that sets
@@ -69,9 +70,9 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         one that doesn't exist.
         """
         self.commands.setdefault(ROUTER_HOOK, dict(ROUTER_COMMAND[ROUTER_HOOK]))
-        base = Path(filename).with_name("base.batch")
+        base = base_batch(Path(filename))
         # Read once: a second reading would undo changes of a file before this one.
-        if base.is_file() and base not in (Path(filename), self._base_file):
+        if base is not None and base not in (Path(filename), self._base_file):
             self._base_file = base
             for name in QUEUES:
                 self.args.setdefault(name, {"aqm": name})

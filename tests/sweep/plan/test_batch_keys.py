@@ -140,6 +140,16 @@ def plan(folder: Path, lines: str) -> subprocess.CompletedProcess[str]:
     return run_flent("-B", "mine.batch", "--batch-dry-run", cwd=folder)
 
 
+def test_batch_in_any_folder_inherits_from_our_base(tmp_path: Path) -> None:
+    """Where no base.batch is beside it: its queues, defaults and testbed."""
+    (tmp_path / "mine.batch").write_text(
+        "[Batch::mine]\ninherits = base\ntest_name = ndt7\nfor_aqm = codel, cake\n"
+        "filename_extra = ${aqm}\n")
+    ended = run_flent("-B", "mine.batch", "--batch-dry-run", cwd=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    assert re.findall(r"(\w+) \(dry run\)", ended.stderr + ended.stdout) == ["codel", "cake"]
+
+
 @pytest.mark.parametrize(("test", "parameters", "line"), [
     ("aqm_flows", "direction=both", "direction: unknown value 'both'; known: upload, download"),
     ("aqm_flows", "flows=2xreno@5-4", "flows: '2xreno@5-4' must lie within the load"),
