@@ -15,14 +15,26 @@ from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.columns import IN_SHORT, ordered
 from flent_aqm.parts.scorecard.words import sentences
 
-# Width of the tests' names. Numbers have the rest of 80 columns. Up to NARROW columns are closer
-# together.
-_LABEL_WIDTH, NARROW = 18, 100
+# Width of the tests' names. Numbers have the rest of 80 columns.
+_LABEL_WIDTH = 18
 
 
 def print_page(cards: Sequence[Card], console: Console) -> None:
-    """Print the short table of all tests, and each card in sentences."""
-    made = Table(box=None, pad_edge=False, collapse_padding=console.width < NARROW)
+    """Print the short table of all tests, and each card in sentences. If the table is too wide, its
+    columns are closer together."""
+    made = _table(cards, narrow=False)
+    if console.measure(made, options=console.options.update(width=10_000)).maximum > console.width:
+        made = _table(cards, narrow=True)
+    console.print(made)
+    for card in ordered(cards):
+        console.print()
+        console.print(Text(plain(card.label), style="bold"))
+        console.print(Padding(Text(" ".join(sentences(card)) or "No run."), (0, 0, 0, 2)))
+
+
+def _table(cards: Sequence[Card], *, narrow: bool) -> Table:
+    """Return the table of the tests' scores. narrow: one blank between columns, otherwise two."""
+    made = Table(box=None, pad_edge=False, collapse_padding=narrow)
     made.add_column("test", max_width=_LABEL_WIDTH, overflow="fold")
     for column in IN_SHORT:
         # Headings may have two lines, numbers have one.
@@ -30,8 +42,4 @@ def print_page(cards: Sequence[Card], console: Console) -> None:
     for card in ordered(cards):
         made.add_row(Text(plain(card.label)), *(column.value(card.scores.get(column.kind))
                                                 for column in IN_SHORT))
-    console.print(made)
-    for card in ordered(cards):
-        console.print()
-        console.print(Text(plain(card.label), style="bold"))
-        console.print(Padding(Text(" ".join(sentences(card)) or "No run."), (0, 0, 0, 2)))
+    return made
