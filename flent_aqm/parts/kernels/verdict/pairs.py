@@ -171,7 +171,9 @@ def _runs_by_settings(runs: Sequence[ScoredFile], names: Sequence[str]) -> dict[
         place = (tuple(_format_setting(run, name) for name in names), _format_setting(run, SEED))
         if place in placed:
             raise ConfigError(f"{run.path} and {placed[place].path} have the same settings and the "
-                              "same seed; expected one run of each seed in a cell")
+                              "same seed; expected one run of each seed in a cell: write the runs "
+                              "of each build of a kernel to a folder of their own (output_path), "
+                              "and remove those of the build before")
         placed[place] = run
     return placed
 
