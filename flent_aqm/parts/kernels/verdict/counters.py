@@ -92,15 +92,18 @@ def _counters_of_direction(counters: Counters, direction: str) -> Counters:
 
 def differing(comparison: Comparison) -> dict[str, str]:
     """Return the counters that differ between partners with the same samples: name of the counter
-    -> both values and the cell, of the first such pair."""
+    -> both values and the cell, of the first such pair. If the sides have queues of different
+    names, counters that one of them lacks are left out: tc reports none of a queue's own counters
+    if it doesn't know its name."""
     found: dict[str, str] = {}
+    other_queue = not {"aqm", "up_aqm"}.isdisjoint(comparison.compared)
     for cell in comparison.cells:
         for base, test in cell.pairs:
             if not base.samples or base.samples != test.samples:
                 continue
             for name in sorted(base.counters.keys() | test.counters.keys()):
                 values = [run.counters.get(name) for run in (base, test)]
-                if values[0] != values[1]:
+                if values[0] != values[1] and not (other_queue and None in values):
                     found.setdefault(name, f"{_number(values[0])} → {_number(values[1])}, "
                                            f"{cell.name}")
     return found

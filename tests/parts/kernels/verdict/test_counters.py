@@ -10,9 +10,11 @@ import pytest
 
 from flent_aqm.cli import main
 from flent_aqm.parts.kernels.verdict import command
-from flent_aqm.parts.kernels.verdict.counters import flat
+from flent_aqm.parts.kernels.verdict.counters import differing, flat
 from flent_aqm.parts.kernels.verdict.exercised import Exercised
+from flent_aqm.parts.kernels.verdict.pairs import pair
 from flent_aqm.results.data_file import read_data_file
+from flent_aqm.results.score.shown import ScoredFile
 from tests.files import RUNS, load, save
 
 GOLDEN = RUNS / "iperf3_upload.flent.gz"
@@ -33,6 +35,23 @@ def write(folder: Path, target: str, **changed: dict[str, Any]) -> Path:
                                            "shaper": SHAPER | changed.get("shaper", {})}}
         save(folder / f"{seed}.flent.gz", whole)
     return folder
+
+
+def test_counters_that_tc_does_not_know_of_another_queue_are_no_difference() -> None:
+    """Nor worse. Of the same queue they are a difference, and so are values that differ."""
+    def compared(ours: str, theirs: str, counters: dict[str, float]) -> dict[str, str]:
+        sides = [[ScoredFile(Path(f"{number}-{seed}"), {"aqm": aqm, "seed": seed}, {},
+                             samples="same", counters=own) for seed in range(3)]
+                 for number, (aqm, own) in enumerate((
+                     (ours, {"up qdisc drops": 7.0, "up qdisc ecn_mark": 0.0}),
+                     (theirs, counters)))]
+        return differing(pair(*sides))
+
+    assert compared("fq_codel", "foo", {"up qdisc drops": 7.0}) == {}
+    assert compared("fq_codel", "foo", {"up qdisc drops": 8.0}) == {
+        "up qdisc drops": "7 → 8, all runs"}
+    assert compared("foo", "foo", {"up qdisc drops": 7.0}) == {
+        "up qdisc ecn_mark": "0 → none, all runs"}
 
 
 @pytest.mark.parametrize(("changed", "words"), [
