@@ -184,7 +184,8 @@ def search(contestant: Contestant, aim: str, runs: int, folder: Path,
 def print_and_write_page(output: Path) -> None:
     """Print the table and sentences of all tests that have a card, and the comparisons with other
     runs. Write the page to OUTPUT/scorecard.html, .md and .json, and its figure to .pdf, .png and
-    .svg. Does nothing if no card has a run that gave a number, or a search's result.
+    .svg. Does nothing if no card has a run that gave a number, or a search's result, unless there
+    is an older page, whose numbers may not hold any more.
 
     Args:
         output: folder of the option -o, with a folder for each test.
@@ -193,7 +194,8 @@ def print_and_write_page(output: Path) -> None:
     file can't be written.
     """
     shown, page = list(cards.read_all(output)), output / PAGE
-    if not any(card.readings or card.worst for card in shown):
+    if not (any(card.readings or card.worst for card in shown)
+            or (shown and page.with_suffix(".html").exists())):
         return
     orders = order.read_all(output)
     write_output(page.with_suffix(".json"), whole.text(shown, orders))

@@ -135,13 +135,19 @@ def measure(call, report):
 ])
 def test_fault_of_a_client_or_server_is_one_line(
         how: str, server: str, cause: str, scorecard: Scorecard, tmp_path: Path) -> None:
-    """With the cell. The page is made without it, and lists it."""
+    """With the cell. No page is made of no number, but one that is there is renewed."""
+    page = tmp_path / "scorecard.html"
+    if how == "words":
+        page.write_text("older numbers")
     status, _, faults = scorecard(*commands(how, server))
     assert status == 1
     (line,) = faults
     assert line.startswith(f"flent-aqm: {how}: 10mbit-40ms-fq_codel-seed1: ")
     assert cause in line
-    assert "No number in 1 cell." in (tmp_path / "scorecard.md").read_text()
+    if how == "words":
+        assert "No number in 1 run" in page.read_text()
+    else:
+        assert not page.exists()
 
 
 @pytest.mark.lab
@@ -153,6 +159,7 @@ def test_other_cells_go_on(scorecard: Scorecard, tmp_path: Path) -> None:
         "10mbit-40ms-fifo_250ms-seed1, 10mbit-40ms-fifo_1000p-seed1"]
     card = json.loads((tmp_path / "own-sometimes" / "card.json").read_text())
     assert [one["place"] for one in card["readings"]] == ["10mbit-40ms-fq_codel-seed1"]
+    assert "No number in 2 runs." in (tmp_path / "scorecard.md").read_text()
 
 
 @pytest.mark.lab
