@@ -118,7 +118,8 @@ def write(folder: Path, scenario: Scenario, argv: Sequence[str], *, hidden: Sequ
             `cwd` or of the package has a line break and would be hidden inside, or if a setting
             can't be modelled.
         LabError: if the package can't be copied.
-        ToolMissing, SetupError: as _write_programs() does.
+        ToolMissing: if a queue needs the user's kernel, and that kernel or its tc is gone.
+        SetupError: if that kernel is too old.
     """
     servers = options.get("servers", defaults.SERVERS)
     more_programs, env = options.get("programs", {}), options.get("env", {})

@@ -106,8 +106,8 @@ def find_hang(addresses: Iterable[int], program: Path) -> str:
 
 
 def packet_leak(held: str) -> str:
-    """Return a complaint about packets that the router held after all traffic had ended, "" if
-    there are none.
+    """Return a complaint, of at most LONGEST characters, about packets that the router held after
+    all traffic had ended, "" if there are none.
 
     Args:
         held: a line for each queue that wasn't empty. Blank lines are ignored.

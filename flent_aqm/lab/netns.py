@@ -77,15 +77,15 @@ class NetnsTestbed:
     tools: Sequence[str] = ("unshare", "ss", "mount")
 
     def check(self, cells: Iterable[Cell]) -> list[str]:
-        """Check that this machine can run the cells. Return a warning if its congestion control
-        differs from this package's.
+        """Check that this machine can run the cells. Return a list with a warning if its congestion
+        control differs from this package's, otherwise an empty list.
 
         Each kind of queue and network is set up once in temporary namespaces. The kernel module of
         IFB devices is loaded.
 
         Raises ConfigError if this process isn't root, if a setting needs the virtual lab, or if
-        this machine can't set up what a cell needs. Raises LabTimeout if the machine is too
-        busy."""
+        this machine can't set up what a cell needs. Raises LabTimeout if the machine is too busy.
+        """
         if os.geteuid() != 0:
             raise ConfigError("testbed: netns needs root, to create network namespaces; run "
                               "flent as root, or use testbed virtual")
@@ -115,7 +115,8 @@ class NetnsTestbed:
                      {"tcp_congestion_control": _congestion_control()})
 
     def place(self, scenario: Scenario, run: FlentRun) -> Namespaces:
-        """Return the namespaces of one run of Flent, not started yet."""
+        """Return the namespaces of one run of Flent, not started yet. Raises an AqmError if they
+        can't be made."""
         place = Namespaces(scenario, run.argv(IN_GUEST, RESULTS_IN_GUEST), servers=run.servers,
                            programs=run.programs, env=CELL_ENVIRONMENT,
                            wall_limit_s=wall_limit_s(run))

@@ -95,8 +95,8 @@ class OwnPrograms:
                     f"{_last_line(out / f'server-{place}')}")
 
     def logged(self, out: Path) -> str:
-        """Return the outputs with headings, for a run's log. Long ones are cut in the middle. out:
-        folder of the output files."""
+        """Return the outputs with headings, for a run's log. Empty outputs are left out, long ones
+        are cut in the middle. "" if there is no output. out: folder of the output files."""
         return "".join(f"--- {name}\n{text}\n" for name, path in self.outputs(out).items()
                        if (text := _shortened(path)))
 

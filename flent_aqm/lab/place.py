@@ -197,7 +197,8 @@ class RunEnvironment:
         return {"PATH": os.defpath, "HOME": str(self.folder)}
 
     def start(self) -> None:
-        """Start the process of the environment, and return at once. wait() waits for its end."""
+        """Start the process of the environment, and return at once. wait() waits for its end.
+        Raises OSError if it can't be started."""
         console = self._console.open("wb")
         self._started_at = time.monotonic()
         self._process = subprocess.Popen(
@@ -301,7 +302,9 @@ class RunEnvironment:
         return ""
 
     def run(self) -> CommandResult:
-        """Start the command, wait for its end, and return its result. Raises as wait() does."""
+        """Start the command, wait for its end, and return its result, whatever its exit status.
+        Raises OSError if it can't be started, LabTimeout if it is stopped at the wall-time limit or
+        never ends, LabError if the environment fails."""
         self.start()
         return self.wait()
 

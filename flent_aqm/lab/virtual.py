@@ -414,7 +414,8 @@ class VirtualTestbed:
         return self._kernels[name]
 
     def place(self, scenario: Scenario, run: FlentRun) -> Lab:
-        """Return the guest of one run of Flent, not started yet."""
+        """Return the guest of one run of Flent, not started yet. Raises an AqmError if it can't be
+        made, such as ToolMissing if the kernel isn't built."""
         env = {**CELL_ENVIRONMENT, **({} if run.browser else ONE_LENGTH)}
         own = scenario.programs.is_there
         if scenario.programs.client_program:

@@ -31,7 +31,8 @@ def show(chromium: str, page: str, files: Mapping[str, Path], query: Mapping[str
 
     Args:
         chromium: path of the browser.
-        page: HTML of the page.
+        page: HTML of the page, which is served at "/". It reports by POST requests to "/told", and
+            its end by one to "/end".
         files: scripts that the page may load, by their path in the address, such as "/ndt7.js".
         query: parameters for the page's address.
         on_report: called with the body of each report, by one thread at a time.

@@ -75,13 +75,14 @@ def received(samples: Sequence[Mapping[str, Any]], start_s: float) -> dict[str, 
 
 def settle(measurements: Mapping[str, Any], series: Mapping[str, dict[str, Any]],
            raw_values: Mapping[str, list[dict[str, Any]]]) -> None:
-    """Replace the times of the loads by the capture's times, in Flent's collected results.
+    """Replace the times of the loads by the capture's times, in Flent's collected results. Call it
+    after take_parts().
 
     LOAD_START, LOAD_END, LOAD_TIMES_FROM and ROUND_TRIPS in the metadata are set, and the samples
     of loads with `own_clock` are moved. The keys LOAD and TRANSFERS are removed. All three
     arguments are changed. Loads without packets in the capture, and those that warm up, keep the
     tool's times. If the capture ended before the tool, the load ends no earlier than the tool's
-    last data. take_parts() comes first.
+    last data.
 
     Args:
         measurements: pairs of time and value, by series.

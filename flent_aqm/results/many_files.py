@@ -39,11 +39,12 @@ FEWEST_FOR_PROCESSES = 16
 
 
 def find_files(paths: Sequence[Path]) -> list[Path]:
-    """Return the paths in their order, with each folder replaced by the data files in and below it
-    (_files_below()), which are sorted by path. Each path is returned once. A file that is named
-    itself may have any suffix.
+    """Return the paths in their order, with each folder replaced by the data files in and below it,
+    sorted by path, without hidden files and symbolic links. Each path is returned once. A file that
+    is named itself may have any suffix.
 
-    Files for which _is_of_sweep() is true are left out, because `*` of a shell matches them. Raises
+    Named files of a sweep that are no data files are left out, because `*` of a shell matches them:
+    its sweep.json, *.debug.log.gz, and *.log or *.pcap with a data file beside it. Raises
     ConfigError if a path does not exist or can't be looked up, if a folder has no data files or
     can't be read, or if `paths` names only files that are left out. Empty if `paths` is.
     """
@@ -96,8 +97,8 @@ def _why_unusable(path: Path) -> str:
 
 def _files_below(folder: Path) -> Iterator[Path]:
     """Yield the data files in and below a folder, in any order: those with one of SUFFIXES, and
-    those for which _is_of_netperf_wrapper() is true. Folders that can't be read, links to folders,
-    and hidden files are skipped.
+    *.json.gz with a key of a data file near its beginning. Folders that can't be read, links to
+    folders, and hidden files are skipped.
 
     Symbolic links with one of these suffixes are skipped with a line on standard error, and not
     looked into: in a folder from somebody else, a link may lead to any file.
@@ -175,8 +176,16 @@ def counted_once(runs: Sequence[SampledRun]) -> tuple[list[SampledRun], str]:
 def each_run(
     files: Sequence[Path], work: Callable[[Run], Result], jobs: int | None = None
 ) -> Iterator[tuple[Path, Result | BadResult]]:
-    """Yield each file's path with the result of `work` for the run in it. Arguments and errors: as
-    for each_file()."""
+    """Yield each file's path with the result of `work` for the run in it, in the order of the
+    files. The result is a BadResult if the file can't be read or is damaged, or if `work` raised an
+    error. Progress is shown on a terminal.
+
+    Args:
+        files: data files.
+        work: a function of a module, or partial() of one, because it may be sent to other
+            processes. Pickle must accept its result.
+        jobs: largest number of processes, None for one per core. 1 reads all files in this process.
+    """
     return each_file(files, partial(_work_on_run, work), jobs)
 
 

@@ -43,7 +43,8 @@ def samples_of(results: Any) -> dict[str, list[dict[str, Any]]]:
 
 def data_file_of(results: Any) -> DataFile:
     """Return a result set of Flent as a DataFile, for this package's metrics. Content that
-    keep_old() stored takes the place of Flent's. Raises BadResult as as_data_file() does."""
+    keep_old() stored takes the place of Flent's. Raises BadResult, without the path, if its
+    structure or times are wrong, or if it exceeds the limits for data files."""
     # Imported here, because it needs numpy, which a run in the guest lacks.
     from flent_aqm.results.data_file import as_data_file
 

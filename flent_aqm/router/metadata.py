@@ -36,9 +36,10 @@ def as_metadata(report: ReadBack) -> dict[str, object]:
 
 def _applied(direction: Direction, clock: Clock) -> dict[str, object]:
     """Return the settings of one device by name, with units in the names: kind and parameters of
-    the shaper ("shaper") and the AQM ("qdisc"), settings of the class, DRR's classes, and filters.
-    With three tiers, the AQM's are given once, and the settings of each class are under "tiers".
-    With subscribers, the settings of their classes are given once, under "subscribers".
+    the shaper ("shaper"), the AQM ("qdisc") and, with the IFB device, "ingress", settings of the
+    class, DRR's classes, and filters. With three tiers, the AQM's are given once, and the settings
+    of each class are under "tiers". With subscribers, the settings of their classes are given once,
+    under "subscribers".
 
     clock: clock of the router's packet scheduler.
     """
@@ -109,10 +110,11 @@ def _class_settings(htb_class: ReportedClass, clock: Clock) -> dict[str, object]
 
 
 def _counters(direction: Direction) -> dict[str, object]:
-    """Return the counters of a device: dicts under "shaper", "qdisc" and "class", and for DRR
-    "drr_classes", by handle. With three tiers, the names "qdisc" and "class" end with the handle.
-    Qdiscs of the device's own transmit queues are under "queues", by the handle of their parent.
-    With subscribers, the counters are those of subscriber_counters()."""
+    """Return the counters of a device: dicts under "shaper", "qdisc", "class" and, with the IFB
+    device, "ingress", and for DRR "drr_classes", by handle. With three tiers, the names "qdisc" and
+    "class" end with the handle. Qdiscs of the device's own transmit queues are under "queues", by
+    the handle of their parent. With subscribers, the counters are those of subscriber_counters().
+    """
     if _subscriber_classes(direction):
         return subscriber_counters(direction)
     several = len(direction.classes) > 1

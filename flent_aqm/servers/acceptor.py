@@ -113,8 +113,8 @@ class Service(Protocol):
 
     def stop(self) -> None:
         """Stop the service's threads that don't end with their connections, such as that of an
-        event loop, and wait up to STOP_TIMEOUT_S for their end. Called by the thread that accepts,
-        after the connections have been ended."""
+        event loop, and wait up to 2 s for their end. Called by the thread that accepts, after the
+        connections have been ended."""
 
 
 class Listener(NamedTuple):
@@ -185,8 +185,8 @@ class Client:
         return self.host in self._server.quiet
 
     def quiet(self) -> None:
-        """Let the server accept no client at this address for QUIET_S seconds. Connections that are
-        already open aren't ended here. HTTP ends those on which data arrive meanwhile."""
+        """Let the server accept no client at this address for 10 s. Connections that are already
+        open aren't ended here. HTTP ends those on which data arrive meanwhile."""
         self._server.quiet.add(self.host)
 
 
@@ -358,8 +358,8 @@ class Server:
         return max(0.0, (first_s - time.monotonic()) * 1000) + 1
 
     def _end_overdue(self) -> None:
-        """End connections whose deadline has passed. Their deadline is moved by STOP_TIMEOUT_S
-        from now, so that the main thread doesn't wake up for them while their threads end."""
+        """End connections whose deadline has passed. Their deadline is moved to 2 s from now, so
+        that the main thread doesn't wake up for them while their threads end."""
         now_s = time.monotonic()
         with self._lock:
             late = [client for client in self._clients if client.deadline_s <= now_s]

@@ -53,7 +53,7 @@ def self_signed_context(addresses: Sequence[str], key: str = P256) -> ssl.SSLCon
     Args:
         addresses: further names or IP addresses for which the certificate is valid, besides
             localhost, its IP addresses, and this host's name.
-        key: kind of the key, one of OWN_KEYS.
+        key: kind of the key, "p256" or "ed25519".
     """
     pem = self_signed_pem({"localhost", "127.0.0.1", "::1", socket.gethostname(), *addresses},
                           key)
@@ -69,11 +69,11 @@ def self_signed_context(addresses: Sequence[str], key: str = P256) -> ssl.SSLCon
 
 def self_signed_pem(names: set[str], kind: str = P256) -> bytes:
     """Return a new self-signed certificate and its private key in PEM, one after the other. The
-    certificate is valid from yesterday, for _VALID_DAYS days from now.
+    certificate is valid from yesterday until 3650 days from now.
 
     Args:
         names: names and IP addresses for which the certificate is valid.
-        kind: kind of the key, one of OWN_KEYS.
+        kind: kind of the key, "p256" or "ed25519".
     """
     # Imported here, because it is large and most servers don't need it.
     from cryptography import x509

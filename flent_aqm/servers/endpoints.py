@@ -73,8 +73,8 @@ class Request:
     @property
     def unsent(self) -> str:
         """Limit of bytes that the server may leave unsent in its kernel for this connection, as the
-        query's `unsent` requests it: KERNEL, DRAFT, or a number of bytes as text. KERNEL if the
-        query has no valid value."""
+        query's `unsent` requests it: "kernel" (no limit), "draft", or a number of up to 9 digits as
+        text. "kernel" if the query has no valid value."""
         requested = self.query.get("unsent", KERNEL)
         number = requested.isascii() and requested.isdigit() and len(requested) < 10
         return requested if number or requested == DRAFT else KERNEL
@@ -134,9 +134,8 @@ def _empty(request: Request) -> Response:
 
 
 def _garbage(request: Request) -> Response:
-    """Return the response with as many chunks of 1 MiB as LibreSpeed's ckSize requests, at least 1
-    and at most MOST_GARBAGE_CHUNKS. The number is GARBAGE_CHUNKS if _query_number() finds no
-    ckSize."""
+    """Return the response with as many chunks of 1 MiB of filler as the query's `ckSize` of
+    LibreSpeed requests, at least 1 and at most 1024. 4 if it is missing or isn't a whole number."""
     chunks = _query_number(request, "ckSize", GARBAGE_CHUNKS)
     return Response(length=min(max(chunks, 1), MOST_GARBAGE_CHUNKS) * MEBIBYTE)
 
@@ -148,8 +147,8 @@ def _address(request: Request) -> Response:
 
 
 def _requested_bytes(request: Request) -> Response:
-    """Return the response with as many bytes as the query's `bytes` requests, at most MOST_BYTES.
-    It is empty if _query_number() finds no `bytes`."""
+    """Return the response with as many bytes of filler as the query's `bytes` requests, at most
+    10^10. It is empty if `bytes` is missing or isn't a whole number."""
     return Response(length=min(_query_number(request, "bytes", 0), MOST_BYTES))
 
 

@@ -51,7 +51,9 @@ class Grammar(Protocol):
         used up its credit."""
 
     def writable(self) -> None:
-        """Continue to send, because the kernel accepts data again. Raises as received() does."""
+        """Continue to send, because the kernel accepts data again. Raises ValueError if bytes that
+        waited aren't valid in this version of HTTP, Flood (also a ValueError) if the client has
+        used up its credit."""
 
     def refuse(self) -> None:
         """Tell the client that it has flooded the server, if the protocol has a message for it."""
@@ -80,8 +82,8 @@ class Http:
         self._loop.adopt(client, lambda: _Connection(client, self._timeout_s, self._held))
 
     def stop(self) -> None:
-        """Stop the event loop, as Loop.stop() does. Called by another thread, after the connections
-        have been ended."""
+        """Stop the event loop, and wait up to 2 s until its thread ends. Called by another thread,
+        after the connections have been ended."""
         self._loop.stop()
 
 
@@ -186,7 +188,7 @@ class _Connection(asyncio.Protocol):
 
     def _refuse(self, fault: ValueError) -> None:
         """End the connection because of this fault. After a Flood, the client's address isn't
-        served for QUIET_S seconds."""
+        served for 10 s."""
         if not isinstance(fault, Flood):
             self._end(f"not valid HTTP: {fault}")
             return
@@ -207,9 +209,9 @@ class _Connection(asyncio.Protocol):
 
     def _check_progress(self) -> None:
         """End the connection if the same request or frame has been incomplete since the last call,
-        or if no data has been transferred for IDLE_TIMEOUT_S, counted in steps of timeout_s.
-        Otherwise call this again after timeout_s. Until the version of HTTP has been detected,
-        nothing is checked."""
+        or if no data has been transferred for 60 s, counted in steps of timeout_s. Otherwise call
+        this again after timeout_s. Until the version of HTTP has been detected, nothing is checked.
+        """
         assert self._transport is not None
         grammar = self._grammar
         if grammar is not None:

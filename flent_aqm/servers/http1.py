@@ -44,7 +44,8 @@ class Http1:
 
     def writable(self) -> None:
         """Continue with a response. When it is complete, process requests that arrived meanwhile.
-        Raises as received() does."""
+        Raises ValueError if they aren't HTTP/1.1 or a request's target isn't a URL, Flood if the
+        client has used up its credit."""
         self._send_filler()
         if not self._busy():
             self._transport.resume_reading()

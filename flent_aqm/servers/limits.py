@@ -57,11 +57,13 @@ class Credit:
         self._filled_s = time.monotonic()
 
     def earn(self, content_bytes: int) -> None:
-        """Add credit for bytes of content that were received or sent, up to MOST_CREDIT in all."""
+        """Add credit for bytes of content that were received or sent: 1 for 1024 bytes, up to
+        10,000 in all."""
         self._left = min(self._left + content_bytes / CREDIT_BYTES, MOST_CREDIT)
 
     def spend(self, count: float = 1) -> None:
-        """Subtract credit for frames or requests. Raises Flood if less than `count` is left."""
+        """Subtract credit for frames or requests. Raises Flood if less than `count` is left, also
+        with the credit that time has earned: 200 a second, 1000 at most."""
         self._left -= count
         if self._left >= 0:
             return
@@ -105,16 +107,16 @@ class Held:
 
 
 class Quiet:
-    """Addresses that have flooded the server and aren't served for QUIET_S seconds. `host in quiet`
-    says whether an address is one of them. At most _MOST_QUIET are remembered. Thread-safe."""
+    """Addresses that have flooded the server and aren't served for 10 s. `host in quiet` says
+    whether an address is one of them. At most 1000 are remembered. Thread-safe."""
 
     def __init__(self) -> None:
         self._until_s: dict[str, float] = {}
         self._lock = threading.Lock()
 
     def add(self, host: str) -> None:
-        """Exclude this address for QUIET_S seconds from now on. If the list is full, the address
-        that flooded the server longest ago is served again."""
+        """Exclude this address for 10 s from now on. If the list is full, the address that flooded
+        the server longest ago is served again."""
         with self._lock:
             self._until_s.pop(host, None)  # it becomes the newest of the list
             if len(self._until_s) >= _MOST_QUIET:

@@ -53,9 +53,8 @@ class Loop:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
     def stop(self) -> None:
-        """Stop the event loop, and wait up to STOP_TIMEOUT_S until its thread ends. If it does,
-        close the loop, otherwise leave both behind. Called from another thread. It may be called
-        again."""
+        """Stop the event loop, and wait up to 2 s until its thread ends. If it does, close the
+        loop, otherwise leave both behind. Called from another thread. It may be called again."""
         if self._loop.is_closed():
             return
         self._loop.call_soon_threadsafe(self._loop.stop)

@@ -45,7 +45,7 @@ class _Loop(asyncio.SelectorEventLoop):
 
 
 class WebRtc:
-    """The WebRTC service. See acceptor.Service.
+    """The WebRTC service, which answers one call at a time. See acceptor.Service.
 
     Args:
         port: UDP port of the calls.
@@ -71,8 +71,8 @@ class WebRtc:
             lambda reader, writer: self._serve(client, reader, writer)))
 
     def stop(self) -> None:
-        """Stop the event loop, as Loop.stop() does. Called by another thread, after the connections
-        have been ended."""
+        """Stop the event loop, and wait up to 2 s until its thread ends. Called by another thread,
+        after the connections have been ended."""
         self._loop.stop()
 
     async def _serve(self, client: Client, reader: asyncio.StreamReader,

@@ -86,7 +86,8 @@ class DebianArchive:
         """Return the newest package whose name matches. Raises SetupError if there is none, or if
         the archive can't be read.
 
-        name_pattern: regular expression for the whole name.
+        name_pattern: regular expression for the whole name, of the form that versions() needs (no
+        ^, no alternatives outside of parentheses).
         """
         return self.versions(name_pattern)[0]
 

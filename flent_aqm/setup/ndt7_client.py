@@ -96,7 +96,7 @@ def fetch_source(cargo: Path, folder: Path) -> None:
         folder: the folder to create.
 
     Raises SetupError if cargo can't reach its registry, if the downloaded source isn't in cargo's
-    home, or if the patch doesn't fit.
+    home, or if the patch doesn't fit, ToolMissing without the program patch.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     # cargo has no command that only downloads. `cargo info` downloads and unpacks a crate.

@@ -138,8 +138,9 @@ def maker_of_client(help_text: str) -> str | None:
 
 
 def find_mlab_client() -> Path | None:
-    """Return the path of M-Lab's client: that of set-up, otherwise the first ndt7-client on PATH
-    that is M-Lab's. Clients on PATH are started with --help. None if there is none."""
+    """Return the path of M-Lab's client: the program ndt7-client-mlab, which set-up installs, in a
+    cache or on PATH, otherwise the first ndt7-client on PATH that is M-Lab's. Clients called
+    ndt7-client are started with --help. None if there is none."""
     kept = find_tool(defaults.MLAB_NDT7_CLIENT)
     if kept is not None:
         return kept

@@ -60,8 +60,9 @@ class Requirement:
         name: name of the part for the user.
         group: who needs it, one of GROUPS.
         found: True if it is installed and can be used.
-        version: its version. "" if it isn't installed, or unknown. DAMAGED if its file is
-            incomplete.
+        version: its version, with a remark for some parts, such as ", by an old Go". "" if it isn't
+            installed, or unknown. DAMAGED if its file is incomplete. A user's kernel keeps its
+            version when its program is gone.
         where: path of the program or folder, "" if it isn't installed or has none.
         how_to_get: command line that installs it.
     """

@@ -63,7 +63,8 @@ def build_tc(cache: Path, files: list[tuple[str, bytes]]) -> str:
         files: name of the queue and content of its C file.
 
     Raises SetupError with the compiler's first error, or if tc can't load a library or its headers
-    can't be downloaded. Raises ToolMissing if there is no suitable tc, or no gcc.
+    can't be downloaded. Raises ToolMissing if there is no suitable tc or no gcc, or if headers have
+    to be downloaded and there is no apt.
     """
     tc = find_new_tc()
     if tc is None:
@@ -135,7 +136,8 @@ def find_tc(folder: str) -> Path:
 def tc_headers(cache: Path, tc: Path) -> Path:
     """Return the folder with the headers of a tc's version, or of the newest version if tc is the
     system's. They are downloaded once, to the cache. The caller holds the cache's lock. Raises
-    SetupError if they can't be downloaded.
+    SetupError if they can't be downloaded, ToolMissing without apt, CommandFailed if a query of apt
+    or tar fails.
 
     Args:
         cache: the cache folder.

@@ -29,7 +29,8 @@ class ResultPrinter:
         self.print_values(start=self._start_s, step_s=STEP_S)
 
     def print_values(self, **values: float) -> None:
-        """Print a line with these values. Times are epoch seconds."""
+        """Print a line of JSON with these values by their names. `t` and `start` are epoch seconds.
+        Other units are in the names."""
         with self._lock:
             self._print(values)
 
@@ -49,7 +50,7 @@ class ResultPrinter:
             self._print({"step": self._step, "bytes": self._bytes})
 
     def _print(self, values: dict[str, float]) -> None:
-        """Print the values as a line of JSON. The caller holds the lock, except at the start."""
+        """Print the values as a line of JSON. The caller holds the lock."""
         sys.stdout.write(json.dumps(values, allow_nan=False) + "\n")
         sys.stdout.flush()
 
@@ -96,12 +97,13 @@ class CrossConnection:
 
 
 def run(use: Callable[[str, int, ResultPrinter], None]) -> int:
-    """Run a cross-traffic client until SIGINT. The command-line arguments are HOST and PORT. Return
-    the exit status: 1 if the connection failed, otherwise 0.
+    """Run a cross-traffic client until SIGINT, or until `use` returns. The command-line arguments
+    are HOST and PORT. Return the exit status: 1 after an OSError, such as a failed connection,
+    which is printed on standard error, otherwise 0.
 
     Args:
-        use: the client, called with host, port and the printer for its results. It runs until
-            KeyboardInterrupt, which it passes on.
+        use: the client, called with host, port and the printer for its results. It passes
+            KeyboardInterrupt on.
     """
     printer = ResultPrinter()
     try:

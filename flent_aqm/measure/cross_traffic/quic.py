@@ -88,7 +88,7 @@ async def _download(host: str, port: int) -> None:
 
 async def _serve(port: int) -> None:
     """Serve objects on this UDP port of all addresses, for ever, with a new self-signed
-    certificate."""
+    certificate. Raises OSError if the port can't be used."""
     configuration = QuicConfiguration(alpn_protocols=ALPN, is_client=False,
                                       congestion_control_algorithm="cubic")
     with NamedTemporaryFile() as file:

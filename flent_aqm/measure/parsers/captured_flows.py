@@ -90,7 +90,7 @@ class CapturedFlow:
 def read_flows(file: BinaryIO, servers: Collection[str], left_out: Collection[int],
                step_s: float = 0.1) -> list[CapturedFlow]:
     """Return the flows between the client and the servers that loaded the line, in the order of
-    their first packets.
+    their first packets with payload. Empty if there are none.
 
     Args:
         file: the pcap file, at its begin.
@@ -100,8 +100,7 @@ def read_flows(file: BinaryIO, servers: Collection[str], left_out: Collection[in
 
     Flows with less than LEAST_BYTES of payload are left out, and a direction with less than
     LEAST_SHARE of the payload of the other one. Of more than MOST_FLOWS those with most payload are
-    returned.
-    Raises ParseError if the file isn't a pcap file of a known link type.
+    returned. Raises ParseError if the file isn't a pcap file of a known link type.
     """
     flows: dict[tuple[int, bytes, int, int, str], CapturedFlow] = {}
     packed = {ip_address(one).packed: one for one in servers}

@@ -76,6 +76,7 @@ def parse_call(text: str) -> dict[str, CrossTraffic]:
 def _parse_direction(trips: Iterable[Mapping[str, Any]], irtt_direction: str,
                      lost_words: tuple[str, ...]) -> CrossTraffic:
     """Return one direction of a call. A frame that was not sent whole, at the end, has no event.
+    Raises KeyError, TypeError or AttributeError if a trip has another form than irtt's.
 
     Args:
         trips: irtt's round trips.

@@ -68,7 +68,7 @@ class Total:
         retransmits: number of retransmitted segments, None if iperf3 doesn't report it.
         packets: number of packets sent over UDP, by the sequence numbers at the receiver. None over
             TCP.
-        lost_packets: number of these packets that were lost.
+        lost_packets: number of these packets that were lost. None over TCP.
     """
 
     sent_mbps: float
@@ -225,7 +225,8 @@ def _ms(microseconds: float | None) -> float | None:
 
 def _totals(end: dict[str, Any], direction: str) -> dict[str, Total]:
     """Return the totals by direction: of the test's direction, and with --bidir also of the other.
-    A direction without a total, or with a rate of nan, is left out.
+    A direction without a total, or with a rate of nan, is left out. Raises KeyError, TypeError or
+    ValueError if a total has another form.
 
     Args:
         end: the object "end" of the client's JSON.

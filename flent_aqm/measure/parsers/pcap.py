@@ -273,8 +273,8 @@ class _Records:
     def _count_any_size(self, data: bytes) -> tuple[dict[int, Counter[_Key]], int]:
         """Count all complete records of `data`, whatever their sizes, by step and key, and add them
         to `packets` and `places`. Records that are too short for a key are added to `packets` and
-        `unreadable` only. Return the number of records of each key, by step, and the number of
-        bytes used."""
+        `unreadable` only, except packets of UDP with both ports, which need no more. Return the
+        number of records of each key, by step, and the number of bytes used."""
         counted: dict[int, Counter[_Key]] = defaultdict(Counter)
         fields = struct.Struct(self.layout)
         end = 0

@@ -163,8 +163,12 @@ class AqmCaptureRunner(SupervisedRunner):
             TRANSFERS: ([asdict(one) for one in capture.transfers], ends_s)}
 
     def _flows(self, output: IO[str]) -> dict[str, Parsed]:
-        """Return the captured flows as series by name, without those of the ports in `ports`.
-        Raises BadResult if there are none."""
+        """Return the captured flows by name, without those of the ports in `ports`: series, raw
+        samples and metadata. Raises BadResult if there are none.
+
+        Names are such as "TCP 443 upload". With several servers, the host is before the port ("TCP
+        example.org:443 upload"). Further flows of the same name get " #2", " #3" and so on.
+        """
         binary = cast(BinaryIO, cast(Any, output).buffer)
         binary.seek(0)
         flows = read_flows(binary, self.addresses, self.ports, STEP_S)

@@ -92,9 +92,13 @@ def _frequency_mhz(path: Path) -> float | None:
 
 def read_samples(text: str) -> list[dict[str, Any]]:
     """Parse the lines that the runner stored, and return raw samples: for each line from the second
-    on, the load in percent since the line before. Processors whose counts did not grow are left
-    out. Raises BadResult if no sample is left, as with fewer than two lines, ParseError if a text
-    of /proc/stat is damaged."""
+    on, the load since the line before.
+
+    A sample has t (epoch seconds), dur (s), val (mean of the processors), and for each processor
+    its load in percent (cpu0, cpu1, …) and if known its frequency in MHz (cpu0_mhz, …). Processors
+    whose counts did not grow are left out. Raises BadResult if no sample is left, as with fewer
+    than two lines, ParseError if a text of /proc/stat is damaged.
+    """
     taken = [json.loads(line) for line in text.splitlines()]
     samples: list[dict[str, Any]] = []
     for before, after in pairwise(taken):

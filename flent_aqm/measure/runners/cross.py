@@ -84,7 +84,11 @@ class _CrossRunner(SupervisedRunner):
 
 class AqmCallRunner(_CrossRunner):
     """Runs a video call in both directions: irtt's packets at a call's pace (the upload), and its
-    server's answers, which are the part "download". Keys of the data set: as for _CrossRunner."""
+    server's answers, which are the part "download" (under PARTS in the metadata).
+
+    Keys of the data set: client (name in TOOLS), host and port of the server, length in s, unless
+    kill_after ends it earlier.
+    """
 
     def check(self) -> None:
         """Build irtt's command line. Flent calls it before the test. Raises RunnerCheckError if
@@ -117,7 +121,11 @@ class AqmCallRunner(_CrossRunner):
 
 class AqmCrossRunner(_CrossRunner):
     """Runs one of this package's cross-traffic clients, which only download: adaptive video, web
-    pages or bulk over QUIC. Keys of the data set: as for _CrossRunner."""
+    pages or bulk over QUIC.
+
+    Keys of the data set: client (name in TOOLS), host and port of the server, length in s, unless
+    kill_after ends it earlier.
+    """
 
     title = "cross traffic"
 

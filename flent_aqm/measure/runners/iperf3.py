@@ -51,8 +51,8 @@ class AqmIperf3Runner(SupervisedRunner):
     the metadata is "sender".
 
     Raw samples have `val` and `dur` (s). Others have the sender's state: retransmits, tcp_rtt,
-    tcp_rtt_var (ms), tcp_cwnd (packets, as `ss` counts them). With several streams, retransmits
-    is the sum, the others are means, and `streams` has each stream.
+    tcp_rtt_var (ms), tcp_cwnd_bytes, tcp_cwnd (packets, as `ss` counts them). With several streams,
+    retransmits is the sum, the others are means, and `streams` has each stream.
     """
 
     def __init__(self, *, host: str, length: float, direction: str,
@@ -154,6 +154,9 @@ def one_direction(report: Iperf3Output, direction: str, start_s: float) -> Parse
     Mbit/s, and the sender's TCP state. If the receiver reported no interval, the throughput is the
     sender's.
 
+    The metadata have LOAD_START and LOAD_END (epoch seconds), MEAN_VALUE (Mbit/s), and IPERF3, an
+    object with iperf3's version, totals and the like.
+
     Args:
         report: iperf3's parsed output.
         direction: "upload" or "download".
@@ -205,9 +208,13 @@ def one_direction(report: Iperf3Output, direction: str, start_s: float) -> Parse
 
 def _raw_value(interval: Iperf3Interval, start_s: float, mss_bytes: int | None,
                rate: bool = True) -> dict[str, Any]:
-    """Return the raw sample of one interval: the sender's state of its streams, as far as it is
-    known, and with `rate` also the throughput in Mbit/s. With several streams, retransmits are
-    summed, other values are means, and `streams` has the values of each stream by its number.
+    """Return the raw sample of one interval: its end (t, in epoch seconds), the sender's state of
+    its streams, as far as it is known, and with `rate` also throughput (val, in Mbit/s) and length
+    (dur, in s).
+
+    The state is retransmits, tcp_rtt and tcp_rtt_var (ms), tcp_cwnd_bytes, and tcp_cwnd (segments)
+    if the segment size is known. With several streams, retransmits are summed, other values are
+    means, and `streams` has the values of each stream by its number.
 
     Args:
         interval: the interval.

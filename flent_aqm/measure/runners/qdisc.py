@@ -189,8 +189,10 @@ def read_samples(source: BinaryIO) -> tuple[list[dict[str, Any]], list[dict[str,
 
 def _card_values(now: tuple[int, dict[str, CardSample]], then: tuple[int, dict[str, CardSample]],
                  first: tuple[int, dict[str, CardSample]]) -> dict[str, Any]:
-    """Return the values of a raw sample for cards and cores: packets in the rings, drops since the
-    first sample, and shares of each core's time since the previous sample.
+    """Return the values of a raw sample for cards and cores: for each device DEVICE_ring_packets,
+    DEVICE_ring_drops (since the first sample) and DEVICE_sending_packets, for each core coreN_busy
+    and coreN_other, shares of the time since the previous sample. The shares are 0 if no time has
+    passed.
 
     Args:
         now: the kernel's clock in ns, and each device's counters.
@@ -211,8 +213,10 @@ def _card_values(now: tuple[int, dict[str, CardSample]], then: tuple[int, dict[s
 
 
 def _probe_sample(probe: ProbeTimes, began_s: float) -> dict[str, Any]:
-    """Return the raw sample of one probe: time of sending (t), direction ("way"), irtt's sequence
-    number, times in us of each stage, and their sum as `val`.
+    """Return the raw sample of one probe: t (time of sending in epoch seconds), way ("upload" or
+    "download", the device's name for other devices than the router's), seq (irtt's sequence
+    number), the times in us of each stage (link, ring, processor, queue, card), and their sum as
+    val.
 
     Args:
         probe: the probe's times.

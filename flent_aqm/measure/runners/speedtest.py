@@ -22,7 +22,7 @@ WATCHDOG_MARGIN_S = 60
 
 class AqmSpeedtestRunner(SupervisedRunner):
     """Runs one client in a process of its own. The series is that of `direction`. If the client
-    also measures the other direction, that is the part of the other direction's name.
+    also measures the other direction, the metadata have its series under PARTS, by its direction.
 
     Keys of the data set:
         client: name in SPEED_TESTS.

@@ -113,11 +113,11 @@ class Cluster:
 
     def make(self, cell: Cell) -> RunOutput:
         """Make a run on a worker and return its output. Wait for a free worker. A run that fails
-        has the reason in its output, see make_output() in sweep/run.py.
+        has the reason in its output's `fault`.
 
-        Raises TestbedError if the run is lost MOST_LOSSES times, because its worker or the
-        scheduler disappears. Raises LabError if the cluster is stopped, or the error for which the
-        worker can't begin the run.
+        Raises TestbedError if the run is lost 5 times, because its worker or the scheduler
+        disappears. Raises LabError if the cluster is stopped, or the error for which the worker
+        can't begin the run.
         """
         for _ in range(MOST_LOSSES):
             address = self._reserve_worker()
@@ -161,7 +161,7 @@ class Cluster:
 
     def _make_there(self, cell: Cell, address: str) -> RunOutput | None:
         """Make a run on the worker at this address, and return its output. Return None if the
-        worker or the scheduler disappeared.
+        worker or the scheduler disappeared, or if the worker raised an OSError.
 
         Raises LabError if the cluster is stopped, or the error for which the worker can't begin the
         run.
@@ -210,7 +210,7 @@ class Cluster:
             self._changed.notify_all()
 
     def _watch_workers(self) -> None:
-        """Update the list of workers every _LOOK_S seconds until the cluster is closed, and
+        """Update the list of workers every 0.5 s until the cluster is stopped or closed, and
         reconnect if the scheduler is gone."""
         while not self._ended.wait(_LOOK_S):
             try:
@@ -223,7 +223,7 @@ class Cluster:
     def _handle_lost_scheduler(self, error: Exception) -> None:
         """Forget the workers, so that their runs wait for others, and try to reconnect once.
 
-        After PATIENCE_S without a scheduler, the cluster is stopped.
+        After 600 s without a scheduler, the cluster is stopped.
 
         Args:
             error: the error of the last update of the list of workers.

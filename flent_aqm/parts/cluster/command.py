@@ -116,8 +116,9 @@ class _NotJoinedError(Exception):
 
 
 async def _keep_serving(requested: _WorkerOptions) -> None:
-    """Serve the scheduler until a signal comes. Reconnect whenever the scheduler is gone or refuses
-    this worker. Raises an AqmError of _run_worker(), after which a further attempt can't help."""
+    """Serve the scheduler until SIGINT, SIGTERM or SIGHUP comes. Reconnect whenever the scheduler
+    is gone or refuses this worker. Raises an AqmError for which a further attempt can't help, such
+    as ToolMissing without the package distributed."""
     loop, end = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, end.set)
@@ -153,7 +154,8 @@ async def _keep_serving(requested: _WorkerOptions) -> None:
 
 async def _run_worker(requested: _WorkerOptions) -> None:
     """Run a Dask worker until the scheduler is gone. Raises _NotJoinedError if TLS or certificates
-    don't fit, OSError or an error of Dask if there is no connection."""
+    don't fit, OSError or an error of Dask if there is no connection, ToolMissing without the
+    package distributed."""
     from flent_aqm.parts.cluster.worker import worker_class
 
     context = requested.security.get_connection_args("worker").get("ssl_context")

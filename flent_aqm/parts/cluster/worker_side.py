@@ -52,7 +52,8 @@ class _RecordingTestbed(VirtualTestbed):
 
 
 def describe(kernel: str) -> WorkerFacts:
-    """Return the facts about this worker.
+    """Return the facts about this worker. Raises ToolMissing if FLENT_AQM_KERNEL is set and isn't a
+    program.
 
     Args:
         kernel: hash of the required kernel.
@@ -92,16 +93,17 @@ def take_kernel(kernel: str, version: str, program: bytes) -> None:
 
 
 def run(cell: Cell, wanted: RequiredVersions, sweep: str) -> RunOutput:
-    """Make a run in a virtual lab and return its output. If the run fails, the output has the
-    reason in `fault`. From the first call on, this thread stays on one core.
+    """Make a run in a virtual lab and return its output. If the run fails, or its lab can't be
+    made, the output has the reason in `fault`. From the first call on, this thread stays on one
+    core.
 
     Args:
         cell: the run's settings.
         wanted: names the kernel to use.
         sweep: identifier of the sweep, for stop().
 
-    Raises LabError if the kernel is missing or the sweep was stopped, another AqmError if the lab
-    can't be made.
+    Raises LabError if the kernel is missing or the sweep was stopped, ToolMissing if
+    FLENT_AQM_KERNEL is set and isn't a program.
     """
     _bind_to_core()
     lab_kernel = locate.kernel_of(wanted.kernel_hash)

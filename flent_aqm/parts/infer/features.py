@@ -95,19 +95,22 @@ def _share(part: float, whole: float) -> float:
 
 
 def _quantile(share: float) -> Callable[[_Quantities], float]:
-    """Return a function that computes this quantile (0 to 1) of the late rises, in ms."""
+    """Return a function that computes this quantile (0 to 1) of the rises of the round-trip time
+    above its least, in ms, over the samples after the sender's search for the rate
+    (_Quantities.late)."""
     return lambda seen: float(numpy.quantile(seen.rise_ms[seen.late], share))
 
 
 def _relative_quantile(share: float) -> Callable[[_Quantities], float]:
-    """Return a function that computes this quantile (0 to 1) of the late rises, relative to the
-    least round-trip time."""
+    """Return a function that computes this quantile (0 to 1) of the rises of the round-trip time
+    above its least, divided by that least time, over the samples after the sender's search for the
+    rate (_Quantities.late)."""
     return lambda seen: float(numpy.quantile(seen.rise_ms[seen.late], share) / seen.base_ms)
 
 
 def _start_peak(seen: _Quantities) -> float:
-    """Return the highest rise of the round-trip time above its least, in ms, among the samples
-    before `late`. 0 without samples."""
+    """Return the highest rise of the round-trip time above its least, in ms, during the sender's
+    search for the rate: among the samples that aren't _Quantities.late. 0 without such samples."""
     return float(seen.rise_ms[~seen.late].max(initial=0.0))
 
 
@@ -142,8 +145,10 @@ def _rise_at_loss(seen: _Quantities) -> float:
 
 
 def _spread_at_loss(seen: _Quantities) -> float:
-    """Return the coefficient of variation of the rises at late losses, -1 for fewer than three. It
-    is small if a full queue causes the losses."""
+    """Return the coefficient of variation of the rises of the round-trip time at the samples with
+    losses after the sender's search for the rate (_Quantities.late). A sample counts with the
+    higher of its own rise and that of the sample before. -1 for fewer than three samples, 0 if
+    nothing rises. It is small if a full queue causes the losses."""
     before = numpy.concatenate((seen.rise_ms[:1], seen.rise_ms[:-1]))
     at = numpy.maximum(before, seen.rise_ms)[seen.late & seen.lost]
     return _variation(at) if at.size > 2 else -1.0
@@ -172,15 +177,18 @@ def _loss_burst(seen: _Quantities) -> float:
 
 
 def _near_top(seen: _Quantities) -> float:
-    """Return the share of late samples whose rise is above 80 % of the highest of all samples,
-    early ones included. It is large for a full queue, small for an AQM."""
+    """Return the share of samples whose round-trip time rises above its least by more than 80 % of
+    the highest rise. Samples after the sender's search for the rate (_Quantities.late) are counted;
+    the highest rise is that of all samples. The share is large for a full queue, small for an AQM.
+    """
     rise = seen.rise_ms[seen.late]
     return float((rise > 0.8 * seen.rise_ms.max()).mean())
 
 
 def _first_fall(seen: _Quantities) -> float:
-    """Return the median rise of the 3rd to 8th sample after the first loss relative to the largest
-    rise at that loss, 0 if that is 0. -1 without losses, or without samples so long after it."""
+    """Return the median rise of the round-trip time at the 3rd to 8th sample after that of the
+    first loss, divided by the largest rise at the first loss: at its sample, the one before and the
+    one after. 0 if that is 0. -1 without losses, or without samples so long after it."""
     at = seen.first_loss()
     after = seen.rise_ms[at + 3:at + 9]
     top = float(seen.rise_ms[max(at - 1, 0):at + 2].max())
@@ -198,27 +206,31 @@ def _follows_in_flight(seen: _Quantities) -> float:
 
 
 def _excess_in_flight(seen: _Quantities) -> float:
-    """Return the median of the bytes in flight relative to the path's bandwidth-delay product, for
-    late samples."""
+    """Return the median of the bytes in flight divided by the path's bandwidth-delay product
+    (typical rate times least round-trip time), over the samples after the sender's search for the
+    rate (_Quantities.late)."""
     return float(numpy.median(seen.in_flight_ms[seen.late]) / seen.base_ms)
 
 
 def _variation_in_flight(seen: _Quantities) -> float:
-    """Return the coefficient of variation of the bytes in flight, for late samples. It is small if
-    a window limits the sender, and for BBR."""
+    """Return the coefficient of variation of the bytes in flight, over the samples after the
+    sender's search for the rate (_Quantities.late). 0 if nothing is in flight. It is small if a
+    window limits the sender, and for BBR."""
     return _variation(seen.in_flight_ms[seen.late])
 
 
 def _early_rate(seen: _Quantities) -> float:
-    """Return the highest rate of the start relative to the typical rate, of samples more than 50 ms
-    after the one before. It is above 1 behind a token bucket. 0 without such samples."""
+    """Return the highest rate during the sender's search for the rate divided by the median rate
+    afterwards. Only samples more than 50 ms after the one before count for the highest rate. It is
+    above 1 behind a token bucket. 0 without such samples."""
     long_enough = ~seen.late & (seen.length_s > 0.05)
     return float(seen.rate_bytes_s[long_enough].max(initial=0.0) / seen.typical_bytes_s)
 
 
 def _autocorrelation(seen: _Quantities) -> float:
-    """Return the correlation of the late rises with themselves one sample later. Slow waves give a
-    large value, noise a small one. 0 if the rise is constant, or for fewer than four samples."""
+    """Return the correlation of the rise of the round-trip time with itself one sample later, over
+    the samples after the sender's search for the rate (_Quantities.late). Slow waves give a large
+    value, noise a small one. 0 if the rise is constant, or for fewer than four samples."""
     rise = seen.rise_ms[seen.late]
     first, second = rise[:-1], rise[1:]
     if first.size < 3 or first.std() < 1e-6 or second.std() < 1e-6:
@@ -233,13 +245,15 @@ def _slow_start_rtts_ms(seen: _Quantities) -> Numbers:
 
 
 def _imc_difference(seen: _Quantities) -> float:
-    """Return (highest - least) / highest round-trip time in slow start."""
+    """Return (highest - least) / highest round-trip time in slow start: up to and including the
+    sample of the first loss, of all samples without a loss."""
     rtt = _slow_start_rtts_ms(seen)
     return _share(float(rtt.max() - rtt.min()), float(rtt.max()))
 
 
 def _imc_variation(seen: _Quantities) -> float:
-    """Return the coefficient of variation of the round-trip times in slow start."""
+    """Return the coefficient of variation of the round-trip times in slow start: up to and
+    including the sample of the first loss, of all samples without a loss."""
     return _variation(_slow_start_rtts_ms(seen))
 
 

@@ -124,7 +124,13 @@ def from_json(whole: Mapping[str, Any]) -> Model:
 
 
 def judge(download: Download, prior: float = PRIOR) -> Verdict:
-    """Return the verdict on one download. `prior` is as in judge_all()."""
+    """Return the verdict on one download.
+
+    Args:
+        download: the download as it was read.
+        prior: share of lines with an AQM, between 0 and 1, before anything of the download is
+            known.
+    """
     return judge_all([download], prior)[0]
 
 

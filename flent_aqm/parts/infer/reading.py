@@ -274,7 +274,8 @@ def _download_of_test(test: Any, name: str) -> Download | None:
         name: name for the download.
 
     Raises _NotUsable if fewer than FEWEST_SAMPLES measurements are usable, with the field that most
-    of them lack, if any. Raises BadResult as _make_download() does.
+    of them lack, if any. Raises BadResult if there are more than MOST_SAMPLES measurements, or a
+    counter or round trip is impossibly large.
     """
     part = _test_part(test, "Download")
     measured = part.get("ServerMeasurements") if isinstance(part, dict) else None

@@ -132,15 +132,16 @@ def origin_of(cache: Path, kernel: NamedKernel) -> Origin:
 
 def changes_of(cache: Path, base: Path, kernel: NamedKernel) -> list[coverage.ChangedFile]:
     """Return the changes, by file, of the lines of C files and headers that `kernel` has and the
-    base kernel does not have.
+    base kernel does not have. Empty if there are none.
 
     Args:
         cache: folder of the cache.
         base: folder of the base kernel.
         kernel: the kernel under test.
 
-    Raises SetupError if the kernels are built from sources that can't be compared, and the errors
-    of origin_of().
+    Raises SetupError if the kernels are built from sources that can't be compared, ToolMissing if
+    the program of `kernel` is gone, OSError or ValueError if a kernel.json can't be read, KeyError
+    if it lacks the source.
     """
     test = kernel_folder(kernel)
     ours, theirs = (read_note(folder / "kernel.json") for folder in (base, test))
@@ -167,8 +168,9 @@ def build_recording(cache: Path, kernel: NamedKernel, paths: Iterable[str]) -> N
         paths: paths of the changed files in the source tree.
 
     Raises SetupError if none of the files is compiled, the kernel's source tree is gone, the build
-    fails, or the lab's own patches or options have changed since `kernel` was built, and the errors
-    of origin_of().
+    fails, or the lab's own patches or options have changed since `kernel` was built. Raises
+    ToolMissing if the program of `kernel` is gone, OSError or ValueError if its kernel.json can't
+    be read, KeyError if that lacks a value.
     """
     folder = kernel_folder(kernel)
     facts = read_note(folder / "kernel.json")

@@ -228,8 +228,8 @@ def parse_seeded(key: str, text: str) -> Seeded | None:
 
 
 def _check_trace(key: str, value: object) -> str:
-    """Return the value of a trace's key as text. Raises ConfigError if it is longer than
-    _MOST_PATH, contains control characters, or is a wrong `seeded+…`. No file is looked for."""
+    """Return the value of a trace's key as text. Raises ConfigError if it is longer than 4096
+    characters, contains control characters, or is a wrong `seeded+…`. No file is looked for."""
     text = str(value)
     if len(text) > _MOST_PATH:
         raise ConfigError(f"{key}: the path {text[:60]!r}… is longer than {_MOST_PATH} characters")
@@ -260,8 +260,7 @@ def _check_outages(key: str, value: object) -> str:
 
 
 def _read_jitter_ms(key: str, value: object) -> float:
-    """Return the jitter in ms. Raises ConfigError if the value is no number from 0 to
-    MAX_JITTER_MS."""
+    """Return the jitter in ms. Raises ConfigError if the value is no number from 0 to 4000."""
     number = number_or_nan(str(value))
     if isinstance(value, bool):  # Flent turns 0 and 1 into bool
         number = int(value)

@@ -41,8 +41,9 @@ _FRAME_BYTES = 1514
 def lay_out(scenario: Scenario, direction: str) -> LinkPlan:
     """Return the plan of one direction of the link.
 
-    Reads the trace file, if the scenario has one. The buffer's size in bytes is its time at the
-    mean rate, unless a size in packets is given. Without a rate it is not limited.
+    Reads the trace file, if the scenario has one. The last 8 plans are cached, so a file that has
+    changed meanwhile isn't read again for the same scenario. The buffer's size in bytes is its time
+    at the mean rate, unless a size in packets is given. Without a rate it is not limited.
 
     Args:
         scenario: settings of the run.
@@ -116,7 +117,8 @@ def _schedule_before_access(scenario: Scenario, direction: str, seed: int,
     the data file.
 
     The schedule is that of the trace file, or of the seeded model, or the constant rate `mbps`. It
-    is None without any of them. Without a trace the description is empty.
+    is None without any of them. The description is {"trace": name}, for a file also with "sha256"
+    and "size_bytes", and empty without a trace.
 
     Args:
         scenario: settings of the run.

@@ -85,8 +85,8 @@ def link_plans(scenario: Scenario) -> dict[str, LinkPlan]:
     """Return the plan of each direction, by "down" and "up". Empty if all keys of the link have
     their defaults.
 
-    Raises ConfigError if the keys don't fit together or a trace is wrong. For a fault of a trace
-    file, the message has its line and column.
+    Raises ConfigError if the keys don't fit together, or a trace is wrong or can't be read. If a
+    line of a trace file is wrong, the message has its line and column.
     """
     if not scenario.record("link").is_there:
         return {}
@@ -139,7 +139,8 @@ class LinkModel:
         return variables
 
     def report(self, scenario: Scenario, counted: str) -> dict[str, object]:
-        """Return direction ("down", "up") -> description of the link, with the kernel's counters.
+        """Return direction ("down", "up") -> description of the link, with the kernel's counters
+        under "counters". Empty if all keys of the link have their defaults.
 
         Args:
             scenario: settings of the run.

@@ -168,7 +168,8 @@ def of_opportunities(counts: Mapping[int, int], period_ns: int) -> Schedule:
     """Return a schedule that sends bursts of packets at given times.
 
     Args:
-        counts: time in ms -> number of delivery opportunities of 1500 bytes.
+        counts: time in ms -> number of delivery opportunities of 1500 bytes. It has the time 0,
+            with 0 if there are none.
         period_ns: the schedule repeats after this time. 0: never.
     """
     table = numpy.zeros(len(counts), _COLUMNS)
@@ -275,7 +276,8 @@ def _whole_bytes(granted: Sequence[float]) -> list[int]:
 
 def unplayable(schedule: Schedule, *, prefix: str = "") -> str:
     """Return the reason why TCP starves on this link, "" if it doesn't. Reasons are that nothing
-    ever passes, or that nothing passes for longer than TCP_GIVES_UP_S.
+    ever passes, or that nothing passes for more than 924 s. The time after a schedule that ends
+    doesn't count.
 
     Args:
         schedule: the schedule.

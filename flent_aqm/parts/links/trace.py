@@ -94,8 +94,9 @@ def read_trace(key: str, path: str, end: str) -> Trace:
         end: what follows the trace's end. "repeat": its beginning. "hold": the last row of a CSV
             holds for ever, and after the last line of mahimahi's nothing passes.
 
-    Raises ConfigError if the file can't be read or is too large, if TCP would starve on it, see
-    unplayable(), or, with file, line and column, if it is in another format.
+    Raises ConfigError if the file can't be read, is no regular file or is larger than 64 MiB, if
+    TCP would starve on it (nothing ever passes, or nothing for more than 924 s), or, with file,
+    line and column, if it is in another format.
     """
     try:
         return _parse_trace(path, end, _read_content(key, path))
@@ -116,7 +117,7 @@ def _parse_trace(path: str, end: str, data: bytes) -> Trace:
         data: the content.
 
     Raises _Fault if the content has another form, or lets TCP starve. Its text has line and column,
-    unless nothing ever passes the link.
+    unless nothing ever passes the link, or nothing for too long in a trace of mahimahi.
     """
     file = _File(path)
     lines = data.replace(b"\r\n", b"\n")
@@ -131,8 +132,8 @@ def _parse_trace(path: str, end: str, data: bytes) -> Trace:
 
 
 def _read_content(key: str, path: str) -> bytes:
-    """Return the bytes of the file. Raises ConfigError if it is no regular file, is larger than
-    MOST_BYTES, or can't be read."""
+    """Return the bytes of the file at `path`. Raises ConfigError, which names the batch key `key`,
+    if it is no regular file, is larger than 64 MiB, or can't be read."""
     try:
         with open(path, "rb", opener=_without_waiting) as file:
             status = os.fstat(file.fileno())

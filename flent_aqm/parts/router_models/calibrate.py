@@ -220,8 +220,8 @@ class Fit:
     table: Mapping[Values, Sequence[MeasuredResult]]
 
     def ranges(self) -> dict[str, tuple[float, float]]:
-        """Return name of each parameter -> its least and greatest value among the plausible
-        models."""
+        """Return name of each parameter -> its least and greatest value among the plausible models:
+        those tried whose misfit is at most AS_GOOD above the best model's."""
         plausible = self.plausible()
         return {one.name: (min(values[place] for values in plausible),
                            max(values[place] for values in plausible))
@@ -275,7 +275,14 @@ def deviations(measurements: Measurements, simulated: Sequence[MeasuredResult],
 
 def misfit(measurements: Measurements, simulated: Sequence[MeasuredResult],
            packet_ns: float | None) -> float:
-    """Return the sum of the squares of deviations(), which takes the same arguments."""
+    """Return the sum of the squares of a model's deviations from the measurements, in standard
+    deviations.
+
+    Args:
+        measurements: the measured values.
+        simulated: the model's result at each measured point.
+        packet_ns: the model's processor time per packet, None if it isn't fitted.
+    """
     return sum(one * one for one in deviations(measurements, simulated, packet_ns))
 
 
@@ -451,8 +458,9 @@ def measure(model: str, settings: Sequence[BenchSetting], *, latency: bool = Tru
         latency: True: measure the rise of latency, too, with the queue fq_codel. False: measure
             goodput alone, with the queue no_aqm; the rise is None.
 
-    Raises ToolMissing if the lab's kernel isn't built, LabError if a setting could not be measured,
-    BadResult if no probe came back, ParseError if iperf3's output can't be read.
+    Raises ConfigError if the model's text is wrong, ToolMissing if the lab's kernel isn't built,
+    LabError if a setting could not be measured, BadResult if no probe came back, ParseError if
+    iperf3's output can't be read.
     """
     scenarios = [Scenario.from_settings({
         "aqm": _AQM if latency else "no_aqm", "rate_mbps": one.rate_mbps,
@@ -723,7 +731,8 @@ def _advise(fitted: Fit, lab: _ModelsInLab, console: Console) -> None:
 
 def _result_rows(fitted: Fit) -> Iterator[tuple[str, str, str, str]]:
     """Yield a table row per measured quantity: its name, the measured value, the best model's
-    value, and the difference."""
+    value, and the difference. Quantities of which the model has no value are left out, such as
+    packets per second if rx_packet_ns isn't fitted or is 0."""
     for point, model in zip(fitted.measurements.points, fitted.table[fitted.best], strict=True):
         wanted = point.measured
         yield (f"{point.setting} goodput, Mbit/s", f"{wanted.goodput_mbps:.1f}",

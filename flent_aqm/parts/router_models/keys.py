@@ -88,15 +88,17 @@ class Models(Record):
                          f"{{testbed}} the {host} is real: leave {host}_model out")
 
     def not_with_topology(self) -> dict[str, bool]:
-        """Return key -> whether its model has cards. Such models need the network of client, router
-        and server, and can't be combined with a topology."""
+        """Return whether each host's model has cards, by `client_model`, `server_model` and
+        `router_model (with cards)`. Models with cards need the network of client, router and
+        server, and can't be combined with a topology."""
         return {"client_model": parse_router_model(self.client_model).has_cards,
                 "server_model": parse_router_model(self.server_model).has_cards,
                 "router_model (with cards)": self.router_has_cards}
 
     def described(self) -> dict[str, object]:
-        """Return the router's model as text, and for each host whose model isn't ideal its text and
-        all its parameters."""
+        """Return `router_model` -> text of the router's model, and name of each host (`router`,
+        `client`, `server`) whose model isn't ideal -> its text as `model` and all its parameters.
+        """
         return {"router_model": self.router_model, **{
             host: {"model": text, **parse_router_model(text).as_dict()}
             for host, text in self.by_host.items() if text != IDEAL}}

@@ -138,11 +138,11 @@ def _selected_tests(args: argparse.Namespace, own: Path | None) -> Sequence[Cont
 
 
 def _own_file(args: argparse.Namespace) -> Path | None:
-    """Return the file with the user's test. If the test is given by commands, write the file first.
-    None without such a test.
+    """Return the file with the user's own test, None without such a test. If the test is given by
+    --client, --server and --reads, write the file first, below --output.
 
-    Raises ConfigError for several tests, a missing file, commands that are incomplete or wrong, or
-    if the file can't be written.
+    Raises ConfigError if more than one test of the user's is given, the file is missing, the
+    commands are incomplete or wrong, or the file can't be written.
     """
     files = [Path(name) for name in args.tests if name.endswith(OWN_SUFFIX)]
     parts = [args.client, args.server, args.reads]

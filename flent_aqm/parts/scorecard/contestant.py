@@ -147,7 +147,8 @@ def own_contestant() -> Contestant:
     """Return the row of the user's own test, with a verdict if its TOOL has a number `good`.
 
     FLENT_AQM_OWN_TOOL must name the test's file before this module is imported. That import
-    executes the file, and raises ConfigError as own.tool() does.
+    executes the file, and raises ConfigError if the file can't be read, fails, or has no valid
+    TOOL.
 
     Raises ConfigError if no file is named, or `shown` of its TOOL has no rates.
     """

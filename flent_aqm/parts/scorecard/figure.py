@@ -139,8 +139,9 @@ def _format_axes(latency_axis: Any, tells_apart_axis: Any, throughput_axis: Any)
 
 
 def _latency_ratios(card: Card, *, stalled: bool) -> list[float]:
-    """Return shown latency / true median for each direction of each run that has both. Directions
-    whose true median is infinite, because most probes were lost, are left out.
+    """Return shown latency / true median for each direction of each run that has both, neither 0.
+    Of a test that shows none per direction, the worse direction counts. Directions whose true
+    median is infinite, because most probes were lost, are left out.
 
     Args:
         card: the test's card.

@@ -176,8 +176,9 @@ def hold(output: Path, folder: Path) -> Order:
         output: the page's folder, of the option -o. Its folders have the cards.
         folder: the other runs' folder of the option -o.
 
-    Raises ConfigError as compare() does, or if the result can't be written, BadResult as
-    card.read_all() does.
+    Raises ConfigError if the two folders don't have two tests and a cell in common, or if the
+    result can't be written. Raises BadResult if a card can't be read, is damaged, or has another
+    schema.
     """
     name = folder.resolve().name
     result = compare([*cards.read_all(output)], [*cards.read_all(folder)], name)
@@ -187,8 +188,12 @@ def hold(output: Path, folder: Path) -> Order:
 
 
 def read_all(output: Path) -> list[Order]:
-    """Return the comparisons stored with a page. Raises BadResult if a file can't be read or is
-    damaged."""
+    """Return the comparisons stored in OUTPUT/order, sorted by the names of their files. Empty if
+    there is none. Raises BadResult if a file can't be read or is damaged.
+
+    Args:
+        output: the page's folder, of the option -o.
+    """
     return [_read_order(path) for path in sorted((output / _FOLDER).glob("*.json"))]
 
 

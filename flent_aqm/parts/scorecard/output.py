@@ -15,8 +15,8 @@ _NO_FILE = (errno.EISDIR, errno.EINVAL, errno.ENXIO, errno.ELOOP)
 
 
 def refusal(path: Path, fault: Exception, kind: str, again: str) -> BadResult:
-    """Return the BadResult for a file in the folder that could not be read. The user is not told to
-    remove a file that may be good, or somebody else's.
+    """Return the BadResult for a file in the folder of the option -o that could not be read. The
+    user is not told to remove a file that may be good, or somebody else's.
 
     Args:
         path: path of the file.
@@ -31,10 +31,11 @@ def refusal(path: Path, fault: Exception, kind: str, again: str) -> BadResult:
 
 
 def do_again(again: str) -> str:
-    """Return the end of a message about a file in the folder that this version can't use. The file
-    may be another program's.
+    """Return the end of a message about a file in the folder of the option -o that this version
+    can't use. The file may be another program's.
 
-    again: how to make the file again, such as "score the test again".
+    Args:
+        again: how to make the file again, such as "score the test again".
     """
     return f"if flent-aqm wrote it, remove it and {again}, otherwise name another folder with -o"
 

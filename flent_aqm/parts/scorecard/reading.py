@@ -44,14 +44,15 @@ class DirectionValues:
 
     Attributes:
         shown_mbps: throughput as the test shows it.
-        possible_mbps: throughput that the line makes possible.
-        shown_ms: latency as the test shows it.
+        possible_mbps: throughput that the line makes possible. None beside a bulk flow.
+        shown_ms: latency as the test shows it. RPM is converted to ms.
         others_median_ms: median round trip of the probe under load.
         others_p95_ms: 95th percentile of the round trips of the probe under load.
         idle_ms: median round trip of the probe on the idle line.
         own_ms: median round trip of the loading flow's own packets.
         queue_ms: mean time in the queue.
-        glitches_per_minute: glitches of the probe.
+        glitches_per_minute: glitches of the probe under load per minute: times in which it was
+            lost, or took more than 100 ms longer than `idle_ms`.
         others_loss_pct: probes that were lost under load, in percent.
         qoo: score of the probe by draft-ietf-ippm-qoo, 0 to 100 points, with the requirements of
             the metric qoo_p99.
@@ -186,7 +187,8 @@ def _read_direction(contestant: Contestant, run: Run, way: str, place: Place) ->
         way: "download" or "upload".
         place: the run's place.
 
-    Raises BadResult as read() does, but not for a damaged file.
+    Raises BadResult if the link's rate isn't known, or if the test shows a negative latency, or a
+    throughput that is negative or UNIT_FACTOR times the possible one or more.
     """
     try:
         probe = run.loaded(way)
@@ -298,7 +300,13 @@ def _difference(value: float | None, less: float | None) -> float | None:
 
 def _own_verdict(run: Run, verdict: Verdict | None) -> bool | None:
     """Return whether the test itself calls the line good. None if it gives no verdict, or a word
-    that is in neither list of `verdict`. verdict: None for a test without verdicts."""
+    that is in neither list of `verdict`. If the metric's values aren't words, 0 is bad and any
+    other value good.
+
+    Args:
+        run: the run.
+        verdict: metric and words of the verdict, None for a test without verdicts.
+    """
     if verdict is None or (value := _metric_or_none(run, verdict.metric)) is None:
         return None
     word = METRICS[verdict.metric].word
@@ -308,9 +316,15 @@ def _own_verdict(run: Run, verdict: Verdict | None) -> bool | None:
 
 
 def _glitches_per_minute(run: Run, way: str) -> float:
-    """Return the number of glitches of the probe per minute of a direction's load. NaN if the load
-    has no length. Raises NotAvailable without probes under the load or before it, and as
-    find_glitches() does."""
+    """Return the number of glitches of the probe per minute of a direction's load: times in which
+    it was lost, or took more than GLITCH_MS longer than the idle line's median. NaN if the load has
+    no length. Raises NotAvailable without probes under the load or before it, or if probes are more
+    than 20 ms apart or can't tell losses.
+
+    Args:
+        run: the run.
+        way: "download" or "upload".
+    """
     samples = run.loaded(way)
     events = latency.find_glitches(samples, latency.idle_median_ms(run), GLITCH_MS)
     return len(events) * 60 / samples.length_s if samples.length_s > 0 else math.nan

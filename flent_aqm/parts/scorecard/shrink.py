@@ -94,8 +94,9 @@ def simplified(lines: Lines, worst: Point) -> Point:
 def changes(lines: Lines, wrong: Point) -> list[Change]:
     """Return the changes of a single setting that make the error vanish, so that shown and true
     value differ by a factor of NONE_FACTOR at most: no bulk flow, CALM_QUEUE as the queue, and for
-    buffer, round trip and rate one change upwards and one downwards, see _changes_of_numbers().
-    Changes that don't make it vanish, or for which no runs are left, are left out.
+    buffer (of a drop-tail queue with a size in ms), round trip and rate the smallest such change
+    upwards and downwards that a few bisections find. Changes that don't make it vanish, or for
+    which no runs are left, are left out.
 
     Args:
         lines: runs the test on lines.

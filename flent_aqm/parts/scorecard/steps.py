@@ -183,9 +183,9 @@ def search(contestant: Contestant, aim: str, runs: int, folder: Path,
 
 def print_and_write_page(output: Path) -> None:
     """Print the table and sentences of all tests that have a card, and the comparisons with other
-    runs. Write the page to OUTPUT/scorecard.html, .md and .json, and its figure to .pdf, .png and
-    .svg. Does nothing if no card has a run that gave a number, or a search's result, unless there
-    is an older page, whose numbers may not hold any more.
+    runs. Write the page to OUTPUT/scorecard.html, .md and .json, its figure to .pdf, .png and .svg,
+    and the figure's caption to .txt. Does nothing if no card has a run that gave a number, or a
+    search's result.
 
     Args:
         output: folder of the option -o, with a folder for each test.

@@ -16,7 +16,10 @@ from flent_aqm.parts.scorecard.words import sentences
 
 
 def text(cards: Sequence[Card], orders: Sequence[Order] = ()) -> str:
-    """Return the JSON document, with the tests in the order of the table.
+    """Return the scores of all tests as a JSON document. Its keys: "schema", "flent_aqm" (version),
+    "of" (number of tests and runs, in words), "scores" (unit, words and ideal value of each kind of
+    score), "order" (the comparisons) and "tests" (a record for each test, in the order of the
+    table).
 
     Args:
         cards: the tests with their scores. The values of single runs stay out of the document.

@@ -30,8 +30,8 @@ def sentences(card: Card) -> list[str]:
 
 
 def _shows_no_latency(card: Card) -> str:
-    """Return the sentence for a test that shows no latency. "" for other tests, and without any
-    run."""
+    """Return the sentence that a test shows no latency, if the card has readings, but not the score
+    latency_to_median. "" otherwise."""
     if "latency_to_median" in card.scores or not card.readings:
         return ""
     return ("It shows no latency: a line that stalls looks like any other of the same "
@@ -54,9 +54,10 @@ class Stall:
 
 
 def stalls(card: Card) -> list[Stall]:
-    """Return each run and direction of Reading.telling that stalls, if the test shows a latency
-    above 0 for it. A line stalls if the 95th percentile rises by more than BAD_MS under load. Lines
-    that lose more than one packet in twenty are left out, because their percentile is unknown."""
+    """Return the runs and directions in which the line stalls, so that the true 95th percentile
+    rises by more than BAD_MS under load, and the test shows a latency above 0. Of a test that shows
+    none per direction, the worse direction counts. Lines that lose more than one packet in twenty
+    are left out, because their percentile is unknown. Empty if there is none."""
     return [Stall(way.shown_ms, way.others_p95_ms, f"{one.words}, {_LOADING[name]}")
             for one in card.readings for name, way in one.telling
             if way.shown_ms and way.others_p95_ms and math.isfinite(way.others_p95_ms)

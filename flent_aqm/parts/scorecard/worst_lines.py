@@ -64,7 +64,8 @@ class WorstLine:
         runs: number of runs made.
         worst: the error on the worst line that was found.
         simple: the error on a line without the bulk flow, and with usual rate and round trip, as
-            far as these don't matter. Equal to `worst` if all matter, or the test is right.
+            far as these don't matter. Equal to `worst` if all matter, if the test is right, or if
+            no error is larger than the simple line's.
         mended: changes of one setting of the simple line that make the error vanish.
     """
 

@@ -23,7 +23,8 @@ LENGTH_S = 10
 
 def measure(call: Call, report: ClientReport) -> None:
     """Run bbperf for each direction and fill the report. Raises BadResult if the server has an IPv6
-    address, bbperf fails, or it reports no result."""
+    address, bbperf fails, or its result file lacks results or has another form, OSError if it can't
+    be started."""
     if ":" in call.host:
         raise BadResult(f"bbperf supports IPv4 only, but the server's address is {call.host}; "
                         "use an IPv4 address (option -4)")

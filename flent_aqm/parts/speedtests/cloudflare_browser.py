@@ -64,8 +64,9 @@ addEventListener('load', () => setTimeout(start, 1000));
 
 
 def measurements() -> list[dict[str, object]]:
-    """Return the engine's default list of measurements, without packet loss. cloudflare_client.py
-    follows the same list."""
+    """Return the engine's default list of measurements, without packet loss: {"type": "latency",
+    "numPackets": N}, or {"type": "download" or "upload", "bytes": B, "count": N}. The first
+    download also has "bypassMinDuration". cloudflare_client.py follows the same list."""
     entries: list[dict[str, object]] = []
     for what, count, size in SEQUENCE:
         entries.append({"type": what, "numPackets": count} if what == LATENCY else
@@ -82,7 +83,8 @@ def fill(report: ClientReport, results: Mapping[str, Any]) -> None:
         results: the object that the page sent: `summary` and `raw`, or `fault`.
 
     Raises BadResult if the results are an error, or lack measurements of the latency or of a
-    direction, or the throughput of a direction.
+    direction, or the throughput of a direction. The form of each measurement isn't checked:
+    KeyError, TypeError, ValueError or AttributeError if it is another one.
     """
     if "summary" not in results:
         raise BadResult("Cloudflare's engine came to no result: "
@@ -126,14 +128,25 @@ def _sorted_timings(lists: Iterable[list[dict[str, Any]]]) -> list[dict[str, Any
 
 
 def _measured_at_s(timing: Mapping[str, Any]) -> float:
-    """Return the Unix time in s at which a timing was measured. The page's clock is this
-    machine's."""
+    """Return the Unix time in s at which a measurement was made. The page's clock is this
+    machine's.
+
+    Args:
+        timing: the engine's record of the measurement, whose `measTime` is the time in ISO 8601.
+    """
     return datetime.fromisoformat(timing["measTime"]).timestamp()
 
 
 def measure(call: Call, report: ClientReport) -> None:
-    """Run the page in Chromium and fill the report. Raises BadResult if the page doesn't end, or
-    has no results."""
+    """Run the page in Chromium and fill the report.
+
+    Args:
+        call: its programs are the paths of Chromium and of the engine's script.
+        report: the report to fill.
+
+    Raises BadResult if the page doesn't end within 240 s, or has no results, OSError if Chromium
+    can't be started.
+    """
     chromium, script = call.programs
     results: dict[str, Any] = {}
     page = PAGE.replace("MEASUREMENTS", json_text(measurements())).replace("UNSENT", UNSENT)

@@ -171,10 +171,15 @@ async def _measure_latency(connection: Connection, report: ClientReport, directi
 def _record_results(report: ClientReport, direction: str, sizes: list[Size]) -> None:
     """Record throughput and latency under load of a direction in the report.
 
-    The throughput is the 90th percentile of the requests that lasted LEAST_MS or longer, and left
-    out if none did. Latency and jitter are those of the last LOADED_POINTS latencies that were
-    measured beside requests of a size whose shortest request lasted LEAST_LOADED_MS or longer, and
-    left out if there are none.
+    The throughput is the 90th percentile of the requests that lasted 10 ms or longer, and left out
+    if none did. Latency (the median) and jitter are those of the last 20 latencies that were
+    measured beside requests of a size whose shortest request lasted 250 ms or longer, and left out
+    if there are none.
+
+    Args:
+        report: the report to fill.
+        direction: "download" or "upload".
+        sizes: the measurements of each size, ascending, with one request or more each.
     """
     rates = [mbps for size in sizes for took_ms, mbps in zip(size.times_ms, size.mbps, strict=True)
              if took_ms >= LEAST_MS]

@@ -35,7 +35,8 @@ _SCALE = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}
 
 def measure(call: Call, report: ClientReport) -> None:
     """Run Crusader's test, export its saved result as JSON, and fill the report. Raises BadResult
-    if Crusader fails, saves no result, or prints or exports another form."""
+    if Crusader fails, saves no result or several, or prints or exports another form, OSError if it
+    can't be started."""
     with tempfile.TemporaryDirectory(prefix="flent-aqm-crusader-") as folder:
         # Crusader adds the time to the name of the file.
         tested_s = read_text(lines_of("crusader", [
@@ -124,14 +125,14 @@ def _to_seconds(time: dict[str, Any]) -> float:
 
 def _total_rates(streams: list[dict[str, Any]], offset_s: float) -> list[tuple[float, float, int]]:
     """Return samples of all streams' total rate, about one per 0.3 s: (end in monotonic s, duration
-    in s, bytes).
+    in s, bytes). Empty if a stream has too few records for one.
 
     Each stream's bytes are counted from its start. Their sum is taken at the times of the first
     stream, up to the end of the shortest stream.
 
     Args:
-        streams: the streams of one direction, as in the exported JSON.
-        offset_s: difference between the monotonic clock and Crusader's.
+        streams: the streams of one direction, at least one, as in the exported JSON.
+        offset_s: what has to be added to Crusader's times for monotonic s.
     """
     counted = [[(_to_seconds(one["time"]), int(one["bytes"])) for one in stream["data"]]
                for stream in streams]

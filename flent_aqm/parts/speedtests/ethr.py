@@ -28,8 +28,9 @@ _MEAN, _LONGEST, _COLUMNS = 0, 8, 9
 
 
 def measure(call: Call, report: ClientReport) -> None:
-    """Run ethr three times and fill the report. Raises BadResult if a call fails, or reports no
-    latency or no rates."""
+    """Run ethr three times, for the latency of the idle line, the download and the upload, and fill
+    the report. Raises BadResult if ethr fails, or its output lacks the latencies, the rates of a
+    direction, or the line that tells when it connected, OSError if it can't be started."""
     words = [call.program, "-c", call.host, "-port", str(call.port), "-no"]
     read_latency(lines_of("ethr", [*words, "-t", "l", "-i", "10", "-g", "200ms",
                                    "-d", f"{LATENCY_S}s"]), report)
@@ -87,7 +88,7 @@ def read_rates(lines: Iterable[Line], direction: str, report: ClientReport) -> N
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Return the arithmetic mean."""
+    """Return the arithmetic mean of the values, of which there is at least one."""
     # The module statistics isn't used, because it imports decimal and fractions, and each run in
     # the lab loads this module.
     return fsum(values) / len(values)

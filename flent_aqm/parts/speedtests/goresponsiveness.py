@@ -30,8 +30,9 @@ _THROUGHPUT = re.compile(r"\s*Throughput: ([0-9.]+) Mbps .*using (\d+) parallel 
 
 
 def measure(call: Call, report: ClientReport) -> None:
-    """Run the client and fill the report. Raises BadResult if the client fails, or its output or
-    its tables can't be read."""
+    """Run goresponsiveness and fill the report with rates, latencies, results and notes. Raises
+    BadResult if it fails, or its output or its tables can't be read, OSError if it can't be
+    started."""
     words = [call.program, "-url", f"https://{call.host_and_port}/config"]
     for name, option in (("interval_s", "-rpm.id"), ("most_connections", "-rpm.mnp"),
                          ("probes_per_s", "-rpm.mps")):
@@ -109,7 +110,7 @@ def read_tables(folder: Path, epoch_s: float, report: ClientReport,
 
 def _fill_empty_directions(report: ClientReport) -> None:
     """Record a rate of 0 for one second, after the other direction's end, and a note, for each
-    direction without a row.
+    direction that has no row in the tables, so that its load hasn't begun.
 
     The client gives a direction up and shows 0 Mbit/s if no connection is open within its first
     interval. Raises BadResult if it gave up both: then nothing says when it loaded the line.
@@ -128,7 +129,8 @@ def _fill_empty_directions(report: ClientReport) -> None:
 
 
 def _table_rows(folder: Path, kind: str) -> Iterator[list[str]]:
-    """Yield the rows of all tables of a kind, without headers and empty rows.
+    """Yield the rows of all tables of a kind as lists of texts, without headers and empty rows.
+    Nothing if there is no such table.
 
     Args:
         folder: folder with the tables.
@@ -140,7 +142,8 @@ def _table_rows(folder: Path, kind: str) -> Iterator[list[str]]:
 
 
 def _epoch_s(text: str) -> float:
-    """Parse a time of the form 01-31-2026-00-00-23.223, in UTC. Return Unix time in s."""
+    """Parse a time of the form 01-31-2026-00-00-23.223, in UTC. Return Unix time in s. Raises
+    ValueError if it has another form."""
     return datetime.strptime(text.strip(), "%m-%d-%Y-%H-%M-%S.%f").replace(tzinfo=UTC).timestamp()
 
 

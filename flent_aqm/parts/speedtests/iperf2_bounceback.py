@@ -50,8 +50,10 @@ _ONE_WAY = re.compile(
 
 
 def measure(call: Call, report: ClientReport) -> None:
-    """Run load and bounceback for each direction and fill the report. Raises BadResult if iperf is
-    too old, fails, or doesn't end."""
+    """For each direction, run a TCP load and beside it iperf 2's bounceback (small messages to the
+    server and back), and fill the report. There is no timeout for the messages. Raises BadResult if
+    iperf is too old or fails, or if the load still runs 30 s after the messages, OSError if iperf
+    can't be started."""
     refuse_old(call.program)
     # One-way delays need a common clock, which namespaces of one machine have.
     trip_times = switch(call.options.get("trip_times", environment.SCENARIO in os.environ))
@@ -149,8 +151,9 @@ def read_messages(text: str, direction: str, report: ClientReport) -> None:
 
 
 def _throughput_lines(text: str) -> list[re.Match[str]]:
-    """Return the matches of _LINE in the output: one for each line that shows a throughput, those
-    of the intervals and that of the whole test."""
+    """Return a match for each line of iperf's output that shows a throughput, those of the
+    intervals and that of the whole test. Its groups are texts: "start" and "end" in s, "mbps" in
+    Mbit/s, and "rest", what follows on the line."""
     return [match for line in text.splitlines() if (match := _LINE.match(line))]
 
 

@@ -77,10 +77,13 @@ class PageReport:
         self._epoch_s = time.time() - time.monotonic()
 
     def take(self, message: bytes) -> None:
-        """Record a state of the worker, and its rate if the worker tests a direction.
+        """Record a state of the worker as the last one, and its rate if the worker tests a
+        direction and shows one.
 
         Args:
             message: the state as JSON, with `at_ms` as its Unix time in ms.
+
+        Raises ValueError or KeyError if the message has another form.
         """
         self.last = state = json.loads(message)
         at_s = state["at_ms"] / 1000 - self._epoch_s
@@ -95,7 +98,8 @@ class PageReport:
         load.end_s = at_s
 
     def conclude(self) -> None:
-        """Record the final numbers. Raises BadResult if the last state lacks any of them."""
+        """Record the final throughputs, ping and jitter, from the last state. Raises BadResult if
+        it lacks any of them, or one isn't a number."""
         for number, name in _NUMBERS.items():
             try:
                 self.report.numbers[number] = float(str(self.last.get(name, "")))
@@ -107,8 +111,15 @@ class PageReport:
 
 
 def measure(call: Call, report: ClientReport) -> None:
-    """Run the page in Chromium and fill the report. Raises BadResult if the page doesn't end in
-    time, or lacks a final number."""
+    """Run the page in Chromium and fill the report.
+
+    Args:
+        call: its programs are the paths of Chromium and of speedtest_worker.js.
+        report: the report to fill.
+
+    Raises BadResult if the page doesn't end within 120 s, or lacks a final number, OSError if
+    Chromium can't be started.
+    """
     chromium, worker = call.programs
     heard = PageReport(report)
     if not show(chromium, PAGE, {"/speedtest_worker.js": Path(worker)}, {"server": call.url},

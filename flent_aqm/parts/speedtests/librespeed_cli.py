@@ -25,8 +25,8 @@ _NUMBERS = {"download_mbps": "download", "upload_mbps": "upload", "ping_ms": "pi
 
 
 def measure(call: Call, report: ClientReport) -> None:
-    """Run the client and fill the report. Raises BadResult if the client fails or gives no
-    result."""
+    """Run librespeed-cli and fill the report. Raises BadResult if it fails, gives no result or no
+    rate of a direction, or prints another form, OSError if it can't be started."""
     server = {"id": 1, "name": "server", "server": f"http://{call.host_and_port}/",
               "dlURL": "backend/garbage.php", "ulURL": "backend/empty.php",
               "pingURL": "backend/empty.php", "getIpURL": "backend/getIP.php"}

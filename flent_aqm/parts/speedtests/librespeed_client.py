@@ -52,8 +52,8 @@ async def measure(server: ServerAddress, report: ClientReport, call: Call) -> No
 
 
 async def _measure_idle(server: ServerAddress, report: ClientReport) -> None:
-    """Time ten requests on the idle line, and record ping and jitter. The first request isn't
-    counted."""
+    """Time ten requests on the idle line, and record ping (the shortest) and jitter. The first
+    request isn't counted. Raises BadResult if the connection or a request fails."""
     times_ms: list[float] = []
     async with Http1Connection(server) as connection:
         for number in range(PINGS):
@@ -98,8 +98,8 @@ async def _load_direction(server: ServerAddress, report: ClientReport, direction
 
 
 async def _measure_mbps(load: DirectionLoad, grace_s: float) -> float:
-    """Wait until the test has lasted long enough, and return the throughput in Mbit/s that
-    LibreSpeed would then show.
+    """Wait until the test has lasted long enough, 15 s after the grace time or less on a fast line,
+    and return the throughput in Mbit/s that LibreSpeed would then show.
 
     The transferred bytes are read every 0.2 s.
 
@@ -143,13 +143,14 @@ async def _repeat_request(server: ServerAddress, load: DirectionLoad,
 
 
 async def _download(connection: Connection, load: DirectionLoad) -> None:
-    """Request filler bytes, and count them in `load` as they arrive."""
+    """Request 100 MiB of filler, and count the bytes in `load` as they arrive. Raises BadResult if
+    the request fails."""
     await connection.get(f"/garbage?ckSize={GARBAGE_CHUNKS}", load.count, patience_s=None)
 
 
 async def _upload(connection: Connection, load: DirectionLoad) -> None:
-    """Send one POST of UPLOAD_BYTES of filler, and wait for the response. Bytes are added to `load`
-    as the kernel takes them."""
+    """Send one POST of 20 MiB of filler, and wait for the response. Bytes are added to `load` as
+    the kernel takes them. Raises BadResult if the request fails."""
     await connection.post("/empty", UPLOAD_BYTES, load.count, patience_s=None)
 
 

@@ -21,8 +21,8 @@ PORT = 24601
 
 
 def measure(call: Call, report: ClientReport) -> None:
-    """Run the client for the download, then for the upload, and fill the report. Raises BadResult
-    if either reports no result."""
+    """Run udpst for the download, then for the upload, and fill the report. Raises BadResult if
+    either reports no result or one of another form, OSError if it can't be started."""
     for direction, flag in (("download", "-d"), ("upload", "-u")):
         lines: list[str] = []
         try:

@@ -113,7 +113,8 @@ async def _transfer_chunks(server: ServerAddress, load: DirectionLoad, direction
 
     Args:
         server: address of the server.
-        load: the load that counts the bytes.
+        load: the load that counts the bytes: of a download as they arrive, of an upload when the
+            server has answered the chunk.
         direction: "download" or "upload".
     """
     size = FIRST_CHUNK_BYTES

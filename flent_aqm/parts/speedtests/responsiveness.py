@@ -23,8 +23,8 @@ def _over_quic(parameters: Mapping[str, object]) -> bool:
 
 
 def _choose_server(parameters: Mapping[str, object]) -> Server:
-    """Return the server for these test parameters: HTTP3 for HTTP/3, otherwise HTTPS or HTTP, as
-    http_server() chooses."""
+    """Return the server for these test parameters: HTTP3 if `http_version` is 3, otherwise HTTPS if
+    `speedtest_tls` is a word for yes, otherwise HTTP."""
     return HTTP3 if _over_quic(parameters) else http_server(parameters)
 
 

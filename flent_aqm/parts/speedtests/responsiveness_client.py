@@ -144,7 +144,8 @@ class _Test:
 
 def kind_of(http_version: int) -> type[Connection]:
     """Return the class of connections for an HTTP version, 2 or 3. Its module is imported only
-    here, because each version needs a library of its own."""
+    here, because each version needs a library of its own. Raises ImportError if that library isn't
+    installed."""
     if http_version == 3:
         from flent_aqm.parts.speedtests.own_clients.http3 import Http3Connection
 
@@ -155,8 +156,10 @@ def kind_of(http_version: int) -> type[Connection]:
 
 
 def parameters_of(options: Mapping[str, str]) -> Parameters:
-    """Return the test's parameters with the values of the client's options. Options that aren't
-    given keep their defaults."""
+    """Return the test's parameters with the values of the client's options: `interval_s`,
+    `most_connections`, `probes_per_s`, `unsent` and `http_version`. Options that aren't given keep
+    their defaults. Raises KeyError for another option, ValueError if a value isn't a number where
+    one is needed."""
     readers: dict[str, Callable[[str], Any]] = {
         "interval_s": float, "most_connections": int, "probes_per_s": float, "unsent": str,
         "http_version": int}
@@ -194,11 +197,13 @@ async def measure(server: ServerAddress, report: ClientReport, call: Call) -> No
 
 
 async def _test_direction(test: _Test, direction: str) -> dict[str, float]:
-    """Test one direction, "download" or "upload". Return its numbers by name: rpm and its parts,
-    go_rpm, go_p90_rpm, goodput_mbps, confidences, and the numbers of connections and probes.
+    """Test one direction, "download" or "upload". Return its numbers by name: "rpm", its parts
+    "foreign_rpm" and "loaded_rpm", "go_rpm", "go_p90_rpm", "goodput_mbps", the confidences
+    "goodput_confidence" and "confidence" (0 low to 2 high), "connections" (open at the end), and
+    the numbers of probes in the last intervals, "foreign_probes" and "self_probes".
 
-    Load and probes go on afterwards, until the caller cancels test.tasks. Raises BadResult if too
-    few probes came back.
+    Load and probes go on afterwards, until the caller cancels test.tasks. Raises BadResult if fewer
+    than 5 probes of a kind came back in the last intervals.
     """
     requested = test.requested
     test.add_loads(requested.first_connections, direction)
@@ -308,7 +313,7 @@ def go_rpm(foreign: list[TimedRequest], own: list[TimedRequest], *, percentile: 
     Args:
         foreign: probes on new connections, at least one.
         own: probes on connections of the load, at least one.
-        percentile: True: compute it from 90th percentiles. False: from trimmed means.
+        percentile: True: compute it from 90th percentiles. False: from means of the fastest 5 %.
     """
     trips = [[one.tcp_ms, one.http_ms, *([one.tls_ms] if one.tls_ms is not None else [])]
              for one in foreign]
@@ -340,9 +345,10 @@ async def _run_load(test: _Test, direction: str) -> None:
 async def _start_probes(test: _Test) -> None:
     """Start pairs of a foreign and a self probe until cancelled, evenly spaced.
 
-    Their rate is such that they take `share` of the goodput of the last second, in the first half
-    second FIRST_PAIRS_PER_S, but always at least 1 pair and at most `probes_per_s` pairs per
-    second. The self probe is left out while no connection of the load is open.
+    Their rate is such that they take the share `requested.share` of the goodput of the last second.
+    In the first half second it is 10 pairs per second. It is always at least 1 and at most
+    `requested.probes_per_s` pairs per second. The self probe is left out while no connection of the
+    load is open.
     """
     seen: list[tuple[float, int]] = [(time.monotonic(), test.load.total_bytes)]
     next_s = time.monotonic()

@@ -79,9 +79,8 @@ async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
         writer: writes to the connection.
         message: the object to send.
 
-    Raises BadResult if there is no response within PATIENCE_S, the server closes the connection, or
-    the response is too long, not a JSON object, or a refusal. Raises OSError if the connection
-    breaks.
+    Raises BadResult if there is no response within 30 s, the server closes the connection, or the
+    response is too long, not a JSON object, or a refusal. Raises OSError if the connection breaks.
     """
     writer.write(json_text(message).encode() + b"\n")
     try:

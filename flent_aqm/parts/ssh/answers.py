@@ -49,9 +49,9 @@ class ServerAnswer:
 
 
 def answers(address: str) -> list[ServerAnswer]:
-    """Check at this address the server of each test, up to _AT_ONCE at the same time, and irtt's by
-    a probe. Return a ServerAnswer for each. Other servers that are reached by UDP only are left
-    out, and the server of the user's own test while that is not defined."""
+    """Check at this address the server of each test, up to 16 at the same time, and irtt's by a
+    probe. Return a ServerAnswer for each, irtt's first. Other servers that are reached by UDP only
+    are left out, and the server of the user's own test while that is not defined."""
     tests: dict[str, list[str]] = {IRTT.name: []}
     servers: dict[str, Server] = {IRTT.name: IRTT}
     for tool in TOOLS.values():
@@ -73,9 +73,9 @@ def is_there(server_answers: Sequence[ServerAnswer]) -> bool:
 
 
 def _check_ports(server: Server, address: str) -> str:
-    """Return why a server can't be reached, "" if it can. For irtt, a reason as irtt_answer()
-    returns it. Otherwise the first TCP port with a fault, such as "5201 closed" (it refuses
-    connections), "5201 silent" (no answer within LIMIT_S) or "5201: No route to host"."""
+    """Return why a server can't be reached, "" if it can. Of irtt, why it can't be probed, such as
+    "UDP 2112: no valid response". Otherwise the first TCP port with a fault, such as "5201 closed"
+    (it refuses connections), "5201 silent" (no answer within 2 s) or "5201: No route to host"."""
     if server is IRTT:
         return irtt_answer(address)
     for port in server.every_port:

@@ -73,7 +73,7 @@ class SshConnection:
         return {environment.SSH_CONTROL: str(self._folder / "socket")} if self._folder else {}
 
     def start(self) -> None:
-        """Connect: start an ssh process and wait up to CONNECT_S for it.
+        """Connect: start an ssh process and wait up to 40 s for it.
 
         Raises ToolMissing without an ssh client, TestbedError if the connection fails. Then the
         process has ended.
@@ -133,8 +133,8 @@ class SshConnection:
             raise TestbedError(f"{self.testbed}: {last}") from None
 
     def keep_alive(self, token: str) -> None:
-        """Start a thread that sends the session's token to the host's watchdog now and every BEAT_S
-        seconds, until close() or until the connection breaks. start() comes first."""
+        """Start a thread that sends the session's token to the host's watchdog now and every 10 s,
+        until close() or until the connection breaks. start() comes first."""
         self._token = token
         self._beats = threading.Thread(target=self._send_heartbeats, name="heartbeat", daemon=True)
         self._beats.start()
@@ -207,7 +207,8 @@ def _last_error(output: Path, ended: str = "") -> str:
     Args:
         output: file with the error output.
         ended: how the connection ended. It comes before a line that isn't an error of ssh's, as
-            that may be the host's banner, and is all that is returned without such a line.
+            that may be the host's banner. Without any line, return that it ended so without a
+            message. "" for only the line, "" if there is none.
     """
     last = last_line(output.read_text(errors="replace")[-4000:])
     if "Permission denied" in last:

@@ -143,14 +143,14 @@ def _print_servers(server: str | None, server_answers: Sequence[ServerAnswer]) -
 
 
 def _query_testbed(testbed: str, addresses: Mapping[str, str]) -> RouterProperties:
-    """Query the router, or this machine for `netns`.
+    """Query the router, or this machine for `netns`, and return what it tells.
 
     Args:
         testbed: `netns`, or ssh://[user@]host[:port].
         addresses: host ("client", "server") -> address whose route to look up.
 
     Raises ConfigError for another testbed, ToolMissing without an ssh client, TestbedError if the
-    router can't be reached, ParseError if its answer has another form.
+    router can't be reached or the query fails, ParseError if its answer has another form.
     """
     if testbed == NETNS:
         def here(*words: str) -> str:

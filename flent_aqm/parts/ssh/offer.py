@@ -56,7 +56,8 @@ def override_aqms(names: Sequence[str]) -> str:
 
 def batch_command(testbed: str, server: str, facts: RouterProperties,
                   answers: Sequence[ServerAnswer]) -> str:
-    """Return the command line of `flent` that measures the router, for the user's shell.
+    """Return the command line of `flent` that measures the router, for the user's shell, with the
+    batch file in the current folder's `batches` if there is one, otherwise this package's.
 
     Args:
         testbed: the router, ssh://[user@]host[:port].
@@ -66,7 +67,8 @@ def batch_command(testbed: str, server: str, facts: RouterProperties,
 
     Returns:
         The command, quoted, in lines of which all but the last end with a backslash. "" if no test
-            can run: irtt's server, the servers of all tests, all shapers or all queues are missing.
+            can run: irtt's server, the servers of both tests of the batch (ndt7 and iperf3), all
+            shapers or all queues are missing.
     """
     reachable = {one.server for one in answers if not one.why}
     tests = [test for test, name in _TESTS.items() if any(

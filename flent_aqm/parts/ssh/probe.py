@@ -77,10 +77,11 @@ class RouterProperties:
 
 def probe(ask: Ask, *, kinds: Collection[str] = (),
           addresses: Collection[str] = ()) -> RouterProperties:
-    """Query the router.
+    """Query the router, and return what it tells.
 
     Args:
-        ask: Connection.run, or a function like it.
+        ask: function (command, *settings) that runs a command of on_router.sh and returns its
+            output, such as SshConnection.run.
         kinds: kinds of qdisc, filter or device to try.
         addresses: addresses whose routes to look up.
 
@@ -91,8 +92,9 @@ def probe(ask: Ask, *, kinds: Collection[str] = (),
 
 
 def parse_probe(text: str) -> RouterProperties:
-    """Parse the output of probe.sh. Raises ParseError if it doesn't begin with `format 1` and end
-    with `end`, or a line between them has another form."""
+    """Parse the output of probe.sh. Texts and reasons are cut to 200 characters. Raises ParseError
+    if it doesn't begin with `format 1` and end with `end`, or a line on a device, route or kind
+    between them has another form."""
     lines = text.splitlines()
     if lines[:1] != ["format 1"]:
         raise ParseError(f"the router printed {''.join(lines[:1])[:60]!r} before its answer to the "
@@ -127,7 +129,7 @@ def parse_probe(text: str) -> RouterProperties:
 
 def check_host(facts: RouterProperties) -> None:
     """Raise TestbedError if hooks can't work on the router: the user isn't root, tc is missing, or
-    less memory than NEEDED_KB is free. An unknown amount of memory is accepted."""
+    less than 300 KB of memory are free. An unknown amount of memory is accepted."""
     if facts.text.get("uid") != "0":
         raise TestbedError("the user on the router is not root, and only root may change "
                            "queues; log in as root: ssh://root@ROUTER")
@@ -179,7 +181,7 @@ def check_kinds(facts: RouterProperties, kinds: Collection[str], instead: str = 
         instead: option that leaves the AQMs in question out of the sweep, for the message. "" for
             none.
 
-    Raises TestbedError that names the kinds which the router lacks, and why.
+    Raises TestbedError that names the kinds which the router lacks or wasn't asked for, and why.
     """
     lacking = [f"{kind} ({facts.kinds.get(kind, 'not tried')})" for kind in sorted(kinds)
                if facts.kinds.get(kind, "?")]

@@ -41,7 +41,8 @@ class RouterSession:
         Running sqm-scripts are stopped.
 
         Args:
-            clear: whether to call clear() then. Otherwise nothing else is changed.
+            clear: whether to remove the qdiscs of the devices then, and reset the lengths of their
+                transmit queues. Otherwise nothing else is changed.
 
         Raises TestbedError if the host is locked by another sweep, which goes on undisturbed, can't
         store its state, or has something that couldn't be restored exactly. In the last two cases

@@ -102,10 +102,10 @@ class SshTestbed:
         router's two devices whose driver has no byte queue limits. The connections stay open until
         clean_up().
 
-        Raises ConfigError for settings that a real testbed can't have, a key of _KEYS or a server
-        that differs between the runs, added delay without `server_testbed`, or a server without an
-        address or route. Raises ToolMissing without an ssh client, TestbedError if a host can't be
-        reached or lacks something.
+        Raises ConfigError for settings that a real testbed can't have, a server, `dev_down`,
+        `dev_up` or `server_testbed` that differs between the runs, added delay without
+        `server_testbed`, or a server without an address or route. Raises ToolMissing without an ssh
+        client, TestbedError if a host can't be reached or lacks something.
         """
         cells = list(cells)
         for cell in cells:

@@ -165,8 +165,9 @@ def _say(text: str) -> None:
 
 def _with_series(args: argparse.Namespace, run: Run) -> Run:
     """Return the run with the explained latency series as its first one: that of --series, else
-    with --probe, --at or --glitch the best for metrics, else that of with_worst_series(). Raises
-    BadResult if the run has no such series."""
+    with --probe, --at or --glitch the best for metrics, else the one with the slowest answered
+    probe under load (the best for metrics, unless another one's slowest probe takes more than a
+    tenth longer). Raises BadResult if the run has no such series."""
     from flent_aqm.parts.why.probe_series import with_series, with_worst_series
 
     if args.series or any(one is not None for one in (args.probe, args.at, args.glitch)):

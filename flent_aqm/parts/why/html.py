@@ -23,7 +23,8 @@ _PAGES = (".html", ".htm")
 
 
 def refuse_other_names(path: Path | None) -> None:
-    """Raise ConfigError if the output is neither a page nor a figure. None is accepted."""
+    """Raise ConfigError if the path of the output doesn't end in .html, .htm, .png, .svg or .pdf.
+    None is accepted."""
     if path is not None and path.suffix not in (*_PAGES, *(f".{one}" for one in figure.KINDS)):
         raise ConfigError(f"-o: {plain(path)}: expected a name that ends in .html, .png, .svg or "
                           ".pdf")
@@ -56,7 +57,16 @@ def write(path: Path, file: Path, run: WatchedRun, explained: Explained, story: 
 
 def page(file: Path, run: WatchedRun, explained: Explained, story: Story,
          outcomes: Sequence[Outcome], idle_ms: float | None) -> str:
-    """Return the page as HTML. Arguments: as for write()."""
+    """Return the explanation as an HTML page, with the figure in it.
+
+    Args:
+        file: the explained data file, whose name the page shows.
+        run: its repetition.
+        explained: content of the figure.
+        story: the explanation.
+        outcomes: the run itself, and the runs with something changed.
+        idle_ms: median RTT before the load, None if it isn't known.
+    """
     return environment("flent_aqm.parts.why").get_template("why.html").render(
         title=title(story, idle_ms), answers=lines(story, idle_ms)[1:], outcomes=outcomes,
         name=file.name, settings=settings_of(run.cell, run.run),

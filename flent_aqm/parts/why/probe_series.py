@@ -88,9 +88,10 @@ def _why_none(run: Run) -> str:
 
 
 def with_worst_series(run: Run) -> Run:
-    """Return with_series() for the series with the slowest answered probe under load. That is the
-    best series unless another one's slowest probe takes _SLOWER times as long, or the best has no
-    answered probe under load. Raises BadResult if no series can be explained."""
+    """Return a run whose first latency series is the one with the slowest answered probe under
+    load. That is the best series for metrics, unless another one's slowest probe takes more than
+    _SLOWER times as long, or the best has no answered probe under load and another one has. Raises
+    BadResult if no series can be explained."""
     best = with_series(run)
     slowest_ms = {}
     for probe in explainable(run):
@@ -126,8 +127,13 @@ class ProbeFlow:
     first: int
 
     def rows(self, ledger: Ledger, direction: str) -> Mapping[int, int]:
-        """Return number of a probe -> row of its packet in a passage of a router. For "down", of
-        the packet of its reply."""
+        """Return number of a probe -> row of its packet in a passage of a router. Empty if no
+        packet of the flow passed.
+
+        Args:
+            ledger: packets of the router.
+            direction: "up" for the probes, "down" for their replies.
+        """
         key = self.key if direction == "up" else self.key.reverse
         flow = next((index for index, one in enumerate(ledger.flows) if one == key), None)
         if flow is None:
@@ -138,15 +144,16 @@ class ProbeFlow:
 
 
 def flow_of(run: Run, probe: Probe, ledger: Ledger) -> ProbeFlow:
-    """Return the packets of a series.
+    """Return the flow of a series' packets in a capture, and the number in the packet of its first
+    probe.
 
     Args:
         run: the run, whose other series may have flows like this one.
         probe: the series.
         ledger: packets of the router that is the nearest to the client.
 
-    Raises BadResult if no flow in the capture has packets at the times of the series, see
-    _likeness(), or each that has is nearer to another series.
+    Raises BadResult if no flow in the capture has packets within 50 ms of at least half of the
+    times of the series, or each that has is nearer to another series.
     """
     likely = []
     for series in explainable(run):

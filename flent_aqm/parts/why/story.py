@@ -146,8 +146,8 @@ class Standing:
     Attributes:
         cause: the cause.
         since_s: time since which packets waited longer than STANDING_MS, in s since the first
-            answered probe.
-        until_s: time at which the probe left, likewise.
+            answered probe. If none did, the time at which the probe came.
+        until_s: time at which the probe left, or came if it never left, likewise.
         flow: name of the flow that had most bytes ahead of the probe, "" if there was none.
         flows: number of flows with that name, which count together in the values below.
         rate_mbps: rate at which their packets came in this time.
@@ -155,6 +155,7 @@ class Standing:
         flight_kb: their bytes in flight when the queue began to stand, and when the probe came.
             None if they are not TCP.
         silence_ms: length of the silence before a burst or a retransmission, or of the line's stop.
+            0 for other causes.
     """
 
     cause: Cause
@@ -400,7 +401,8 @@ def _held_by_cards(run: WatchedRun, by_place: Mapping[str, float], rtt_ms: float
 
 
 def _kind(scenario: Scenario, stop: _Stop) -> str:
-    """Return the kind of the qdisc at a place. A modem has a drop-tail queue."""
+    """Return the kind of the qdisc at a place, such as "fq_codel". "bfifo" for a modem, whose queue
+    is drop-tail."""
     if stop.router == MODEM:
         return "bfifo"
     return queue_of(scenario.router.queue(stop.direction)[0]).kind

@@ -83,8 +83,9 @@ class Watched(Lab):
 
     def wait(self) -> CommandResult:
         """Wait until the run has ended, move its captures to `kept`, and return the command's
-        result. Raises LabError as Lab.wait() does, and if the router could not drop the packet of
-        --drop-packet, or if a capture failed or has lost packets."""
+        result. Raises LabError if the guest, or a program of the user's in it, failed (LabTimeout
+        at the limit of wall time), if the router could not drop the packet of --drop-packet, or if
+        a capture failed or has lost packets."""
         result = super().wait()
         out = self.stdout.parent
         if fault := read_text(out / "why_drop").splitlines()[-1:]:

@@ -122,7 +122,7 @@ def is_glitch(probe_ms: float | None, idle_ms: float) -> bool:
 def outcome(change: str, data: Mapping[str, Any], run: Run, number: int) -> Outcome:
     """Return the outcome of a run. The RTT of probe `number` is None if it was lost, and a metric
     is None if the run doesn't have it. If no probe was answered at all, `fault` says so, and all
-    values are None.
+    other values are None or empty.
 
     Args:
         change: what was changed, for the table.
@@ -214,8 +214,9 @@ def _as_batch_keys(scenario: Scenario) -> dict[str, object]:
 
 def usual_changes(run: WatchedRun) -> Sequence[str]:
     """Return the changes that are run without --what-if, each as `key=value`: the other queues of
-    STUDY (none if the shaper is CAKE), half the limit of the upload's queue if the kernel reported
-    one in packets, and no cross traffic if there is some."""
+    STUDY (none if the shaper is CAKE), aqm_limit as half of the limit in packets that the kernel
+    reported for the upload's queue, if it did so and the limit can be set, and no cross traffic if
+    there is some. Empty if none of these applies."""
     scenario = run.cell.scenario
     now = scenario.router.aqm
     changes = [f"aqm={name}" for name in STUDY

@@ -49,11 +49,12 @@ class WifiModel:
         return {}
 
     def report(self, scenario: Scenario, counted: str) -> dict[str, object]:
-        """Return the channel's settings, its counters (`channel`), and station -> direction
-        ("down", "up") -> counters of its queue (`stations`).
+        """Return what the data file holds of the channel: its settings, of WifiPlan.about();
+        `channel`: counter -> number, empty if `counted` has none; `stations`: host -> direction
+        ("down", "up") -> counters of its queue. Lines of another form are ignored.
 
         Args:
-            scenario: settings of the run.
+            scenario: settings of the run, with a Wi-Fi channel.
             counted: output of the guest's script.
         """
         plan = _existing_plan(scenario)

@@ -75,7 +75,8 @@ class WifiPlan:
             "ipv6_high": ipv6 >> 64, "ipv6_low": ipv6 % 2**64})
 
     def about(self) -> dict[str, object]:
-        """Return rates, queueing and all parameters of the channel, for the data file."""
+        """Return the channel's settings for the data file: `rates_mbps` (host -> rate), `ap`
+        (queueing of the access point), and each parameter of Phy by its name."""
         return {"rates_mbps": dict(self.rates_mbps), "ap": self.ap, **asdict(self.phy)}
 
 

@@ -41,11 +41,15 @@ Conditions = Mapping[str, Sequence[Configuration]]
 
 
 def advise(conditions: Conditions) -> list[str]:
-    """Return sentences on what is wrong with the line and what to do. They are two if a
-    configuration is not good (_is_good()) under a load for which its runs don't disagree. Otherwise
-    it is one: that runs disagree, or that all is well. One more names the configurations that
-    allow no advice, with the reason. If none allows any, that reason is the only sentence. Empty if
-    there is no configuration.
+    """Return sentences on what is wrong with the line and what to do. Empty if there is no
+    configuration.
+
+    A configuration is good under a load if all of its runs add less latency than MOST_ADDED_MS, and
+    less than MOST_LOST_PCT of the probes are lost. Its runs disagree if some of them add less and
+    others don't. There are two sentences, on the fault and the remedy, if a configuration is not
+    good under a load for which its runs don't disagree. Otherwise it is one: that runs disagree, or
+    that all is well. One more names the configurations that allow no advice, with the reason. If
+    none allows any, that reason is the only sentence.
 
     Args:
         conditions: title of a condition -> the configurations that were compared in it.
@@ -161,8 +165,8 @@ def _fault_sentence(worst: Configuration, busy: str, title: str, several: bool) 
 
 
 def _noticed_effect(runs: Sequence[Measured], busy: str) -> str:
-    """Return what people notice of the median one-way delay of the runs: half of the idle RTT, and
-    all that the load adds."""
+    """Return what people notice of a busy line, such as "calls break". It follows from the median
+    over runs of the one-way delay: half of the idle RTT, and all that the load adds."""
     one_way_ms = median(run.idle_ms / 2 + run.added_ms(busy) for run in runs)
     return next((effect for limit_ms, effect in _ONE_WAY_MS if one_way_ms > limit_ms), _SLIGHT)
 
@@ -214,8 +218,9 @@ def _remedy_sentence(worst: Configuration, busy: str, title: str, conditions: Co
 
 def _good_configurations(worst: Configuration, here: Sequence[Configuration],
                          conditions: Conditions) -> list[Configuration]:
-    """Return configurations that were measured under all loads of the worst one, and are good
-    (_is_good()) under all loads under which they were measured. Empty if there is none.
+    """Return configurations that were measured under all loads of the worst one, and are good under
+    all loads under which they were measured: all runs add less latency than MOST_ADDED_MS, and less
+    than MOST_LOST_PCT of the probes are lost. Empty if there is none.
 
     If there are any, only those that are good in all conditions are returned, and of these only
     those whose shaper, if any, has at most MOST_PCT of the line's rate. A step that would leave
@@ -237,14 +242,16 @@ def _good_configurations(worst: Configuration, here: Sequence[Configuration],
 
 
 def _best_configuration(good: Sequence[Configuration], worst: Configuration) -> Configuration:
-    """Return the fastest of the good configurations. Of those that are equally fast, return the one
-    that adds the least latency."""
+    """Return the good configuration that adds the least latency, of those that lose the least
+    throughput, within _SAME_SHARE, compared with the worst configuration. Throughput above the
+    worst one's is no advantage."""
     return min(_equally_fast(good, worst), key=_added_ms)
 
 
 def _equally_fast(good: Sequence[Configuration], worst: Configuration) -> list[Configuration]:
-    """Return the good configurations whose throughput is as high as the fastest one's, within
-    _SAME_SHARE."""
+    """Return the good configurations that lose the least throughput, within _SAME_SHARE, compared
+    with the worst configuration, in the direction in which they lose most. All that lose none count
+    as equally fast, even if one gains throughput."""
     least = min(_throughput_loss(one, worst) for one in good)
     return [one for one in good if _throughput_loss(one, worst) <= least + _SAME_SHARE]
 
@@ -290,8 +297,9 @@ def _throughput_loss(configuration: Configuration, worst: Configuration) -> floa
 
 
 def _what_to_set(best: Configuration, good: Sequence[Configuration], worst: Configuration) -> str:
-    """Return the beginning of the sentence on what to use: the rates for SQM, or all queues that do
-    equally well."""
+    """Return the beginning of the sentence on what to use: "Set SQM to" with rates and queue if the
+    best configuration has a shaper. Otherwise "Use" with the names of all good ones without a
+    shaper that are equally fast (_equally_fast()) and add the same latency to 0.1 ms."""
     if best.sqm is not None:
         return f"Set SQM to {_sqm_text(best.sqm)}"
     return "Use " + " or ".join(one.name for one in _equally_fast(good, worst)

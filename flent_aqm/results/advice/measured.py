@@ -120,19 +120,20 @@ class Configuration:
 
     def lost_pct(self, busy: str) -> float:
         """Return the median over runs of the share of lost probes in percent, beyond the idle
-        line's. 0 if losses are not known."""
+        line's. A run whose losses are not known counts as 0. busy: one of self.busy."""
         return median(run.lost_pct.get(busy, 0.0) for run in self.runs)
 
     def mbps(self, direction: str) -> float | None:
         """Return the median over runs of the throughput in Mbit/s in a direction, "download" or
-        "upload". None if a run doesn't have it."""
+        "upload". None if a run doesn't have it. Raises StatisticsError without runs."""
         values = [run.mbps[direction] for run in self.runs if direction in run.mbps]
         return median(values) if len(values) == len(self.runs) else None
 
 
 def measured(run: Run) -> Measured | Unavailable:
-    """Return a run's measurements, or the reason why it has none: it has no probes of the idle line
-    or under one of its loads, or measured_of_samples() has a reason."""
+    """Return a run's measurements, or the reason why it has none: nothing loads the line, the idle
+    line or a load has fewer than FEWEST_PROBES probes, the probe was stopped for more than
+    MOST_STILL of such a phase, or at least half of the idle line's probes were lost."""
     try:
         idle = run.idle()
         loaded = {busy: run.loaded(direction) for busy, direction in loads(run).items()}
@@ -145,7 +146,7 @@ def measured_of_samples(idle: Samples, loaded: Mapping[str, Samples], mbps: Mapp
                ) -> Measured | Unavailable:
     """Return measurements from chosen probes. Return a reason instead if `loaded` is empty, if a
     phase has fewer than FEWEST_PROBES probes or its probe was stopped for more than MOST_STILL of
-    it, or if more than half of the idle line's probes were lost.
+    it, or if at least half of the idle line's probes were lost.
 
     Args:
         idle: probes of the idle line.

@@ -188,8 +188,8 @@ def report(data: DataFile, blocks: Sequence[Sequence[str]], in_lab: bool) -> str
             an idle line.
         in_lab: the test ran in the virtual lab, where processors are never busy.
 
-    Raises BadResult if the file is damaged, and NotAvailable if no ping was answered or if the
-    throughput of a direction is not known.
+    Raises BadResult if the file is damaged, and NotAvailable if a block has no answered ping, or if
+    the throughput of a direction is not known.
     """
     return "\n".join(_report_block(data, block, in_lab) for block in blocks)
 

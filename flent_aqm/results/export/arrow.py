@@ -61,7 +61,13 @@ def as_batch(schema: pyarrow.Schema, rows: Sequence[Mapping[str, Cell]]) -> pyar
 def batches(schema: pyarrow.Schema, rows: Iterable[Mapping[str, Cell]]
             ) -> Iterator[pyarrow.RecordBatch]:
     """Yield rows as record batches of ROWS_IN_BATCH rows, the last of which may be shorter, because
-    a batch of one row costs as much as one of a hundred. Arguments: as for as_batch()."""
+    a batch of one row costs as much as one of a hundred. Missing values are null. Nothing without
+    rows.
+
+    Args:
+        schema: schema of the table.
+        rows: name of a column -> value, for each row. Names without a column are left out.
+    """
     rows = iter(rows)
     while held := list(islice(rows, ROWS_IN_BATCH)):
         yield as_batch(schema, held)
@@ -93,8 +99,9 @@ def write_table(path: Path, schema: pyarrow.Schema, parts: Iterable[pyarrow.Reco
 
 def _join_batches(schema: pyarrow.Schema, parts: Iterable[pyarrow.RecordBatch]
               ) -> Iterator[pyarrow.Table]:
-    """Yield the batches joined to tables, in their order. A table has ROWS_AT_ONCE rows or somewhat
-    more, but not more than 256 batches. The last table may be shorter."""
+    """Yield the batches joined to tables, in their order. A table ends with the batch that gives it
+    ROWS_AT_ONCE rows or more, or with its 256th batch. The last table may be shorter. Nothing
+    without batches."""
     held: list[pyarrow.RecordBatch] = []
     for batch in parts:
         held.append(batch)

@@ -60,9 +60,9 @@ def video_stall_pct(run: Run) -> float:
 
 
 def page_time_ms(run: Run, statistic: str) -> float:
-    """Return the median or largest load time in ms of cross traffic's web pages that began under
-    load, or of all pages in a test without load. statistic: "median" or "max". Raises NotAvailable
-    if there are none."""
+    """Return the median or largest load time in ms of the web pages of the first flow of cross
+    traffic that has any: of those that began under load, or of all pages in a test without load.
+    statistic: "median" or "max". Raises NotAvailable if there are none."""
     times_ms = _values_under_load(run, "page_ms")
     return float(numpy.median(times_ms) if statistic == "median" else times_ms.max())
 

@@ -51,8 +51,8 @@ class DelayParts:
         return DelayParts(self.sent_s[mask], {name: ms[mask] for name, ms in self.ms.items()})
 
     def means_ms(self) -> dict[str, float]:
-        """Return part -> its mean in ms over the probes, of which there must be one. The means add
-        up to the mean RTT."""
+        """Return part -> its mean in ms over the probes, of which there must be at least one. The
+        means add up to the mean RTT."""
         return {name: float(ms.mean()) for name, ms in self.ms.items()}
 
 

@@ -81,14 +81,16 @@ _AIM_CUTS = {"streaming": (15, 20, 40, 60), "gaming": (5, 15, 25, 30), "rtc": (5
 
 
 def aim_loaded_latency_ms(run: Run, direction: str) -> float:
-    """Return the median RTT in ms of the last 20 answered probes at least 400 ms apart, while the
-    test loaded `direction` ("download" or "upload"). Raises NotAvailable without such probes."""
+    """Return the median RTT in ms of the last 20 of the answered probes that are about 400 ms or
+    more apart (thinned_ms()), while the test loaded `direction` ("download" or "upload"). Raises
+    NotAvailable without such probes."""
     return float(numpy.median(thinned_ms(run.loaded(direction))[-AIM_LAST_PROBES:]))
 
 
 def thinned_ms(samples: Samples) -> Numbers:
-    """Return the RTTs in ms of answered probes at least 400 ms apart, in the order of sending,
-    beginning with the first answered one. Raises NotAvailable if none was answered."""
+    """Return the RTTs in ms of answered probes at least 400 ms apart, with a tolerance of 5 ms, in
+    the order of sending, beginning with the first answered one. Raises NotAvailable if none was
+    answered."""
     answered = numpy.isfinite(samples.rtt_ms)
     sent_s, rtt_ms = samples.sent_s[answered], samples.rtt_ms[answered]
     if not sent_s.size:
@@ -101,7 +103,8 @@ def thinned_ms(samples: Samples) -> Numbers:
 
 
 def aim_increase_ms(run: Run) -> float:
-    """Return the loaded latency of the worse direction less the idle latency, in ms. Raises
+    """Return AIM's increase of latency under load in ms: aim_loaded_latency_ms() of the direction
+    in which it is higher, less the median RTT of the answered probes before the load. Raises
     NotAvailable if the test doesn't load both directions, or if an answered probe is missing before
     or under load."""
     return (max(aim_loaded_latency_ms(run, "download"), aim_loaded_latency_ms(run, "upload"))
@@ -182,8 +185,9 @@ _LIBREQOS_POINT_CUTS = (1.5, 2.5, 3.5, 4.5, 5.5)
 
 def libreqos_phase_rise_ms(run: Run, phase: str) -> float:
     """Return the mean latency in a phase less the lower quartile of the idle latency, in ms. phase:
-    one of LIBREQOS_PHASES. Raises NotAvailable if the test has no such phase of 1 s with an
-    answered probe, or no answered probe before the load."""
+    "download" or "upload" for one direction alone, "bidirectional" for both at once. Raises
+    NotAvailable if the test has no such phase of at least 1 s with an answered probe, or no
+    answered probe before the load."""
     rises_ms = _libreqos_rises_ms(run)
     if phase not in rises_ms:
         load = "both directions at once" if phase == _BOTH else f"the {phase} alone"

@@ -49,24 +49,28 @@ STATISTICS: dict[str, Callable[[Samples], float]] = {
 
 def idle_ms(run: Run, statistic: str) -> float:
     """Return a statistic of the RTTs in ms of the probes before the load, of all probes in a run
-    without flows. statistic: a key of STATISTICS. Raises NotAvailable if there are no or too few
-    probes, and LostProbe if a percentile is a lost probe."""
+    without flows. A lost probe counts as slower than any other in percentiles, and not at all in
+    minimum, mean and maximum. statistic: a key of STATISTICS, such as "min", "mean" or "p99_9".
+    Raises NotAvailable if there are no or too few probes, and LostProbe if a percentile is a lost
+    probe."""
     return STATISTICS[statistic](run.idle())
 
 
 def loaded_ms(run: Run, statistic: str) -> float:
-    """Return a statistic of the RTTs in ms of the probes under load. statistic: a key of
-    STATISTICS. Raises NotAvailable if there are no or too few probes, and LostProbe if a percentile
-    is a lost probe."""
+    """Return a statistic of the RTTs in ms of the probes under load. A lost probe counts as slower
+    than any other in percentiles, and not at all in minimum, mean and maximum. statistic: a key of
+    STATISTICS, such as "min", "mean" or "p99_9". Raises NotAvailable if there are no or too few
+    probes, and LostProbe if a percentile is a lost probe."""
     return STATISTICS[statistic](run.loaded())
 
 
 def increase_ms(run: Run, statistic: str) -> float:
-    """Return the increase of latency under load in ms: the statistic under load less the idle one.
+    """Return the increase of latency under load in ms: the statistic of RTTs under load less that
+    of RTTs before the load.
 
-    There is no standard, so the statistic, a key of STATISTICS, is part of the metric's name.
-    Raises NotAvailable if either can't be computed, and LostProbe if the statistic under load is a
-    lost probe.
+    There is no standard, so the statistic, a key of STATISTICS such as "median" or "p99", is part
+    of the metric's name. Raises NotAvailable if either can't be computed, and LostProbe if the
+    statistic under load is a lost probe.
     """
     try:
         before_ms = idle_ms(run, statistic)
@@ -146,7 +150,7 @@ def flow_rtt_ms(run: Run, direction: str, statistic: str) -> float:
     Args:
         run: the run.
         direction: "download" or "upload".
-        statistic: a key of FLOW_RTT_PERCENTILES.
+        statistic: "min", "median", "p90", "p95", "p99" or "max".
 
     Raises NotAvailable without a flow in that direction, without a capture, or if fewer than 10
     samples lie beyond the percentile, of which "min" and "max" need none.
@@ -216,9 +220,10 @@ def find_glitches(samples: Samples, idle_median_ms: float,
 
 
 def glitches(run: Run, threshold_ms: float) -> Sequence[Glitch]:
-    """Return the glitches while the test loaded the link, see find_glitches(). threshold_ms: as for
-    find_glitches(). Raises NotAvailable without probes under load, and as idle_median_ms() and
-    find_glitches() do."""
+    """Return the glitches while the test loaded the link, in the order of time, empty if there is
+    none. They are sequences of bad probes: lost, or with an RTT of more than the idle median and
+    threshold_ms. Raises NotAvailable without probes under load, with too few probes or half of them
+    lost before it, or if probes are more than 20 ms apart or can't tell losses."""
     return find_glitches(run.loaded(), idle_median_ms(run), threshold_ms)
 
 
@@ -253,8 +258,9 @@ def idle_median_ms(run: Run, probe: Probe | None = None) -> float:
 
 
 def glitches_per_minute(run: Run, threshold_ms: float) -> float:
-    """Return the number of glitches per minute of load. threshold_ms: as for find_glitches().
-    Raises NotAvailable as glitches() does, or if the load lasted 0 s."""
+    """Return the number of glitches per minute of load. threshold_ms: a probe is bad, and part of a
+    glitch, if it is lost or its RTT exceeds the idle median by more than this. Raises NotAvailable
+    as glitches() does, or if the load lasted 0 s."""
     events = glitches(run, threshold_ms)
     length_s = run.loaded().length_s
     if not length_s > 0:
@@ -263,15 +269,17 @@ def glitches_per_minute(run: Run, threshold_ms: float) -> float:
 
 
 def longest_glitch_ms(run: Run, threshold_ms: float) -> float:
-    """Return the length of the longest glitch under load in ms, 0 without any. threshold_ms: as for
-    find_glitches(). Raises NotAvailable as glitches() does."""
+    """Return the length of the longest glitch under load in ms, 0 without any. threshold_ms: a
+    probe is bad, and part of a glitch, if it is lost or its RTT exceeds the idle median by more
+    than this. Raises NotAvailable as glitches() does: without the probes that glitches need."""
     return max((one.length_ms for one in glitches(run, threshold_ms)), default=0.0)
 
 
 def glitch_time_pct(run: Run, threshold_ms: float) -> float:
     """Return the share of the load's time inside glitches, in %. It is better for comparisons than
-    the number, which decreases if two glitches grow into one. threshold_ms: as for find_glitches().
-    Raises NotAvailable as glitches() does, or if the load lasted 0 s."""
+    the number, which decreases if two glitches grow into one. threshold_ms: a probe is bad, and
+    part of a glitch, if it is lost or its RTT exceeds the idle median by more than this. Raises
+    NotAvailable as glitches() does, or if the load lasted 0 s."""
     length_s = run.loaded().length_s
     if not length_s > 0:
         raise NotAvailable("the load lasted 0 s")

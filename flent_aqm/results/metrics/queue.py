@@ -73,9 +73,9 @@ def backlog_bytes(run: Run, direction: str) -> float:
 
 def delay_ms(run: Run, direction: str, statistic: str) -> float:
     """Return a statistic in ms of the delay of all queues of the direction's device together, while
-    the test loaded the direction, from its first flow's start to its last one's end. statistic: a
-    key of STATISTICS. direction: "download" or "upload". Raises NotAvailable if the test has no
-    flow in that direction, if the queues were not sampled under load, if the file doesn't record
+    the test loaded the direction, from its first flow's start to its last one's end. statistic:
+    "mean", "p95" or "max". direction: "download" or "upload". Raises NotAvailable if the test has
+    no flow in that direction, if the queues were not sampled under load, if the file doesn't record
     the bytes sent, or with too few samples for the percentile."""
     queue, loaded = _sampled(run, direction)
     return STATISTICS[statistic](queue.delay_ms[loaded])
@@ -84,7 +84,7 @@ def delay_ms(run: Run, direction: str, statistic: str) -> float:
 def standing_bytes(run: Run, direction: str, statistic: str) -> float:
     """Return a statistic in bytes of the backlog of all queues of the direction's device together,
     while the test loaded the direction, from its first flow's start to its last one's end.
-    statistic: a key of STATISTICS. direction: "download" or "upload". Raises NotAvailable if the
+    statistic: "mean", "p95" or "max". direction: "download" or "upload". Raises NotAvailable if the
     test has no flow in that direction, if the queues were not sampled under load, or with too few
     samples for the percentile."""
     queue, loaded = _sampled(run, direction)

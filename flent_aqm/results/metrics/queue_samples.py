@@ -60,9 +60,10 @@ class QueueSamples:
 
 
 def queues(raw: Mapping[str, Samples]) -> dict[str, QueueSamples]:
-    """Return direction ("download", "upload") -> the router's queue. Empty without samples. A
-    direction is left out if the first sample has no DEVICE_drops of its device. Raises BadResult if
-    a sample lacks another field, or if a value is not a number.
+    """Return "download" and "upload" -> samples of the queues of the device where that direction
+    waits. Empty without samples. A direction is left out if the first sample lacks its `down_drops`
+    or `up_drops`. `sent_bytes` is empty if the first sample lacks it. Raises BadResult if a sample
+    lacks another field, or if a value is not a number.
 
     Args:
         raw: name of a series -> its raw samples.

@@ -79,9 +79,9 @@ def p90_ms(samples_ms: Numbers) -> float:
 
 
 def foreign_ms(run: Run, interval_s: float) -> Numbers:
-    """Return the RTTs in ms of the answered probes sent in the last four intervals under load, see
-    last_intervals(). interval_s: duration of an interval. Raises NotAvailable with fewer than 10
-    RTTs, or without load."""
+    """Return the RTTs in ms of the answered probes sent in the last four intervals under load. That
+    time is shorter if the flows that end last started later, see last_intervals(). interval_s:
+    duration of an interval. Raises NotAvailable with fewer than 10 RTTs, or without load."""
     late = last_intervals(run, interval_s)
     probes = run.loaded()
     inside = late.holds_behind_start(probes.sent_s) & numpy.isfinite(probes.rtt_ms)
@@ -112,34 +112,39 @@ def last_intervals(run: Run, interval_s: float) -> Window:
 
 
 def foreign_rpm(run: Run) -> float:
-    """Return the draft's Foreign in RPM: 60000 / trimmed mean of foreign times in ms. Raises
-    NotAvailable as foreign_ms() does, or if the mean is 0 ms."""
+    """Return the draft's Foreign in RPM: 60000 / the mean in ms of the RTTs of answered probes in
+    at most the last 20 s under load, without the slowest 5 %. Raises NotAvailable with fewer than
+    10 such RTTs, without load, or if the mean is 0 ms."""
     return 60_000 / _require_positive(ietf_mean_ms(foreign_ms(run, IETF_INTERVAL_S)))
 
 
 def loaded_rpm(run: Run) -> float:
-    """Return the draft's Loaded in RPM: 60000 / trimmed mean of self times in ms. Raises
-    NotAvailable as self_ms() does, or if the mean is 0 ms."""
+    """Return the draft's Loaded in RPM: 60000 / the mean in ms of TCP_INFO's RTTs in at most the
+    last 20 s under load, without the largest 5 %. Raises NotAvailable with fewer than 10 such RTTs,
+    without load, or if the mean is 0 ms."""
     return 60_000 / _require_positive(ietf_mean_ms(self_ms(run, IETF_INTERVAL_S)))
 
 
 def ietf_estimate(run: Run) -> float:
-    """Return the draft's RPM of a run, estimated from foreign_ms() and self_ms(). Raises
-    NotAvailable as they do, or if a mean is 0 ms."""
+    """Return an estimate of the draft's RPM of a run: the mean of foreign_rpm() and loaded_rpm(),
+    by the probes' RTTs and TCP_INFO's RTTs in at most the last 20 s under load. Raises NotAvailable
+    with fewer than 10 RTTs of either kind, without load, or if a mean is 0 ms."""
     return ietf_rpm(ietf_mean_ms(foreign_ms(run, IETF_INTERVAL_S)),
                     ietf_mean_ms(self_ms(run, IETF_INTERVAL_S)))
 
 
 def goresponsiveness_estimate(run: Run) -> float:
-    """Return goresponsiveness' RPM of a run, estimated from trimmed means of foreign_ms() and
-    self_ms(). Raises NotAvailable as they and go_mean_ms() do, or if the means are 0 ms."""
+    """Return an estimate of goresponsiveness' RPM of a run, from the means of the fastest 5 % of
+    the probes' RTTs and of TCP_INFO's RTTs in at most the last 4 s under load. Raises NotAvailable
+    with fewer than 20 RTTs of either kind, without load, or if the means are 0 ms."""
     return goresponsiveness_rpm(go_mean_ms(foreign_ms(run, GO_INTERVAL_S)),
                                 go_mean_ms(self_ms(run, GO_INTERVAL_S)))
 
 
 def goresponsiveness_p90_estimate(run: Run) -> float:
-    """Return goresponsiveness' RPM of a run, estimated from 90th percentiles of foreign_ms() and
-    self_ms(). Raises NotAvailable as they do, or if the percentiles are 0 ms."""
+    """Return an estimate of goresponsiveness' RPM of a run, from the 90th percentiles of the
+    probes' RTTs and of TCP_INFO's RTTs in at most the last 4 s under load. Raises NotAvailable with
+    fewer than 10 RTTs of either kind, without load, or if the percentiles are 0 ms."""
     return goresponsiveness_rpm(p90_ms(foreign_ms(run, GO_INTERVAL_S)),
                                 p90_ms(self_ms(run, GO_INTERVAL_S)))
 

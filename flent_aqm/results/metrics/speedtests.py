@@ -106,7 +106,11 @@ def ndt7(run: Run, direction: str, field: str) -> float:
 
 def _why_ndt7_lacks(direction: str, field: str) -> str:
     """Return the reason why the client of a completed NDT7 test has no value of a result.
-    Arguments are those of ndt7()."""
+
+    Args:
+        direction: "download" or "upload".
+        field: "throughput_mbps", "latency_ms" or "retransmission_pct".
+    """
     if field == "retransmission_pct" and direction == "upload":
         return ("NDT7 reports retransmissions of downloads only: they are the server's, which in "
                 "an upload is the receiver")

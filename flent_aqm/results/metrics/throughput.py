@@ -70,8 +70,8 @@ def _window_of_any(flows: Sequence[Flow]) -> Window:
 def total_mbps(run: Run, direction: str) -> float:
     """Return the throughput of all flows in a direction together, including cross traffic, while
     the test loaded it, in Mbit/s. This is what a queue may cost if the line is shared. direction:
-    "download" or "upload". Raises NotAvailable if the test has no flow in that direction, or if the
-    throughput of a flow is not known."""
+    "download" or "upload". Raises NotAvailable if the test has no flow in that direction, if its
+    flows ran for 0 s, or if the throughput of a flow is not known."""
     flows = run.sharing(direction)
     own = run.flows_of(direction)
     if len(flows) == len(own):
@@ -93,8 +93,8 @@ def utilisation_pct(run: Run, direction: str) -> float:
     loaded it, in percent of the throughput that full-sized TCP packets can have at the link's rate.
 
     Source: arithmetic, see payload_share(). direction: "download" or "upload". Raises NotAvailable
-    if the test has no flow in that direction, or if the link's rate, or the throughput of a flow,
-    is not known.
+    if the test has no flow in that direction, if its flows ran for 0 s, or if the link's rate (see
+    link_rate_mbps()), or the throughput of a flow over time, is not known.
     """
     flows = run.sharing(direction)
     rate_mbps = link_rate_mbps(run, direction)
@@ -228,20 +228,26 @@ def _by_host_mbps(run: Run, direction: str) -> dict[str, float]:
 
 
 def host_fairness(run: Run, direction: str) -> float:
-    """Return Jain's index over the throughput of hosts, see _by_host_mbps(). direction: "download"
-    or "upload". Raises NotAvailable as _by_host_mbps() does, or if no flow transferred data."""
+    """Return Jain's index, 1/n to 1, over the throughput of each host's flows together, while all
+    the test's flows of that direction ran. direction: "download" or "upload". Raises NotAvailable
+    without a flow in that direction, with fewer than two hosts, if a flow has no intervals, if the
+    flows ran together for less than 1 s, or if none transferred data."""
     return jain(list(_by_host_mbps(run, direction).values()))
 
 
 def least_host_mbps(run: Run, direction: str) -> float:
-    """Return the throughput of the host that got least, in Mbit/s, see _by_host_mbps(). direction:
-    "download" or "upload". Raises NotAvailable as _by_host_mbps() does."""
+    """Return the throughput of the flows of the host that got least, in Mbit/s, while all the
+    test's flows of that direction ran. direction: "download" or "upload". Raises NotAvailable
+    without a flow in that direction, with fewer than two hosts, if a flow has no intervals, or if
+    the flows ran together for less than 1 s."""
     return min(_by_host_mbps(run, direction).values())
 
 
 def most_host_mbps(run: Run, direction: str) -> float:
-    """Return the throughput of the host that got most, in Mbit/s, see _by_host_mbps(). direction:
-    "download" or "upload". Raises NotAvailable as _by_host_mbps() does."""
+    """Return the throughput of the flows of the host that got most, in Mbit/s, while all the test's
+    flows of that direction ran. direction: "download" or "upload". Raises NotAvailable without a
+    flow in that direction, with fewer than two hosts, if a flow has no intervals, or if the flows
+    ran together for less than 1 s."""
     return max(_by_host_mbps(run, direction).values())
 
 
@@ -260,8 +266,9 @@ def synchronisation(run: Run, direction: str) -> float:
 
     A flow's drop is its loss of throughput from one step of _SYNC_STEP_S to the next, 0 if it
     gained. Steps are those in which all flows run, without the first _SYNC_START_UP_S. direction:
-    "download" or "upload". Raises NotAvailable if the test has no flow in that direction, if fewer
-    than two flows drop, or as rates_mbps() does.
+    "download" or "upload". Raises NotAvailable if the test has no flow in that direction, if there
+    are fewer than two flows or fewer than two drop, or if there are fewer than _SYNC_FEWEST_STEPS
+    steps or intervals of a flow.
     """
     flows = run.sharing(direction)
     if len(flows) < 2:

@@ -95,8 +95,13 @@ def read_to_share(path: Path) -> DataFile:
 
 def _read_and_check(path: Path, recorded: Collection[str], settings: Any) -> DataFile:
     """Read a file and check it for Flent. Metadata that Flent would take for a setting or a method
-    of its own are removed. Raises BadResult if it is damaged or Flent can't use it. Arguments: as
-    for read_for_flent()."""
+    of its own are removed. Raises BadResult, with the path, if it is damaged or Flent can't use it.
+
+    Args:
+        path: the file.
+        recorded: names of settings that Flent stores in data files. They are kept.
+        settings: any Settings object of Flent, whose attributes are the names to remove.
+    """
     data = read_data_file(path)
     try:
         _refuse_harmful(data)

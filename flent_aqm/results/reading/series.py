@@ -132,8 +132,14 @@ def unit_of(name: str, meta: Mapping[str, Any]) -> str:
 def _is_computed(name: str, meta: Mapping[str, Any], samples: Sequence[Any], of_steps: bool
                  ) -> bool:
     """Return whether Flent computed a series from others: by its runner, a name as of a field of
-    another series, or a name such as "total" if it has no raw samples. Arguments: as for
-    _read_series()."""
+    another series, or a name such as "total" if it has no raw samples.
+
+    Args:
+        name: name of the series.
+        meta: its entry in SERIES_META, {} if it has none.
+        samples: its samples in the file.
+        of_steps: the samples are Flent's interpolated steps.
+    """
     if meta.get("RUNNER") in _COMPUTING or _FIELD_NAME.search(name):
         return True
     return bool(_COMPUTED_NAME.search(name)) and (of_steps or not samples)
@@ -173,8 +179,13 @@ def _read_series(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[s
 
 def _kind_of(name: str, meta: Mapping[str, Any],
              samples: Sequence[Mapping[str, Any]]) -> SeriesKind:
-    """Return the kind of a series, by its unit, else by its samples and name. Arguments: as for
-    _read_series()."""
+    """Return the kind of a series, by its unit, else by its samples and name.
+
+    Args:
+        name: name of the series.
+        meta: its entry in SERIES_META, {} if it has none.
+        samples: its samples in the file.
+    """
     units = meta.get("UNITS")
     if units == MS:
         return SeriesKind.LATENCY
@@ -250,8 +261,8 @@ def _why_no_samples(name: str, meta: Mapping[str, Any]) -> str:
 
 def _samples_of_steps(data: DataFile) -> dict[str, list[dict[str, Any]]]:
     """Return name of a series -> its interpolated values as samples, with the time in epoch seconds
-    (since the start if _run_start_s() is 0), and the length of a step. Gaps are left out. Empty if
-    the file has no steps."""
+    (since the run's start if the metadata have no date), and the length of a step. Gaps are left
+    out. Empty if the file has no steps."""
     steps, results = data.whole.get("x_values"), data.whole.get("results")
     if not isinstance(steps, list) or not isinstance(results, dict):
         return {}

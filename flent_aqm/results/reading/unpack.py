@@ -38,7 +38,7 @@ def unpack_file(path: Path, limits: Limits) -> bytearray:
     file with any other suffix.
 
     Raises BadResult if it exceeds the limits or is damaged. Raises OSError if it can't be read or
-    is not a regular file.
+    is not a regular file, and ValueError if the path has a NUL.
     """
     with open_regular(path) as file:
         return unpack_member(file, path.name, limits)
@@ -50,7 +50,8 @@ def unpack_member(file: IO[bytes], name: str, limits: Limits) -> bytearray:
 
     Args:
         file: the open file.
-        name: its name, with a suffix as for unpack_file().
+        name: its name, with the suffix .gz or .tgz for gzip, .bz2 or .flnt for bzip2. Any other is
+            of a file that is not compressed.
         limits: limits of size, memory and time.
     """
     return _unpack(file, _KINDS.get(os.path.splitext(name)[1]), limits)

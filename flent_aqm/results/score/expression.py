@@ -149,7 +149,7 @@ def parse(text: str) -> Node:
 def conjuncts(text: str) -> list[tuple[str, Node]]:
     """Return the conditions that a text joins by "and", each with its own text: all must hold. A
     text without "and" outside of brackets, or with "or" beside it, is one condition. Raises
-    ConfigError as parse() does."""
+    ConfigError if the text is not a valid condition, see parse()."""
     whole = parse(text)
     depth, begin, parts = 0, 0, []
     for token in _tokens(text):
@@ -170,7 +170,8 @@ def leaves(node: Node) -> list[Leaf]:
 
 
 def compare(sign: str, left: float, right: float) -> bool:
-    """Return whether a comparison holds. sign: as in Comparison."""
+    """Return whether a comparison of two numbers holds. sign: "<", "<=", ">", ">=", "==" or "!=",
+    which stands between left and right."""
     return _COMPARISONS[sign](left, right)
 
 
@@ -368,7 +369,8 @@ class _Parser:
 
     def called(self, token: _Token) -> Leaf:
         """Parse the argument of a function and the closing bracket, and return the function's leaf.
-        Raises ConfigError if they are missing, or as function_leaf() does.
+        Raises ConfigError if they are missing, if the function or the argument is unknown, or if
+        they don't fit.
 
         Args:
             token: the function's name, which was read already, as was the opening bracket.

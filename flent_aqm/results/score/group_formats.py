@@ -30,12 +30,13 @@ NUMBERS = ("runs", "values", "lost", "median", "lower_quartile", "upper_quartile
 def _rows(scored: Sequence[ScoredFile], requested: Sequence[str], pool: Sequence[str],
           names: Sequence[str]) -> Iterator[tuple[dict[str, str], str, dict[str, Number]]]:
     """Yield the settings of a group (name -> value as text), the name of a metric, and its
-    statistics over the group's runs (see NUMBERS).
+    statistics over the group's runs (see NUMBERS). Raises ConfigError if a setting is one that no
+    run has.
 
     Args:
         scored: the runs.
-        requested: names of the settings to group by, as for groups_of().
-        pool: names of the settings that are not added, as for groups_of().
+        requested: names of the settings to group by. Others in which runs differ are added.
+        pool: names of the settings that are not added. If "all" is among them, none is added.
         names: names of the metrics.
     """
     keys, _, groups = groups_of(scored, requested, pool)
@@ -74,8 +75,17 @@ def _finite(value: float) -> Number:
 
 def write_groups_json(console: Console, scored: Sequence[ScoredFile], requested: Sequence[str],
                 pool: Sequence[str], names: Sequence[str]) -> None:
-    """Write a JSON list of objects to the console, with null for a missing value. Arguments: as for
-    write_groups_csv(). Raises ConfigError if a setting is one that no run has."""
+    """Write a JSON list to the console, with an object for each group and metric: settings, metric,
+    unit, and the statistics in NUMBERS, null for a missing value. Raises ConfigError if a setting
+    is one that no run has.
+
+    Args:
+        console: receives the text.
+        scored: the runs.
+        requested: names of the settings to group by. Others in which runs differ are added.
+        pool: names of the settings that are not added. If "all" is among them, none is added.
+        names: names of the metrics.
+    """
     console.file.write(json_text(
         [{"settings": settings, "metric": name, "unit": METRICS[name].unit, **numbers}
          for settings, name, numbers in _rows(scored, requested, pool, names)], indent=1) + "\n")
@@ -84,13 +94,14 @@ def write_groups_json(console: Console, scored: Sequence[ScoredFile], requested:
 def write_groups_csv(console: Console, scored: Sequence[ScoredFile], requested: Sequence[str],
                pool: Sequence[str], names: Sequence[str]) -> None:
     """Write CSV to the console: a line with the headings, then a line for each group and metric. A
-    field is empty for a missing value. Raises ConfigError if a setting is one that no run has.
+    field is empty for a missing value. Nothing is written without a group or a metric. Raises
+    ConfigError if a setting is one that no run has.
 
     Args:
         console: receives the text.
         scored: the runs.
-        requested: names of the settings to group by, as for groups_of().
-        pool: names of the settings that are not added, as for groups_of().
+        requested: names of the settings to group by. Others in which runs differ are added.
+        pool: names of the settings that are not added. If "all" is among them, none is added.
         names: names of the metrics.
     """
     lines = csv.writer(console.file, lineterminator="\n")

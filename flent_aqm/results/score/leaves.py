@@ -184,9 +184,10 @@ def _percent_of(function: str) -> float | None:
 
 
 def _trace_value(leaf: Leaf, run: Run) -> float:
-    """Return the value of a function of a trace for a run. Raises NotAvailable if the run doesn't
-    have the trace, too few samples, or no known losses for "loss", and LostProbe if a percentile is
-    a lost probe."""
+    """Return the value of a function of a trace for a run, in the unit of the leaf's kind. Raises
+    NotAvailable if the run doesn't have the trace or has too few samples, if its losses are not
+    known for "loss", or if it has interpolated steps only for "jitter". Raises LostProbe if a
+    percentile is a lost probe."""
     if leaf.function in OF_LATENCIES:
         return OF_LATENCIES[leaf.function][1](LATENCIES[leaf.trace](run))
     values = (LATENCIES[leaf.trace](run).rtt_ms if leaf.trace in LATENCIES

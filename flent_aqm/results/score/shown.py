@@ -232,7 +232,9 @@ def _differing_settings(scored: Sequence[ScoredFile]) -> list[str]:
 
 
 def _print_one(console: Console, scored_file: ScoredFile, names: Sequence[str]) -> None:
-    """Print the metrics of one file, a line each, then what _print_below() prints."""
+    """Print the metrics of one file, a line each with the description, or the reason if the value
+    is missing. On a narrow terminal there are no descriptions, and missing metrics follow, by
+    reason. Below, print grades, the probe and notes, as _print_below() does."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("metric", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
@@ -301,8 +303,9 @@ def _print_one_narrow(console: Console, table: Table, scored_file: ScoredFile, n
 
 
 def show_json(console: Console, scored: Sequence[ScoredFile], names: Sequence[str]) -> None:
-    """Write a JSON list with an object for each file: path, settings, probe, notes, metrics (null
-    if not available), the metrics' words such as grades, and the reasons for missing values.
+    """Write a JSON list with an object for each file: "file" (path), "settings", "probe", "notes",
+    "metrics" (null if not available), "words" (metric -> word for its value, such as a grade), and
+    "not_available" (metric -> reason).
 
     Args:
         console: receives the text.
@@ -390,8 +393,9 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], requested: Seque
     Args:
         console: receives the text.
         scored: the files.
-        requested: names of settings to group by, as for groups_of().
-        pool: names of settings that are not added, as for groups_of().
+        requested: names of settings to group by, at least one. Others in which runs differ are
+            added.
+        pool: names of settings that are not added. If "all" is among them, none is added.
         names: names of the metrics.
     """
     keys, pooled, groups = groups_of(scored, requested, pool)
@@ -559,7 +563,8 @@ def _column_heading(metric: Metric) -> str:
 
 def _distinct_names(paths: Sequence[Path]) -> list[str]:
     """Return the paths as text, without SUFFIX and without the words, separated by "-", with which
-    all of them begin. Files of one folder that begin with no common word have their names alone."""
+    all of them begin. Files of one folder that begin with no common word have their names alone.
+    There must be at least one path."""
     words = [plain(path).removesuffix(SUFFIX).split("-") for path in paths]
     same = 0
     while all(len(one) > same + 1 and one[:same + 1] == words[0][:same + 1] for one in words):

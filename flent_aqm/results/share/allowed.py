@@ -72,8 +72,8 @@ class _Reader:
         return NOTHING
 
     def number(self, value: Any, place: str) -> Any:
-        """Copy a number, True, False, None, or text that consists of numbers. Other values are left
-        out (NOTHING)."""
+        """Copy a number, True, False, None, or text that is empty or consists of numbers and has no
+        known secret. Other values are left out (NOTHING)."""
         if type(value) in _NUMBER_TYPES:
             return value
         if isinstance(value, str) and _NUMBERS.fullmatch(value) \
@@ -107,8 +107,8 @@ class _Reader:
 
     def version(self, value: Any, place: str) -> Any:
         """Copy a version. If it has other parts than usual ones (_VERSION), only its leading number
-        is copied. It is left out (NOTHING) if it contains a secret or has no such number. Values
-        other than text: as number()."""
+        is copied. It is left out (NOTHING) if it contains a secret or has no such number. Numbers,
+        True, False, None and "" are copied, and other values left out."""
         if not isinstance(value, str) or not value:
             return self.number(value, place)
         _clean, kinds = self.secrets.clean(value)
@@ -174,8 +174,9 @@ class _Reader:
                        for number, part in enumerate(parts))
 
     def testbed(self, value: Any, place: str) -> Any:
-        """Copy a testbed. The address of a router is replaced by "ssh://root@router". Testbeds
-        other than "virtual" and "netns": as _text_or_gone()."""
+        """Copy a testbed: "virtual" and "netns" as they are. The address of a router is replaced by
+        "ssh://root@router". Others are copied if they consist of words that programs write and have
+        no known secret, and else replaced by GONE."""
         if isinstance(value, str) and value.startswith(_SSH):
             clean = f"{_SSH}root@router"
             if clean != value:
@@ -222,7 +223,9 @@ class _Reader:
 
     def mapping(self, value: Any, place: str, known: Mapping[str, Kind], others: Kind | None
                 ) -> Any:
-        """Copy an object with the keys that are allowed. Other values: as number().
+        """Copy an object with the keys that are allowed. Other keys are left out, and recorded as
+        removed unless their value is empty. A value that is not an object is copied if it is a
+        number, True, False, None or text of numbers, and else left out (NOTHING).
 
         Args:
             value: the object.
@@ -264,20 +267,24 @@ class _Reader:
 
     def parameters(self, value: Any, place: str) -> Any:
         """Copy test parameters. Those whose name is that of an account or a secret are left out,
-        hosts are replaced in those that name hosts or devices, and others are as program_text()."""
+        and hosts are replaced in those that name hosts or devices. Of the others, numbers are
+        copied, and text of words that programs write, with known secrets replaced. Other values are
+        left out, and so are parameters whose name has words that programs don't write."""
         return self._parameters(value, place, _Reader.leave_out, _Reader.program_text)
 
     def run_parameters(self, value: Any, place: str) -> Any:
         """Copy the test parameters with which a run is repeated. Those whose name is that of an
-        account or a secret are replaced by GONE, hosts are replaced in those that name hosts or
-        devices, and others are as value_or_gone()."""
+        account or a secret are replaced by GONE, and hosts are replaced in those that name hosts or
+        devices. Others are copied unaltered, or replaced by GONE if they are not allowed or have a
+        known secret. Parameters whose name has words that programs don't write are left out."""
         return self._parameters(value, place, _Reader.always_gone, _Reader.value_or_gone)
 
     def _parameters(self, value: Any, place: str, private: Kind, others: Kind) -> Any:
         """Copy test parameters. Hosts are replaced in those that name hosts or devices.
 
         Args:
-            value: name of a parameter -> its value. Other values: as number().
+            value: name of a parameter -> its value. If it is not an object, it is copied if it is a
+                number, True, False, None or text of numbers, and else left out (NOTHING).
             place: the place in the metadata.
             private: method for parameters whose name is that of an account or a secret.
             others: method for all other parameters.
@@ -294,8 +301,8 @@ class _Reader:
 
     def settings(self, value: Any, place: str) -> Any:
         """Copy the object with Flent's settings for the run. Hosts in it are replaced, local
-        addresses are replaced by GONE, test parameters are as run_parameters(), and other values
-        as value_or_gone()."""
+        addresses are replaced by GONE, and test parameters copied by run_parameters(). Other values
+        are copied unaltered, or replaced by GONE if they are not allowed or have a known secret."""
         return self.mapping(value, place, _SETTINGS, _Reader.value_or_gone)
 
     def requested(self, value: Any, place: str) -> Any:
@@ -304,8 +311,9 @@ class _Reader:
         return self.mapping(value, place, _REQUESTED, _Reader.value_or_gone)
 
     def command(self, value: Any, place: str) -> Any:
-        """Copy a tool's command line. It is left out (NOTHING) if it has a secret or words that
-        programs don't write. The program's folder is removed if it has such words."""
+        """Copy a tool's command line. It is left out (NOTHING) if it has a secret, words that
+        programs don't write, or an option for a secret or an account. The program's folder is
+        removed if it has a secret or such words."""
         if not isinstance(value, str):
             return self._leave_out(place)
         program, _, rest = value.partition(" ")

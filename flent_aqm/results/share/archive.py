@@ -86,7 +86,7 @@ def pack_data(files: Sequence[Path], target: Path) -> list[Packed]:
     terminal.
 
     Raises BadResult for the first file that is damaged, because a folder to be published is
-    complete or not made.
+    complete or not made, and OSError if the folder or a copy can't be written.
     """
     (target / DATA).mkdir()
     packed, taken = [], set[str]()
@@ -134,8 +134,8 @@ def _record_of(name: str, file_metadata: Mapping[str, Any]) -> Packed:
 def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
                ) -> tuple[str, str]:
     """Copy the batch file that the runs came from, and the files from which it inherits, into the
-    folder `target`/batch. Return the batch file's name and "", or "" and the reason why there is no
-    batch file to copy.
+    folder `target`/batch, and print which lines were changed. Return the batch file's name and "",
+    or "" and the reason why there is no batch file to copy.
 
     Args:
         sources: the folders of the data files. Each folder's sweep.json names its batch files by
@@ -146,7 +146,7 @@ def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
 
     Raises ConfigError if `batch_file` can't be read or is not the runs' batch, or if it is None and
     the runs came from several batches. Raises BadResult if a line would still reveal a machine or a
-    person after cleaning.
+    person after cleaning, and OSError if a copy can't be written.
     """
     if batch_file is not None:
         try:
@@ -177,14 +177,15 @@ def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
 
 def pack_overrides(sources: Sequence[Path], target: Path) -> None:
     """Write the sweeps' `--batch-override` arguments, as each folder's sweep.json records them, to
-    `target`/batch/overrides.txt, one KEY=VALUE a line. Secrets are replaced as in a batch file.
-    Nothing is written if there are none.
+    `target`/batch/overrides.txt, one KEY=VALUE a line. Secrets are replaced as in a batch file, and
+    lines that were changed are printed. Nothing is written if there are none.
 
     Args:
         sources: the folders of the data files.
         target: folder of the archive.
 
-    Raises BadResult if a line would still reveal a machine or a person after cleaning.
+    Raises BadResult if a line would still reveal a machine or a person after cleaning, and OSError
+    if the file can't be written.
     """
     sweeps = [status.read(folder) for folder in dict.fromkeys(sources)]
     lines = dict.fromkeys(plain(one) for sweep in sweeps if sweep
@@ -241,12 +242,13 @@ def _matching_record(batch_file: Path, recorded: Sequence[Mapping[str, str]]) ->
 
 def _copy_batch(batch_file: Path, files: Mapping[str, str], target: Path) -> str:
     """Copy a batch file, and those of the files from which it inherits that have not changed since,
-    without their secrets. Return the batch file's name. Raises BadResult as _clean_copy() does.
+    without their comments and secrets. Return the batch file's name. Raises BadResult if a line
+    would still reveal a machine or a person.
 
     Args:
         batch_file: the batch file.
-        files: path -> SHA-256 of the files that were read together. If it is empty, the batch
-            file's base_batch() is copied, too.
+        files: path -> SHA-256 of the files that were read together. If it is empty, the base.batch
+            from which the batch inherits, if any, is copied, too.
         target: folder of the archive.
     """
     (target / BATCH).mkdir()
@@ -328,7 +330,7 @@ def pack_kernel(packed: Sequence[Packed], target: Path) -> None:
 def write_versions(packed: Sequence[Packed], target: Path) -> None:
     """Write versions.json to the archive `target`: the kernel, tools and packages with which the
     runs were made, with the names of their files, and the versions of the Python packages that made
-    this archive."""
+    this archive. Raises OSError if it can't be written."""
     made: dict[str, list[str]] = {}
     for run in packed:
         made.setdefault(json_text(run.facts, sort_keys=True), []).append(run.name)
@@ -355,7 +357,8 @@ def _python_packages() -> dict[str, str]:
 
 
 def write_checksums(target: Path) -> None:
-    """Write SHA256SUMS over all files of the archive `target`, for `sha256sum -c`."""
+    """Write SHA256SUMS over all files of the archive `target`, for `sha256sum -c`. Raises OSError
+    if a file can't be read or SHA256SUMS not be written."""
     lines = []
     for path in _all_files(target):
         with path.open("rb") as file:  # a release's image doesn't fit into memory
@@ -436,7 +439,16 @@ def write_texts(target: Path, packed: Sequence[Packed], checked: ReplayedRuns, *
 
 def _readme(target: Path, packed: Sequence[Packed], checked: ReplayedRuns, title: str, licence: str,
             batch: str) -> str:
-    """Return the text of README.md. Arguments: as for write_texts()."""
+    """Return the text of README.md.
+
+    Args:
+        target: folder of the archive, with the folders of batch and kernel, if any.
+        packed: its data files.
+        checked: the runs that were repeated from the archive.
+        title: title of the data, as the user gives it.
+        licence: SPDX identifier.
+        batch: name of the batch file in the archive, "" for none.
+    """
     more = (f"| `{BATCH}/{batch}` | the batch that the runs came from |\n") if batch else ""
     if (target / BATCH / OVERRIDES).is_file():
         more += (f"| `{BATCH}/{OVERRIDES}` | what the sweep's command line changed in the batch, "
@@ -480,7 +492,13 @@ def _reproduced_lines(packed: Sequence[Packed], checked: ReplayedRuns) -> list[s
 
 
 def _citation(title: str, authors: Sequence[str], licence: str) -> str:
-    """Return the text of CITATION.cff. Arguments: as for write_texts()."""
+    """Return the text of CITATION.cff.
+
+    Args:
+        title: title of the data.
+        authors: each as "Family, Given", or a name alone.
+        licence: SPDX identifier.
+    """
     # JSON strings are YAML strings
     lines = ["cff-version: 1.2.0", 'message: "If you use these data, please cite them."',
              "type: dataset", f"title: {json_text(title)}", f"license: {licence}", "authors:"]

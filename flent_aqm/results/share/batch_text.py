@@ -81,9 +81,9 @@ def clean_batch(name: str, text: str) -> CleanBatch:
 
 def _clean_line(line: str, secrets: Secrets) -> str:
     """Return a line of a batch file with secrets replaced. In values of keys for hosts, all hosts
-    that reveal a machine are replaced, in those for a testbed the router's address, and in those
-    for a folder or a file its path, see _clean_folder(). Also, a value is replaced whose key shows
-    that it is a secret."""
+    that reveal a machine are replaced, and in those for a testbed the router's address. Of an
+    absolute path of a folder or a file, only the last part is kept. Also, a value is replaced whose
+    key shows that it is a secret."""
     match = _ASSIGNMENT.fullmatch(line)
     if match is None:  # a section, or the continuation of a value
         return secrets.clean(line)[0]
@@ -139,8 +139,8 @@ def _clean_folder(value: str, secrets: Secrets) -> str:
 
 
 def lines_that_tell(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the number (from 1) of each line that reveals a machine or a person, and the first
-    revealing part, as left_over() finds it without a list of removed texts and users."""
+    """Yield the number (from 1) of each line that reveals a machine, and the first revealing part:
+    an IP address, a hardware address, or user and password of a URL. Nothing if there is none."""
     for number, line in enumerate(text.splitlines(), 1):
         left = left_over((), (), [line])
         if left:

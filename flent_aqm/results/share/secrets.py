@@ -215,7 +215,8 @@ class Secrets:
         return f"user@{match[2] if is_common(match[2]) else self.stand_in_for(match[2])}"
 
     def _domain(self, match: re.Match[str]) -> str:
-        """Return the replacement for the name of a domain, or the match if is_domain() is false."""
+        """Return the replacement for the name of a domain, or the match if it is the name of a
+        file, an address, or of usual words (is_common())."""
         if not is_domain(match[0]):
             return match[0]
         return self.stand_in_for(match[0])
@@ -288,8 +289,9 @@ class Secrets:
         return self._stand_ins[key]
 
     def learn(self, name: str) -> None:
-        """Replace a host's name in all texts that are cleaned from now on. Names for which
-        _Name.of() is None, and names beyond MOST_HOSTS, are ignored."""
+        """Replace a host's name in all texts that are cleaned from now on. Ignored are addresses,
+        texts that can't be a name, names of usual words without a domain, and names beyond
+        MOST_HOSTS."""
         if len(self._names) < MOST_HOSTS and (one := _Name.of(name)):
             self._names.append(one)
             self._harmless.clear()

@@ -131,8 +131,8 @@ def store(whole: Object) -> None:
 
 def restore(whole: Object, metadata: Object) -> None:
     """Undo store(), in place. Files without store()'s record are not changed. A record of another
-    test than the file's is only removed. Raises BadResult if the record's `series` is not an object
-    of different names.
+    test than the file's, or without the test's own name, is only removed. Raises BadResult if the
+    record's `series` is not an object of different names.
 
     Args:
         whole: content of the file.

@@ -107,7 +107,8 @@ def parse_dump(answer: bytes) -> dict[int, QueueSample]:
 
 def _count_marks(kind: str, app: bytes) -> int:
     """Return the number of packets that a qdisc marked with ECN. 0 if the qdisc doesn't mark.
-    Raises ParseError as _split_attributes() does.
+    Raises ParseError if an attribute is shorter than its header, and struct.error if a counter of
+    CAKE is cut off.
 
     Args:
         kind: name of the qdisc.

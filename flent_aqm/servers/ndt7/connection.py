@@ -139,7 +139,8 @@ def _run_load(client: Client, session: Session, load: DownloadSender | Upload,
 
 
 def _connection_info(client: Client, uuid: str) -> dict[str, str]:
-    """Return the ConnectionInfo of the specification: addresses, UUID, start time."""
+    """Return the ConnectionInfo of the specification: "Client" and "Server" (ADDRESS:PORT), "UUID",
+    and "StartTime", which is now (ISO 8601, UTC)."""
     now_s = time.time()
     start = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now_s))
     return {
@@ -160,7 +161,7 @@ def _try_to_send(transport: Transport, data: bytes) -> None:
 
 def _linger(transport: Transport) -> None:
     """Let the client read the last message before the connection is closed: send an end of stream,
-    and discard what the client sends until it closes the connection or is silent for _LINGER_S.
+    and discard what the client sends until it closes the connection or is silent for 1 s.
 
     Closing a socket with unread data resets the connection, and the last message would be lost.
     """

@@ -169,14 +169,16 @@ class Session:
         self.next_report_s = self._interval * MEASUREMENT_INTERVAL_S
 
     def receive(self, buffer: memoryview, flags: int = 0) -> bool:
-        """Receive bytes from the client and process them. Return False if no bytes arrived in time
-        (Transport.recv_into() returns None).
+        """Receive bytes from the client and process them. Return True, or False if no bytes arrived
+        in time (Transport.recv_into() returns None).
 
         Args:
             buffer: memory for the bytes, which also limits their number.
             flags: flags of recv(2), see Transport.recv_into().
 
-        Raises ClientClosed, ClientGone, Violation or OSError.
+        Raises ClientClosed if a close frame of the client arrived, ClientGone if the connection
+        ended without one, Violation if the client broke a rule, OSError if the connection is
+        broken.
         """
         count = self.transport.recv_into(buffer, flags)
         if count is None:
@@ -269,8 +271,9 @@ class DownloadSender:
         self.bytes = 0
 
     def run(self) -> None:
-        """Send the load until the test ends, then do the closing handshake. Raises as
-        Session.receive() does."""
+        """Send the load until the test ends, then do the closing handshake. Raises ClientClosed if
+        the client sends a close frame before, ClientGone if the connection ends without one,
+        Violation if the client breaks a rule, OSError if the connection is broken."""
         session = self._session
         duration_s = session.settings.duration_s
         size = INITIAL_MESSAGE_BYTES
@@ -314,8 +317,9 @@ class Upload:
         return self._measured_bytes
 
     def run(self) -> None:
-        """Receive the load until the test ends, then do the closing handshake. Raises as
-        Session.receive() does."""
+        """Receive the load until the test ends, then do the closing handshake. Raises ClientClosed
+        if the client sends a close frame before, ClientGone if the connection ends without one,
+        Violation if the client breaks a rule, OSError if the connection is broken."""
         session, reader = self._session, self._session.reader
         duration_s = session.settings.duration_s
         sock = session.transport.sock

@@ -37,8 +37,9 @@ _CC_NAME_BYTES = 16
 def parse_tcp_info(raw: bytes) -> dict[str, int]:
     """Return the specification's TCPInfo fields from the kernel's struct tcp_info.
 
-    Times are in µs, counters in bytes. Fields that the kernel doesn't have (`raw` is then shorter)
-    or doesn't know yet are left out.
+    RTT, RTTVar, MinRTT, BusyTime, RWndLimited and SndBufLimited are in µs, BytesAcked,
+    BytesReceived, BytesSent and BytesRetrans in bytes. Fields that the kernel doesn't have (`raw`
+    is then shorter) or doesn't know yet are left out.
     """
     values = {
         name: struct.unpack_from("=" + kind, raw, offset)[0]
@@ -62,13 +63,15 @@ def parse_bbr_info(raw: bytes) -> dict[str, int]:
 
 
 def read_tcp_info(sock: socket.socket) -> dict[str, int]:
-    """Return the current TCPInfo of this connection."""
+    """Return the current TCPInfo of this connection, by the specification's names, such as RTT:
+    times in µs, counters in bytes. Fields that the kernel doesn't know are left out."""
     raw = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
     return parse_tcp_info(raw)
 
 
 def read_bbr_info(sock: socket.socket) -> dict[str, int]:
-    """Return the current BBRInfo of this connection, empty if the kernel reports none."""
+    """Return the current BBRInfo of this connection: BW in bytes/s, MinRTT in µs, PacingGain and
+    CwndGain as multiples of 1/256. Empty if the kernel reports none."""
     try:
         raw = sock.getsockopt(socket.IPPROTO_TCP, _TCP_CC_INFO, _BBR_INFO.size)
     except OSError:
@@ -114,8 +117,8 @@ _BUFFER_PARTS = 8
 
 
 def receive_buffer() -> memoryview:
-    """Return a memory buffer of RECEIVE_BYTES. It takes memory only where it has been written to,
-    so a client that sends little costs little."""
+    """Return a memory buffer of 1 MiB. It takes memory only where it has been written to, so a
+    client that sends little costs little."""
     return memoryview(mmap.mmap(-1, RECEIVE_BYTES))
 
 
@@ -131,8 +134,9 @@ class LowWaterMark:
         self._set(_FIRST_MARK_BYTES)
 
     def follow(self, received_bytes: int, interval_s: float) -> None:
-        """Set the socket's low-water mark to the number of bytes that arrive in _WAKE_INTERVAL_S at
-        the rate of the last interval, within limits. Small changes are left out.
+        """Set the socket's low-water mark to the number of bytes that arrive in 2 ms at the rate of
+        the last interval, at least 1, and at most an eighth of the socket's receive buffer or 512
+        KiB. Marks between 75 % and 133 % of the present one are left out.
 
         Args:
             received_bytes: bytes received during the last interval.

@@ -51,8 +51,9 @@ class TlsTransport:
         self._send_ciphertext()
 
     def recv_into(self, buffer: memoryview, flags: int = 0) -> int | None:
-        """Receive plaintext into `buffer`, as Transport.recv_into() says. The buffer is filled as
-        far as complete TLS records allow."""
+        """Receive plaintext into `buffer`, as far as complete TLS records allow. Return the number
+        of bytes, 0 at the end of the connection. None if no bytes arrived within SO_RCVTIMEO, or at
+        all with socket.MSG_DONTWAIT in `flags`. Raises OSError if the connection is broken."""
         filled = 0
         while filled < len(buffer):
             try:
@@ -89,7 +90,8 @@ class TlsTransport:
 
     def _receive_ciphertext(self, flags: int) -> int | None:
         """Receive ciphertext from the socket and give it to OpenSSL. Return the number of bytes, 0
-        or None as Transport.recv_into() does."""
+        at the end of the connection. None if no bytes arrived within SO_RCVTIMEO, or at all with
+        socket.MSG_DONTWAIT in `flags`."""
         try:
             count = self.sock.recv_into(self._ciphertext, 0, flags)
         except BlockingIOError:

@@ -102,8 +102,8 @@ def parse_query(query: str) -> dict[str, str]:
     """Return the client's metadata by key: the first value of each key, "" for a key without a
     value.
 
-    Raises ValueError if the query is too long, isn't URL-encoded UTF-8, or has an unknown value of
-    early_exit.
+    Raises ValueError if the query is longer than 4096 characters, isn't URL-encoded UTF-8, or has a
+    value of early_exit other than 250.
     """
     if len(query) > MAX_QUERY_BYTES:
         raise ValueError(f"query of {len(query)} bytes; at most {MAX_QUERY_BYTES} are allowed")

@@ -128,8 +128,8 @@ class Inbound:
         bytes for h2 with stream 0. The caller has to pass the bytes for h2 to h2 before it takes
         the next pair. A frame that is incomplete is continued by the next call.
 
-        Raises FrameTooLargeError at the header of a frame that is too long, HeadTooLargeError at
-        the header of the frame with which a head becomes too long.
+        Raises FrameTooLargeError at the header of a frame of more than 16 KiB, HeadTooLargeError at
+        the header of the frame with which a head becomes larger than 64 KiB.
         """
         at = kept = 0  # the bytes from kept to at are for h2
         while at < len(data):
@@ -191,7 +191,7 @@ class Inbound:
 
     def used(self, stream: int, size: int) -> bytes:
         """Count bulk bytes that the caller has processed. Return the WINDOW_UPDATE frames to send,
-        b"" until STEP_BYTES have been counted for the stream or the connection.
+        b"" until 1 MiB has been counted for the stream or the connection since its last one.
 
         Args:
             stream: number of the bulk stream.

@@ -51,9 +51,9 @@ class UnsentLimit:
         self.limit_bytes = 0  # 0: no limit
 
     def begin(self, requested: str) -> None:
-        """Set the requested limit: DRAFT, or a number of bytes as text, raised to LEAST_BYTES. The
-        draft's limit is one packet until the rate is known. KERNEL sets none. Once a limit is set,
-        further calls do nothing."""
+        """Set the requested limit: "draft" (5 ms at the connection's rate, one packet until the
+        rate is known), or a number of bytes as text, raised to 1448. "kernel" sets none. Once a
+        limit is set, further calls do nothing. Raises ValueError for another text."""
         if requested == KERNEL or self._on:
             return
         self._on = True
@@ -104,7 +104,8 @@ class WakeAt:
         self._bytes = 1
 
     def __call__(self, size: int) -> None:
-        """Wake the receiver from now on when `size` bytes have arrived, at most MOST_BYTES."""
+        """Wake the receiver from now on when `size` bytes have arrived, at least 1 and at most
+        32,768. Do nothing on a connection with TLS."""
         size = max(1, min(size, MOST_BYTES))
         if size != self._bytes and self._sock is not None and self._sock.fileno() >= 0:
             self._bytes = size

@@ -55,8 +55,7 @@ class RsaCertificate(RTCCertificate):
 
     @classmethod
     def generateCertificate(cls) -> Self:  # noqa: N802
-        """Return a certificate for the fixed key, valid from yesterday for _VALID_DAYS days from
-        now."""
+        """Return a certificate for the fixed key, valid from yesterday until 30 days from now."""
         key = fixed_key()
         name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "flent-aqm call")])
         now = datetime.now(UTC)
@@ -236,12 +235,12 @@ class End:
         return str(self._connection.localDescription.sdp)
 
     async def call(self) -> tuple[float, EndRecord]:
-        """Wait until the call is connected, then run it until length_s and DRAIN_S have passed
-        since this end's picture began. accept() or answer() comes first, and close() afterwards.
+        """Wait until the call is connected, then run it until 2 s after length_s since this end's
+        picture began. accept() or answer() comes first, and close() afterwards.
 
         Return the time at which this end's picture began, on the monotonic clock, and the records
-        of this end. Raises BadResult if the call isn't connected within PATIENCE_S, or breaks
-        before its end.
+        of this end. Raises BadResult if the call isn't connected within 30 s, or breaks before its
+        end.
         """
         try:
             async with asyncio.timeout(PATIENCE_S):

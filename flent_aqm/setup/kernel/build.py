@@ -88,7 +88,8 @@ def _remove_unused_sources(cache: Path, source: KernelSource) -> None:
 
 def _build_from_cached(cache: Path, archive: DebianArchive, source: KernelSource) -> bool:
     """Build the kernel from a source version whose package is in the cache. Return False if the
-    package isn't there, or if a required patch doesn't fit. Otherwise return True."""
+    package isn't there, or if a required patch doesn't fit. Otherwise return True. Raises
+    SetupError, CommandFailed or ToolMissing if the build fails for another reason."""
     if cached_archive(cache, source) is None:
         return False
     try:
@@ -100,7 +101,9 @@ def _build_from_cached(cache: Path, archive: DebianArchive, source: KernelSource
 
 def _build_newest_that_fits(cache: Path, archive: DebianArchive) -> KernelSource:
     """Build the kernel from the newest source version that takes all required patches, unless it
-    exists. Return that source version. Raises SetupError if no version takes them."""
+    exists. Return that source version. Raises SetupError if no version takes them, and SetupError,
+    CommandFailed or ToolMissing if the archive can't be read or the build fails for another reason.
+    """
     faults = []
     for package in archive.versions(SOURCE_PATTERN):
         source = KernelSource(package.name, package.version)
@@ -224,7 +227,7 @@ def _kept_tree(cache: Path, origin: Origin, wanted: Recipe, work: Path,
     """Return the kept tree for a recipe, with the objects of an earlier build if there was one. If
     there is no such tree, copy that of the same source, or else unpack the source. The caller holds
     the tree's lock (install.held()). Raises SetupError if there is no room, or if the source can't
-    be downloaded or unpacked.
+    be downloaded or unpacked, CommandFailed if the tree can't be copied.
 
     work: folder for unfinished work.
     """

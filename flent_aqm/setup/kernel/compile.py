@@ -57,7 +57,8 @@ def configure(tree: Path, fragment: str) -> None:
     Options of LATER_NAMES that the source doesn't have are left out. Raises SetupError if the
     result differs from the other options, CommandFailed if make fails.
 
-    With the same fragment and Kconfig files, existing files aren't touched.
+    The fragment is written to lab.config in the source. With the same fragment and Kconfig files,
+    an existing .config isn't touched.
 
     Args:
         tree: folder of the source.

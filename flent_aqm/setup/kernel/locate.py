@@ -72,8 +72,8 @@ def find_kernel() -> Kernel:
 
 
 def unfit_ready_made() -> str:
-    """Return a clause that says why the kernel of the wheel flent-aqm-lab isn't used. "" if that
-    wheel isn't installed. Call it only if no kernel was found."""
+    """Return a clause that says why the kernel of the wheel or Debian package flent-aqm-lab isn't
+    used. "" if neither is installed. Call it only if no kernel was found."""
     if ready_made() is None:
         return ""
     return ("the lab kernel of the installed flent-aqm-lab has other options or patches than this "

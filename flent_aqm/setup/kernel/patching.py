@@ -127,7 +127,7 @@ def apply_own(tree: Path, name: str, content: bytes, *, keep: Keep) -> None:
 
 def _failed_hunks(output: str) -> str:
     """Return each file with its failed hunks, with "; " between them. If no line names a hunk,
-    return the beginning of the output.
+    return the output in one line. At most 500 characters.
 
     output: output of the program patch.
     """

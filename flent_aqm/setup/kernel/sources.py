@@ -88,8 +88,8 @@ class DebianOrigin:
         """Unpack the package into a new tree, after downloading it if the cache doesn't have it. A
         kept tree stays as it is, because a version never changes.
 
-        Raises SetupError if the package can't be downloaded or unpacked. A damaged package is
-        removed from the cache.
+        Raises SetupError if the package can't be downloaded or unpacked. A package that can't be
+        unpacked is removed from the cache, even if only the disk was full.
         """
         if (tree / NOTES).is_dir():
             return
@@ -191,7 +191,7 @@ class GitTree:
 
     def _content(self, tree_id: str, name: str) -> bytes:
         """Return the content of a file in a tree, b"" if the tree doesn't have the file or git
-        fails. Bytes that aren't UTF-8 are replaced.
+        fails. Bytes that aren't UTF-8 are replaced, and all line ends are \\n.
 
         Args:
             tree_id: git's name of the tree.
@@ -234,8 +234,8 @@ class GitOrigin(GitTree):
             ref: name of the commit, None for the working tree.
 
         Raises ConfigError if git is missing, a folder without `ref` has no Kconfig, or there is no
-        such repository or commit. Raises SetupError if git fails. Whether the commit has a kernel's
-        source isn't checked.
+        such repository or commit. Raises SetupError if git fails, CommandFailed if set-up's own
+        repository can't be made. Whether the commit has a kernel's source isn't checked.
         """
         self._top = top.resolve()
         if not find_program("git"):
@@ -329,7 +329,8 @@ def parse_origin(text: str, cache: Path, archive: DebianArchive) -> Origin:
 
     Raises ConfigError for any other value, for a version that Debian doesn't have, for a commit
     that the repository doesn't have, or if git isn't installed. Raises SetupError if the archive
-    can't be read or doesn't have the package, or if git fails.
+    can't be read or doesn't have the package, or if git fails. Raises ToolMissing for a package of
+    Debian without apt, CommandFailed if apt fails or set-up's own git repository can't be made.
     """
     package, _, version = text.partition("=")
     if re.fullmatch(r"linux-source-\d+\.\d+", package):

@@ -86,8 +86,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print the verdict's page, or write it to the file of --output. Print errors to standard
-    error.
+    """Print the verdict's page. With --output, write it to that file, and print only what was
+    found. If so many runs of the test side failed that too few are left to compare, print a line
+    that says so in place of the page. Print errors to standard error.
 
     Returns:
         The exit status: 0 if the change does what --expect says. 1 if it is worse: a metric, more
@@ -250,7 +251,9 @@ def _compare_and_judge(sides: Sequence[Sequence[ScoredFile]], failed: Sequence[F
         failed: runs of both sides that could not be made.
         names: names of the metrics.
 
-    Raises TooFewPairs or ConfigError as pair() and judge() do.
+    Raises TooFewPairs if no cell has enough pairs. Raises ConfigError if a side has two runs with
+    the same settings and seed, a name is no metric that can be judged, or no run has a value to
+    judge.
     """
     comparison = replace(pair(*sides), failed=Counter(run.side for run in failed),
                          programs=differing_programs(*sides))

@@ -58,7 +58,12 @@ RULES = (
 def flat(counters: object) -> dict[str, float]:
     """Return a data file's counters by names such as `up qdisc drops`: direction (`down`, `up`),
     part and counter. Values that aren't numbers, and counters on deeper levels, such as those of
-    CAKE's tins, are left out."""
+    CAKE's tins, are left out. Empty if there are none.
+
+    Args:
+        counters: direction -> part -> counter -> value, as in the file's metadata. Anything else
+            has no counters.
+    """
     return {f"{direction} {part} {name}": value
             for direction, parts in _dict_items(counters) for part, fields in _dict_items(parts)
             for name, value in _dict_items(fields)

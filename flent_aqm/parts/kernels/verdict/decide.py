@@ -261,7 +261,7 @@ def _untold_effect(cell: Cell, base: float, test: float, why: str) -> Effect:
 
 def _path_latency_ms(metric: Metric, cell: Cell) -> float:
     """Return the base side's median of the part of a latency that no queue can change, in ms. 0 for
-    metrics without such a part."""
+    metrics without such a part, or if no run has a value of it."""
     name = next((path for start, path in PATH_OWN.items() if metric.name.startswith(start)), "")
     idle = [value for run, _ in cell.pairs
             if (value := ranked(run.values.get(name, Unavailable("")))) is not None]

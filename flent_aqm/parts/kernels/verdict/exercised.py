@@ -166,9 +166,9 @@ def exercise(cells: Sequence[Pairs], folder: Path | None) -> Exercised | None:
         folder: folder of the test side, where the notes are. None: runs are not noted.
 
     Returns:
-        None if the data files of the first pair name no kernel, or the same one. An Exercised with
-            `fault` if the kernel reported a call that may sleep, or with `why_unknown` if the lines
-            can't be recorded.
+        None if a data file of the first pair names no kernel, or both name the same build of one.
+            An Exercised with `fault` if the kernel reported a call that may sleep, or with
+            `why_unknown` if the lines can't be recorded.
 
     Raises BadResult if a data file of the first pair can't be read.
     """
@@ -227,8 +227,9 @@ def is_bad(comparison: Comparison, judged: Sequence[JudgedMetric],
 
 def reach_of_change(comparison: Comparison, judged: Sequence[JudgedMetric],
                     exercised: Exercised | None) -> Reach:
-    """Return how much of the change ran. ENOUGH if that wasn't examined, or if the runs tell
-    something in any case: they are bad, or better although only a part ran.
+    """Return how much of the change ran: NONE, PART if a line never or rarely did, otherwise
+    ENOUGH. ENOUGH also if that wasn't examined or isn't known, if no changed line has code, or if
+    the runs tell something in any case: they are bad, or better although only a part ran.
 
     Args:
         comparison: the paired runs.
@@ -257,7 +258,9 @@ def _blocks_that_ran(cells: Sequence[Pairs], folder: Path | None, kernel: NamedK
                      ) -> dict[str, dict[int, int]]:
     """Return name of a cell -> address of each basic block that ran in it -> how often. Cells
     without a note are run, and noted if there is a folder. Then notes of other kernels are dropped.
-    Cells whose run failed, or ran no block, are left out. Raises the errors of _run_cells()."""
+    Cells whose run failed, or ran no block, are left out. Raises AqmError if cells are run and no
+    run succeeds, _Sleeps if a call of the change may sleep in a context where that is forbidden,
+    OSError if the note can't be written."""
     note = {} if folder is None else _read_note(folder / NOTE).get(kernel.hash, {})
     todo = [cell for cell in cells if cell.pairs[0][1].path.name not in note]
     if todo:

@@ -46,8 +46,10 @@ HOW = ("Base and test: medians over seeds. Difference: the mean over seeds, whic
 
 def sentence(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
     """Return the verdict in one sentence: the metrics that are worse, mixed, better and can't be
-    told, by name, the first three of a verdict with their largest difference (_named()), the number
-    of runs of the test side that failed, if any, and the number of metrics that are the same.
+    told, by name, the first three of a verdict with their largest difference and its cell, the
+    number of runs of the test side that failed, if any, and the number of metrics that are the
+    same. If there is nothing but the same, the sentence says so, and whether all samples are
+    identical.
 
     If more runs failed on the test side than chance explains, the sentence begins with "Worse:" and
     the numbers of runs that failed on one side alone, in place of the number of failed runs.

@@ -67,12 +67,14 @@ class Reply:
 
     @property
     def wait_ms(self) -> float:
-        """Time in ms from the request to the headers of the response."""
+        """Time in ms from the request to the headers of the response. Meaningless until they have
+        arrived."""
         return (self.first_s - self.sent_s) * 1000
 
     @property
     def whole_ms(self) -> float:
-        """Time in ms from the request to the last byte of the response."""
+        """Time in ms from the request to the last byte of the response. Meaningless until it has
+        arrived."""
         return (self.end_s - self.sent_s) * 1000
 
 
@@ -217,12 +219,13 @@ class Connection(ABC, asyncio.Protocol):
 
     async def get(self, path: str, count: Count | None = None, *,
                   patience_s: float | None = PATIENCE_S) -> Reply:
-        """Send a GET request and return the response.
+        """Send a GET request on the open connection, and return the complete response.
 
         Args:
             path: path and query.
-            count: gets the number of bytes of each piece of the response's body.
-            patience_s: timeout, None for none.
+            count: called with the number of bytes of each piece of the response's body, None for
+                none.
+            patience_s: greatest time from the request to its complete response, None for no limit.
 
         Raises BadResult if the connection breaks, the time runs out, or the status isn't 200.
         """
@@ -230,14 +233,16 @@ class Connection(ABC, asyncio.Protocol):
 
     async def post(self, path: str, size: int, count: Count | None = None, *,
                    patience_s: float | None = PATIENCE_S) -> Reply:
-        """Upload `size` bytes of filler in a POST request and return the response.
+        """Upload `size` bytes of filler in a POST request on the open connection, and return the
+        complete response.
 
         Args:
             path: path and query.
             size: number of bytes.
-            count: gets the number of bytes of each piece that the kernel took.
-            patience_s: greatest time from the request to its complete response, None for no
-                limit.
+            count: called with the number of bytes of each piece that was sent, None for none. With
+                HTTP/1.1 the kernel has taken them. With HTTP/2 and HTTP/3 they may still be in
+                asyncio's or aioquic's buffer, which is small.
+            patience_s: greatest time from the request to its complete response, None for no limit.
 
         Raises BadResult if the connection breaks, the time runs out, or the status isn't 200.
         """
@@ -268,25 +273,28 @@ class Connection(ABC, asyncio.Protocol):
 
     def limit_unsent(self, requested: str) -> None:
         """Limit the unsent bytes in the kernel for the uploads that follow. The connection must be
-        open. Once there is a limit, further calls do nothing.
+        open. Once there is a limit, further calls do nothing. HTTP/3 connections ignore it.
 
         Args:
-            requested: "draft", "kernel" or a number of bytes, as in
-                servers/protocols/watermarks.py.
+            requested: "draft" (5 ms at the connection's rate), "kernel" (no limit) or a number of
+                bytes as text, of which the limit is at least 1448.
+
+        Raises ValueError for another text.
         """
         self.limit.begin(requested)
 
     @abstractmethod
     def request(self, method: str, path: str, size: int, count: Count | None
                 ) -> asyncio.Future[Reply]:
-        """Send a request on the open connection. Return a future of the response, which gets a
-        BadResult if the connection ends before.
+        """Send a request on the open connection. Return a future of the response, whatever its
+        status. The future gets a BadResult if the connection ends before.
 
         Args:
             method: "GET" or "POST".
             path: path and query.
-            size: bytes to upload, 0 without a body.
-            count: as in get() and post().
+            size: bytes of filler to upload, 0 without a body.
+            count: called with the number of bytes of each piece, of the response's body for GET, of
+                the upload for POST. None for none.
         """
 
     @abstractmethod

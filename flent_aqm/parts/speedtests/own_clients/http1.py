@@ -44,8 +44,17 @@ class Http1Connection(Connection):
 
     def request(self, method: str, path: str, size: int, count: Count | None
                 ) -> asyncio.Future[Reply]:
-        """Send a request, see Connection.request(). Before, the previous request must have its
-        complete response, or have failed."""
+        """Send a request on the open connection. Return a future of the response, which gets a
+        BadResult if the connection ends before. The previous request must have its complete
+        response, unless the connection has ended.
+
+        Args:
+            method: "GET" or "POST".
+            path: path and query.
+            size: bytes of filler to upload, 0 without a body.
+            count: called with the number of bytes of each piece, of the response's body for GET, of
+                the upload for POST. None for none.
+        """
         assert self._request is None or self._request.future.done(), "one request at a time"
         self._request = pending = PendingRequest(method, size, count)
         headers = [("host", self.server.host_and_port), ("user-agent", _AGENT),

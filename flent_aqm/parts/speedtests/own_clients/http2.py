@@ -53,7 +53,16 @@ class Http2Connection(Connection):
 
     def request(self, method: str, path: str, size: int, count: Count | None
                 ) -> asyncio.Future[Reply]:
-        """Send a request on a new stream, see Connection.request()."""
+        """Send a request on a new stream of the open connection. Return a future of the response,
+        which gets a BadResult if the connection ends or the server resets the stream before.
+
+        Args:
+            method: "GET" or "POST".
+            path: path and query.
+            size: bytes of filler to upload, 0 without a body.
+            count: called with the number of bytes of each piece, of the response's body for GET, of
+                the upload for POST. None for none.
+        """
         stream = PendingRequest(method, size, count)
         if self.transport.is_closing():
             stream.fail(self.broken("the server closed it"))

@@ -17,13 +17,14 @@ STEP_S = 0.2
 
 def run(name: str,
         measure: Callable[[ServerAddress, ClientReport, Call], Coroutine[Any, Any, None]]) -> int:
-    """Run a client of this package with the arguments on the command line, print its report, and
-    return its exit status, as main() in tools/client.py does.
+    """Run a client of this package with the arguments on the command line, and print its report.
+    Return the exit status: 0, or 1 with a line on standard error if the server isn't found or
+    `measure` raises an AqmError or OSError. Other errors are raised.
 
     Args:
-        name: name of the tool.
-        measure: coroutine that does the whole test and fills the report. It raises BadResult, alone
-            or in an ExceptionGroup.
+        name: name of the tool, for the report and messages.
+        measure: coroutine function (address of the server, report, arguments) that does the whole
+            test and fills the report. Of an ExceptionGroup that it raises, the first error counts.
     """
     def find_and_measure(call: Call, report: ClientReport) -> None:
         """Find the server, and run `measure` to its end. Raises BadResult, or another error of
@@ -75,7 +76,8 @@ class Metered:
             self._record_step()
 
     def _record_step(self) -> None:
-        """Record the bytes transferred since the previous step, unless that was a moment ago."""
+        """Record the bytes transferred since the previous step, unless that was 0.1 ms ago or less.
+        """
         now_s = time.monotonic()
         if now_s - self._last_s > 1e-4:
             self._load.rates.append((now_s, now_s - self._last_s,

@@ -25,7 +25,7 @@ def deviation(values: Sequence[float]) -> float:
 
 def without(values: Sequence[float], lowest: float = 0.0, highest: float = 0.0) -> list[float]:
     """Return the values sorted, without the lowest and the highest ones. If nothing would be left,
-    return the middle value.
+    return the middle value alone, of two the higher one.
 
     Args:
         values: at least one value.
