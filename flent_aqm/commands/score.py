@@ -63,6 +63,9 @@ def main(args: argparse.Namespace) -> int:
     if args.pool and not args.by:
         raise ConfigError("--pool: needs --by, which groups the runs, such as --by aqm --pool "
                           "seed")
+    if args.by is not None and not parse_keys(args.by):
+        raise ConfigError(f"--by: {args.by!r} names no setting; give one or more, such as "
+                          "--by aqm,rate")
     scored: list[ScoredFile] = []
     damaged = 0
     for _, result in each_run(find_files(args.files), score):

@@ -247,7 +247,11 @@ class RunEnvironment:
         status = read_text(self._status)
         if not status.isdecimal():
             raise LabError(f"{self.name} ended before its command did: {self._failure_text()}")
-        virtual_s = None if self.real_time else float(read_text(self._uptime) or 0)
+        try:
+            virtual_s = None if self.real_time else float(read_text(self._uptime) or 0)
+        except ValueError:
+            raise LabError("the command wrote to the file uptime of the lab, so its duration is "
+                           "not known; let it write to other files") from None
         return CommandResult(int(status), virtual_s, time.monotonic() - self._started_at)
 
     def _console_is_full(self) -> bool:
@@ -262,7 +266,9 @@ class RunEnvironment:
 
     def _stopped_after(self) -> str:
         """Return the limit at which the command was stopped, for messages."""
-        return f"{self.wall_limit_s:g} s of wall time"
+        wall_s = (time.monotonic() - self._started_at if self.wall_limit_s is None
+                  else self.wall_limit_s)
+        return f"{wall_s:.6g} s of wall time"
 
     def _examine_before_kill(self) -> None:
         """Hook for subclasses, called before a command is killed that did not end: find out why it

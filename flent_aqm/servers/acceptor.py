@@ -50,8 +50,9 @@ def listen(addresses: Sequence[str], port: int, option: str) -> list[socket.sock
         for address in addresses or EVERYWHERE:
             try:
                 sockets.append(_open_listening(address, port))
-            except OSError as error:
-                if not addresses and error.errno in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL):
+            except (OSError, UnicodeError) as error:
+                if not addresses and isinstance(error, OSError) and error.errno in (
+                        errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL):
                     continue  # a machine without one of the two families
                 raise ConfigError(
                     f"cannot listen on {address} port {port}: {cause_of(error)}; "

@@ -179,7 +179,7 @@ def _start_http3(args: argparse.Namespace, services: dict[str, Service], quiet: 
     try:
         return http3.listen(args.bind, args.http3_port,
                             (args.cert, args.key) if args.cert else None)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         raise ConfigError(f"cannot listen on UDP port {args.http3_port}: "
                           f"{cause_of(error)}; choose others with --bind, --http3-port"
                           ) from None

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from flent_aqm.base.errors import ParseError, cause_of
+from flent_aqm.base.errors import BadResult, ParseError, cause_of
 from flent_aqm.base.json_text import json_text
 from flent_aqm.tools.tool import Tool
 
@@ -63,7 +63,11 @@ class DirectionLoad:
         Args:
             at_s: the time in monotonic seconds.
             mbps: the rate in Mbit/s.
+
+        Raises BadResult if the rate is no finite number.
         """
+        if not math.isfinite(mbps):
+            raise BadResult(f"the client displayed a rate of {mbps} Mbit/s; expected a number")
         length_s = at_s - self.end_s
         if length_s > 0:
             self.rates.append((at_s, length_s, round(mbps * length_s * 125_000)))

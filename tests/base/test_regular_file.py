@@ -94,7 +94,7 @@ def test_kernel_whose_note_makes_no_sense_is_not_there(
 
 
 READING = {"place": "p", "words": "w", "group": "g", "without_seed": "s", "beside": False,
-           "ways": {"upload": {"shown_mbps": 1.0}}}
+           "ways": {"download": {}, "upload": {"shown_mbps": 1.0}, "worse": {}}}
 CARD = {"schema": 1, "test": "t", "label": "l", "method": "m", "testbed": "virtual", "failed": {},
         "readings": [READING]}
 

@@ -48,6 +48,8 @@ def test_signal_ends_the_server_with_status_0(
         (["--cert", "a.pem", "--key", "b.pem", "--no-tls"], "can't be combined with"),
         (["http3", "--cert", "a.pem", "--key", "b.pem"], "expected two readable PEM files"),
         (["--bind", "999.0.0.1", "--no-tls"], "cannot listen on 999.0.0.1"),
+        (["--bind", "a..b", "--no-tls"], "cannot listen on a..b"),
+        (["--bind", "a" * 64, "--no-tls"], f"cannot listen on {'a' * 64}"),
         (["--congestion-control", "b b r"], "a name such as bbr or cubic, of up to 15 letters"),
         (["--duration", "nan"], "more than 0 and at most 3600"),
         (["--duration", "4000"], "--duration 4000: expected more than 0 and at most 3600 seconds"),

@@ -28,7 +28,7 @@ def parse_cpus(text: str) -> dict[str, Ticks]:
     damaged or none is there."""
     ticks: dict[str, Ticks] = {}
     for line in text.splitlines():
-        name, *words = line.split()
+        name, *words = line.split() or [""]
         # The line without a number is the sum of all.
         if not name.startswith("cpu") or not name[3:].isdecimal():
             continue

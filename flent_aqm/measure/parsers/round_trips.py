@@ -88,6 +88,8 @@ def round_trips(file: BinaryIO, layout: Layout, server_ports: Collection[int],
             sent[target, source, echo] = 0.0  # later ones acknowledge other packets
             at_s = seconds + ticks / layout.ticks_per_s
             server, client = (source, target) if source in port_of else (target, source)
+            if server not in port_of:
+                continue
             trips_ms.setdefault((port_of[server], htons(client)), []).append(
                 (at_s - then_s) * 1000)
     return trips_ms

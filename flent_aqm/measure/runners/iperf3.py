@@ -171,7 +171,9 @@ def one_direction(report: Iperf3Output, direction: str, start_s: float) -> Parse
     if not rates_of:
         raise BadResult(f"iperf3 reported no interval of the {direction}: it transferred no data, "
                         "or was stopped at once")
-    rates = [_raw_value(one, start_s, None) for one in rates_of]
+    rates = [{"t": start_s + one.end_s, "val": one.throughput_mbps,
+              "dur": one.end_s - one.start_s} if rates_of is sender
+             else _raw_value(one, start_s, None) for one in rates_of]
     state = [_raw_value(one, start_s, report.mss_bytes, rate=False) for one in sender
              if one.streams[0].rtt_ms is not None]
     metadata: dict[str, Any] = {

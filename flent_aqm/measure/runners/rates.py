@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 import time
+from contextlib import suppress
 from typing import IO, Any
 
 from flent_aqm.base.errors import BadResult
@@ -73,6 +74,8 @@ class AqmRatesRunner(SupervisedRunner):
                 tc.stdin.close()
                 printed = tc.stdout.read().strip()
             except BrokenPipeError:
+                with suppress(BrokenPipeError):  # of what is still to be written
+                    tc.stdin.close()
                 printed = tc.stdout.read().strip() or "tc ended early"
         if printed or tc.returncode:
             first = printed.splitlines()[0] if printed else f"tc ended with status {tc.returncode}"

@@ -161,7 +161,7 @@ class Cluster:
 
     def _make_there(self, cell: Cell, address: str) -> RunOutput | None:
         """Make a run on the worker at this address, and return its output. Return None if the
-        worker or the scheduler disappeared, or if the worker raised an OSError.
+        worker or the scheduler disappeared.
 
         Raises LabError if the cluster is stopped, or the error for which the worker can't begin the
         run.

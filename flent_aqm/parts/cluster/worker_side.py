@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 
 from flent_aqm.base import paths
-from flent_aqm.base.errors import LabError
+from flent_aqm.base.errors import LabError, cause_of
 from flent_aqm.base.json_text import json_text
 from flent_aqm.lab.package_copy import package_hash
 from flent_aqm.lab.protocol import FlentRun
@@ -102,7 +102,8 @@ def run(cell: Cell, wanted: RequiredVersions, sweep: str) -> RunOutput:
         wanted: names the kernel to use.
         sweep: identifier of the sweep, for stop().
 
-    Raises LabError if the kernel is missing or the sweep was stopped, ToolMissing if
+    Raises LabError if the kernel is missing, the sweep was stopped, or this machine's disk or
+    memory fails, ToolMissing if
     FLENT_AQM_KERNEL is set and isn't a program.
     """
     _bind_to_core()
@@ -115,6 +116,9 @@ def run(cell: Cell, wanted: RequiredVersions, sweep: str) -> RunOutput:
         raise LabError("stopped, because its sweep was stopped")
     try:
         return make_output(cell, _RecordingTestbed(lab_kernel, sweep))
+    except OSError as error:
+        # As it is, it would look like an error of the connection to this worker.
+        raise LabError(f"{socket.gethostname()}: {cause_of(error)}") from None
     finally:
         with _lock:
             _labs[sweep] = {lab for lab in _labs.get(sweep, ()) if lab.is_open}

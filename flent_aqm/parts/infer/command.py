@@ -62,11 +62,12 @@ def main(args: argparse.Namespace) -> int:
 
     Raises ConfigError if a path doesn't exist or a folder has no files.
     """
-    damaged = uploads = 0
+    damaged = uploads = judged = 0
     files = _find_files(args.files)
     for path in files:
         try:
             downloads = read_downloads(path)
+            judged += len(downloads)
             for begin in range(0, len(downloads), _TOGETHER):
                 some = downloads[begin:begin + _TOGETHER]
                 for one, verdict in zip(some, judge_all(some, args.prior), strict=True):
@@ -80,10 +81,10 @@ def main(args: argparse.Namespace) -> int:
         except BadResult as fault:
             damaged += 1
             print(f"flent-aqm: skipped: {plain(fault)}", file=sys.stderr)
-    if uploads and len(files) > 1:
+    if uploads and (len(files) > 1 or not damaged):
         print(f"flent-aqm: {counted(uploads, 'upload')} left out: the queue is inferred from "
               "TCP_INFO of a download's sender, the server", file=sys.stderr)
-    return 1 if damaged else 0
+    return 1 if damaged or not judged else 0
 
 
 def _find_files(paths: list[Path]) -> list[Path]:

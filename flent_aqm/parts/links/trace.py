@@ -309,12 +309,17 @@ def make_seeded(model: Seeded, seed: int, direction: str) -> tuple[dict[int, int
     Returns:
         (counts, length_ns): time in ms -> number of delivery opportunities, and the length of the
             trace.
+
+    Raises ConfigError if the rates of this seed are all 0.
     """
     # Only random() of random.Random gives the same numbers in all versions of Python.
     chance = random.Random(f"{seed} {direction} link").random
     per_s = 1e6 / (8 * OPPORTUNITY_BYTES)
     length_ms = round(model.length_s * 1000)
     rates = _random_rates(model, -(-length_ms // _TICK_MS), chance)
+    if not any(rates):
+        raise ConfigError(f"the link is in an outage for all of its {model.length_s:g} s with seed "
+                          f"{seed}; give a larger length_s, or another seed")
     # The mean of the random rates differs from the requested one, so they are scaled to it.
     scale = model.mean_mbps * len(rates) / sum(rates) * per_s * _TICK_S
     counts = {0: 0}

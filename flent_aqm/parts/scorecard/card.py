@@ -110,6 +110,7 @@ def read_all(folder: Path) -> Iterator[Card]:
             failed = {plain(name): plain(cause) for name, cause in note["failed"].items()}
             card = Card(test, label, [Reading.from_dict(one) for one in note["readings"]], failed,
                         method, testbed, worst_lines.read_all(path.parent))
+            _ = card.scores  # fails if a reading lacks a direction
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as fault:
             raise refusal(path, fault, "a scorecard file", "score the test again") from None
         yield card

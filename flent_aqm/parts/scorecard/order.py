@@ -201,7 +201,9 @@ def _read_order(path: Path) -> Order:
     """Return the comparison in a file. Raises BadResult if it can't be read or is damaged."""
     try:
         note: dict[str, Any] = read_note(path)
-        return Order(note["name"], note["of"], [ScoreComparison(**one) for one in note["held"]])
-    except (OSError, ValueError, LookupError, TypeError) as fault:
+        order = Order(note["name"], note["of"], [ScoreComparison(**one) for one in note["held"]])
+        _ = order.sentence(), order.exceptions()  # they fail if a value is of another kind
+        return order
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as fault:
         raise refusal(path, fault, "a comparison of scorecards", "compare again") from None
 

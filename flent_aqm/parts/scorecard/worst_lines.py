@@ -167,5 +167,5 @@ def _read_result(path: Path) -> WorstLine:
                 raise ValueError(f"its sentence {ascii(sentence)[:60]} has characters that can't "
                                  "be printed")
         return worst_line
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as fault:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as fault:
         raise refusal(path, fault, "a result of --worst", "search again") from None

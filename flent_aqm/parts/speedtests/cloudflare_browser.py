@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.base.errors import BadResult
+from flent_aqm.base.errors import BadResult, cause_of
 from flent_aqm.base.json_text import json_text
 from flent_aqm.measure.chromium import show
 from flent_aqm.parts.speedtests.cloudflare_client import LATENCY, SEQUENCE, UNSENT
@@ -82,13 +82,23 @@ def fill(report: ClientReport, results: Mapping[str, Any]) -> None:
         report: the report to fill.
         results: the object that the page sent: `summary` and `raw`, or `fault`.
 
-    Raises BadResult if the results are an error, or lack measurements of the latency or of a
-    direction, or the throughput of a direction. The form of each measurement isn't checked:
-    KeyError, TypeError, ValueError or AttributeError if it is another one.
+    Raises BadResult if the results are an error, have another form, or lack measurements of the
+    latency or of a direction, or the throughput of a direction.
     """
     if "summary" not in results:
         raise BadResult("Cloudflare's engine came to no result: "
                         f"{results.get('fault') or 'its page sent neither results nor an error'}")
+    try:
+        _fill_numbers(report, results)
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as fault:
+        raise BadResult("Cloudflare's engine sent measurements of another form than expected "
+                        f"({cause_of(fault)})") from None
+
+
+def _fill_numbers(report: ClientReport, results: Mapping[str, Any]) -> None:
+    """Fill the report with a summary and measurements, see fill(). Raises BadResult if some of them
+    are missing, and LookupError, TypeError, ValueError, AttributeError or ArithmeticError if they
+    have another form."""
     raw = results.get("raw") or {}
     lacks = [name for name in ("latency", "download", "upload")
              if not (raw.get(name) or {}).get("results")]

@@ -199,7 +199,7 @@ def _likeness(ledger: Ledger, flow: int, key: FlowKey, probe: Probe
         if number in went and ledger.down.left_ns[went[number]] >= 0:
             gaps.append(answer.back_ns - int(ledger.down.left_ns[went[number]]))
     near = numpy.array([gap for gap in gaps if abs(gap) < _NEAR_NS], float)
-    if near.size < _FEWEST_SHARE * 2 * len(answered):
+    if not near.size or near.size < _FEWEST_SHARE * 2 * len(answered):
         return []
     return [(float((near ** 2).mean()), probe.name, found)]
 

@@ -131,8 +131,8 @@ def payload_share(run: Run, direction: str) -> float:
     HTB, TBF and CAKE count 1514 bytes: the packet with its Ethernet header. HTB and TBF add an
     overhead to these. CAKE with an overhead counts the packet without that header, and the
     overhead. All of them can have a smallest size (mpu) and count cells of ATM, and CAKE also PTM's
-    code. Other shapers count as HTB. If the parameters are not recorded, or the overhead has words
-    that CAKE doesn't know, it is the share in 1514 bytes.
+    code. Other shapers count as HTB. If the parameters are not recorded, the overhead has words
+    that CAKE doesn't know, or a negative one leaves no bytes, it is the share in 1514 bytes.
     Sources: Linux net/sched/sch_cake.c, cake_calc_overhead(), and include/net/sch_generic.h,
     psched_l2t_ns(). direction: "download" or "upload".
     """
@@ -159,7 +159,8 @@ def payload_share(run: Run, direction: str) -> float:
         size = -(-size // 48) * 53
     elif link_layer == "ptm":
         size += -(-size // 64)
-    return PAYLOAD_BYTES / size
+    # A negative overhead may leave nothing.
+    return PAYLOAD_BYTES / size if size > 0 else PAYLOAD_SHARE
 
 
 def _framing(overhead: object) -> Framing | None:

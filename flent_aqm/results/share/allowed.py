@@ -22,6 +22,8 @@ from flent_aqm.spec.testbeds import NETNS, VIRTUAL
 # Replaces a value that determines the run. `replay` refuses files with it, so that it doesn't make
 # another run.
 GONE = "removed"
+# Name of what stands for test parameters whose names can't be published.
+NAMELESS = "parameter"
 # Reported for a value that is not kept.
 LEFT_OUT = "removed"
 ERROR_LEFT_OUT = "the tool's error text was removed"
@@ -276,8 +278,12 @@ class _Reader:
         """Copy the test parameters with which a run is repeated. Those whose name is that of an
         account or a secret are replaced by GONE, and hosts are replaced in those that name hosts or
         devices. Others are copied unaltered, or replaced by GONE if they are not allowed or have a
-        known secret. Parameters whose name has words that programs don't write are left out."""
-        return self._parameters(value, place, _Reader.always_gone, _Reader.value_or_gone)
+        known secret. In place of parameters whose name has words that programs don't write there
+        is one called NAMELESS, with the value GONE."""
+        kept = self._parameters(value, place, _Reader.always_gone, _Reader.value_or_gone)
+        if isinstance(value, dict) and not value.keys() <= kept.keys():
+            kept[NAMELESS] = GONE  # so that `replay` doesn't make the run without it
+        return kept
 
     def _parameters(self, value: Any, place: str, private: Kind, others: Kind) -> Any:
         """Copy test parameters. Hosts are replaced in those that name hosts or devices.

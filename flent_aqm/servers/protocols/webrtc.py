@@ -334,6 +334,6 @@ def from_json(value: Any) -> EndRecord:
             [(float(at_s), int(size)) for at_s, size in value["received"]],
             [(float(at_s), int(lost), float(jitter_ms), None if rtt_ms is None else float(rtt_ms))
              for at_s, lost, jitter_ms, rtt_ms in value["reports"]])
-    except (LookupError, TypeError, ValueError) as fault:
+    except (LookupError, TypeError, ValueError, OverflowError) as fault:
         raise BadResult(f"the other end's report can't be read ({cause_of(fault)}); it starts with "
                         f"{str(value)[:60]!r}") from None

@@ -426,7 +426,7 @@ def _function_ranges(addresses: Sequence[int], starts: Sequence[int]) -> list[tu
 
 def read_instrumented(kernel: Path) -> Instrumented:
     """Return blocks and lines of an instrumented kernel, from its NOTE. Raises OSError if the note
-    is missing, and ValueError, KeyError or TypeError if it is damaged.
+    is missing, and ValueError, KeyError, TypeError or AttributeError if it is damaged.
 
     kernel: the kernel's folder.
     """

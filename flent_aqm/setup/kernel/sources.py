@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from flent_aqm.base.errors import CommandFailed, ConfigError, SetupError
+from flent_aqm.base.errors import CommandFailed, ConfigError, SetupError, ToolMissing
 from flent_aqm.base.shell import find_program, run
 from flent_aqm.setup.apt import DebianArchive, Package
 from flent_aqm.setup.kernel.recipe import KernelSource
@@ -372,7 +372,7 @@ def _download(cache: Path, archive: DebianArchive, source: KernelSource, folder:
 
 def _unpack(stages: Sequence[list[str]], tree: Path) -> bool:
     """Unpack a tar archive into a folder, without the files of NOT_UNPACKED and the archive's top
-    folder. Return whether all programs succeeded. Raises OSError if one can't be started.
+    folder. Return whether all programs succeeded. Raises ToolMissing if one isn't installed.
 
     Args:
         stages: commands of a pipe, whose last writes the archive.
@@ -384,9 +384,13 @@ def _unpack(stages: Sequence[list[str]], tree: Path) -> bool:
     try:
         for argv in (*stages, last):
             source_of_input = processes[-1].stdout if processes else subprocess.DEVNULL
-            processes.append(subprocess.Popen(
-                argv, stdin=source_of_input,
-                stdout=subprocess.DEVNULL if argv is last else subprocess.PIPE))
+            try:
+                processes.append(subprocess.Popen(
+                    argv, stdin=source_of_input,
+                    stdout=subprocess.DEVNULL if argv is last else subprocess.PIPE))
+            except FileNotFoundError:
+                raise ToolMissing(f"{argv[0]} is not installed, and unpacks the kernel's source; "
+                                  "run: make packages, or see flent-aqm doctor") from None
             if len(processes) > 1:
                 # Close our end of the pipe, so that a program notices when its reader ends.
                 previous = processes[-2].stdout

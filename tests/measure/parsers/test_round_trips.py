@@ -47,6 +47,15 @@ def test_round_trip_is_from_the_first_packet_with_a_stamp_to_the_first_that_retu
         (PORT, OWN): pytest.approx([30, 40.5])}
 
 
+def test_pair_of_a_named_server_on_another_port_has_no_round_trip() -> None:
+    """The address alone tells the direction then."""
+    other = (OWN, 443)
+    assert trips(record(1000, 7, 1, ports=other), record(1030, 90, 7, ports=other,
+                                                         from_server=True),
+                 record(1000, 7, 1), record(1025, 90, 7, from_server=True), servers=(SERVER,)) == {
+        (PORT, OWN): pytest.approx([25])}
+
+
 def test_packet_that_was_sent_again_is_another_one() -> None:
     """It has a stamp of its own; that of the lost one never returns."""
     assert trips(record(1000, 7, 1), record(1200, 207, 1),

@@ -44,6 +44,11 @@ def test_upload_without_the_servers_words_says_that_it_is_the_senders(name: str)
     assert [one["val"] for one in raw if "val" in one] == pytest.approx(
         [one["sum"]["bits_per_second"] / 1e6 for one in whole["intervals"]
          if one["sum"]["seconds"] > 0.01])
+    # The sender's state is in samples of its own, and in no other.
+    assert not [one for one in raw if "val" in one and one.keys() != {"t", "dur", "val"}]
+    states = [one for one in raw if "val" not in one]
+    assert [one["retransmits"] for one in states] == [
+        one["sum"]["retransmits"] for one in whole["intervals"] if one["sum"]["seconds"] > 0.01]
 
 
 def test_download_is_what_the_client_received() -> None:

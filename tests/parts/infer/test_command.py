@@ -202,6 +202,15 @@ def test_uploads_in_a_folder_are_counted_in_one_line(tmp_path: Path) -> None:
     assert "skipped" in alone.stderr
 
 
+def test_folder_of_an_upload_alone_is_told_and_fails(tmp_path: Path) -> None:
+    """Nothing was judged."""
+    (tmp_path / "0.json").write_text(json.dumps({"Upload": {}}))
+    done = run_flent_aqm("infer", ".", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "1 upload left out" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_upload_beside_a_download_is_told(tmp_path: Path) -> None:
     """One of two files is enough."""
     (tmp_path / "0.json").write_text(json.dumps({"Upload": {}}))

@@ -128,5 +128,22 @@ def test_seeded_trace_follows_its_seed_and_has_the_mean_that_was_asked_for() -> 
     assert schedule.mean_mbps == pytest.approx(20, rel=0.02)
     assert schedule.period_ns == 60 * 10**9
     assert parse_seeded("link_up_trace", "some/file") is None
+
+
+def test_seeded_link_that_is_never_up_is_refused_with_its_seed() -> None:
+    """A second of a slow link may be one outage. Another seed may have none."""
+    model = parse_seeded("link_up_trace", "seeded+mean_mbps=0.1+length_s=1")
+    assert model is not None
+    refused = set()
+    for seed in range(60):
+        try:
+            make_seeded(model, seed, "up")
+        except ConfigError:
+            refused.add(seed)
+    assert 0 < len(refused) < 60
+    seed = min(refused)
+    with pytest.raises(ConfigError, match=rf"^the link is in an outage for all of its 1 s with "
+                                          rf"seed {seed}; give a larger length_s, or another"):
+        make_seeded(model, seed, "up")
     with pytest.raises(ConfigError, match="mean_mbps has the value '0'"):
         parse_seeded("link_up_trace", "seeded+mean_mbps=0")

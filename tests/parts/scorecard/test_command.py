@@ -14,7 +14,7 @@ import pytest
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.cli import main
-from flent_aqm.parts.scorecard.card import Card, write
+from flent_aqm.parts.scorecard.card import SCHEMA_VERSION, Card, write
 from flent_aqm.parts.scorecard.steps import print_and_write_page
 
 Run = Callable[..., tuple[int, str, str]]
@@ -117,4 +117,11 @@ def test_damaged_card_is_named(run: Run, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "card.json").write_text("{}")
     with pytest.raises(BadResult, match=r"other/card\.json: not a scorecard file"):
+        print_and_write_page(tmp_path)
+    reading = {"place": "p", "words": "w", "group": "g", "without_seed": "s", "beside": False,
+               "ways": {}, "good": None, "megabytes": 1.0, "seconds": 1.0, "lab_wall_s": 1.0}
+    (tmp_path / "other" / "card.json").write_text(json.dumps({
+        "schema": SCHEMA_VERSION, "test": "t", "label": "l", "method": "", "testbed": "virtual",
+        "failed": {}, "readings": [reading]}))
+    with pytest.raises(BadResult, match=r"other/card\.json: not a scorecard file, .*download"):
         print_and_write_page(tmp_path)

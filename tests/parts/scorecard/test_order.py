@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.order import compare, hold, read_all
@@ -78,6 +79,22 @@ def test_page_keeps_it(tmp_path: Path) -> None:
         text = (tmp_path / "page" / f"scorecard.{kind}").read_text()
         assert order.sentence() in text.replace("&#39;", "'")
         assert "FAST and SLOW" in text
+
+
+@pytest.mark.parametrize("change", [
+    {"kind": "colour"}, {"pairs": "x"}, {"turned": 5}])
+def test_damaged_comparison_is_named(change: dict[str, object], tmp_path: Path) -> None:
+    """Of values that the page could not show."""
+    for one in PAGE:
+        cards.write(one, tmp_path / "page" / one.test)
+        cards.write(card(one.test, 50, seed=2), tmp_path / "seeds" / one.test)
+    hold(tmp_path / "page", tmp_path / "seeds")
+    file, = (tmp_path / "page").rglob("order/*.json")
+    whole = json.loads(file.read_text())
+    whole["held"] = [one | change for one in whole["held"]]
+    file.write_text(json.dumps(whole))
+    with pytest.raises(BadResult, match=rf"{file.name}: not a comparison of scorecards"):
+        read_all(tmp_path / "page")
 
 
 def test_pair_that_changes_places_is_one_of_three() -> None:

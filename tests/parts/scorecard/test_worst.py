@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -139,6 +140,10 @@ def test_found_line_is_kept_and_told_in_words(tmp_path: Path) -> None:
     assert "in place of drop-tail of" in rest[-1]
     assert replace(worst_line, mended=[]).sentences()[-1] == (
         "No change of one setting makes it right.")
-    (tmp_path / "worst-latency.json").write_text("{}")
-    with pytest.raises(BadResult, match=r"worst-latency\.json: not a result of --worst"):
-        worst_lines.read_all(tmp_path)
+    path = tmp_path / "worst-latency.json"
+    whole = json.loads(path.read_text())
+    whole["worst"]["true"] = 0
+    for text in ("{}", json.dumps(whole)):
+        path.write_text(text)
+        with pytest.raises(BadResult, match=r"worst-latency\.json: not a result of --worst"):
+            worst_lines.read_all(tmp_path)

@@ -98,3 +98,13 @@ def test_summary_without_measurements_is_no_result() -> None:
     whole = {"results": {"1": {"timings": [{"ping": 1.0}]}}}
     with pytest.raises(BadResult, match=r"no measurements of latency and upload$"):
         fill(ClientReport("x"), {"summary": {"download": 8e6}, "raw": {"download": whole}})
+
+
+@pytest.mark.parametrize("results", [
+    {"x": 1}, {"1": {"timings": [{"ping": 1.0}]}}, {"1": {"timings": 5}}, {"1": []}, [1],
+    {"a": {"timings": [{"ping": 1.0, "duration": 5, "measTime": "2026-01-01T00:00:00Z"}]}}])
+def test_measurements_of_another_form_are_no_result(results: object) -> None:
+    """Of a later version of the engine."""
+    raw = {name: {"results": results} for name in ("latency", "download", "upload")}
+    with pytest.raises(BadResult, match="measurements of another form than expected"):
+        fill(ClientReport("x"), {"summary": {}, "raw": raw})

@@ -206,6 +206,13 @@ def test_pictures_are_the_same_in_each_call() -> None:
         assert max(luma) < 48 + 128 + 32
 
 
+def test_report_with_an_infinite_number_is_refused() -> None:
+    """JSON has none, but Python reads one."""
+    whole = as_json(EndRecord())
+    with pytest.raises(BadResult, match="the other end's report can't be read"):
+        from_json(whole | {"sent": float("inf")})
+
+
 def test_picture_that_breaks_off_ends_the_call_with_the_reason() -> None:
     """A made track, as no real end sends what aiortc can't decode."""
     class Broken(MediaStreamTrack):  # type: ignore[misc]  # aiortc has no types

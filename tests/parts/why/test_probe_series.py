@@ -94,6 +94,17 @@ def test_pings_number_begins_anywhere_and_goes_on_beyond_16_bits(tmp_path: Path)
     assert ledger.up.arrived_ns[rows[10]] == 102 * S
 
 
+def test_series_without_an_answer_takes_no_other_ones_flow(tmp_path: Path) -> None:
+    """Its times say nothing; the others are found as without it."""
+    ledger = _ledger(tmp_path)
+    silent = Probe("silent", Tool.IRTT, _probe("x", 0).sent_s, numpy.full(COUNT, numpy.inf))
+    run = _run([silent, *(_probe(name, late_us) for name, (_, late_us) in SERIES.items())])
+    with pytest.raises(BadResult, match="no packets of the series 'silent'"):
+        flow_of(run, silent, ledger)
+    for probe in run.probes[1:]:
+        assert flow_of(run, probe, ledger).key.source_port == SERIES[probe.name][0]
+
+
 def test_series_of_another_time_is_not_found(tmp_path: Path) -> None:
     ledger = _ledger(tmp_path)
     probe = _probe("late", 3e6)

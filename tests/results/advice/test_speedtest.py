@@ -97,6 +97,7 @@ def test_processor_time_is_that_of_proc_stat() -> None:
     """Idle and waiting for disks is not busy; stolen time is left out, the sum too."""
     assert parse_cpus("cpu  9 9 9 9 9 9 9 9 0 0\ncpu1 1 2 3 40 5 6 7 800 0 0\nintr 1\n") == {
         "cpu1": Ticks(busy=19, total=64)}
+    assert parse_cpus("\ncpu1 1 2 3 40 5 6 7 800 0 0\n\n") == {"cpu1": Ticks(busy=19, total=64)}
 
 
 def test_processor_that_comes_and_goes_has_samples_while_it_is_there() -> None:

@@ -307,6 +307,10 @@ def test_marks_of_a_device_with_several_queues_are_those_of_all() -> None:
     ({"shaper": "cake", "aqm_parameters": {"overhead": "docsis ether-vlan"}}, 1522),
     ({"shaper": "htb", "shaper_parameters": {"overhead": "44"}}, 1558),
     ({"shaper": "tbf", "shaper_parameters": {"overhead": "44", "linklayer": "atm"}}, 1749),
+    # One that leaves nothing, of a file that somebody wrote.
+    ({"shaper": "htb", "shaper_parameters": {"overhead": -1514}}, 1514),
+    ({"shaper": "htb", "shaper_parameters": {"overhead": -9999}}, 1514),
+    ({"shaper": "htb", "shaper_parameters": {"overhead": -1513}}, 1),
 ])
 def test_payload_share_is_of_what_the_shaper_counts(
         requested: dict[str, object], bytes_counted: int) -> None:

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flent_aqm.base.errors import ConfigError, NotAvailable
+from flent_aqm.base.errors import ConfigError, LostProbe, NotAvailable
 from flent_aqm.results.metrics.run import Run, load_run
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.score.evaluate import medians, truth
 from flent_aqm.results.score.expression import leaves, parse
 from flent_aqm.results.score.leaves import Leaf
+from tests.files import RUNS
 
 P99, LOSS = "latency_loaded_p99_ms", "loss_loaded_pct"
 
@@ -208,6 +209,20 @@ def test_medians_of_a_group_need_every_run() -> None:
     assert medians([{leaf: 1.0}, {leaf: 30.0}, {leaf: 2.0}]) == {leaf: 2.0}
     value = medians([{leaf: 1.0}, {leaf: Unavailable("why")}])[leaf]
     assert value == Unavailable("why (in 1 of 2 runs)")
+
+
+def test_lost_percentile_of_a_run_is_the_slowest_of_its_group(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not a run without a value."""
+    leaf: Leaf = leaves(parse("p99(latency_loaded) < 1ms"))[0]
+
+    def lost(*_: object) -> float:
+        raise LostProbe("it is a lost probe")
+
+    monkeypatch.setattr("flent_aqm.results.score.leaves._trace_value", lost)
+    value = leaf.of(load_run(RUNS / "ndt7.flent.gz"))
+    assert value == Unavailable("it is a lost probe", lost=True)
+    assert medians([{leaf: 1.0}, {leaf: 2.0}, {leaf: value}]) == {leaf: 2.0}
 
 
 def test_rates_of_two_flows_are_not_available() -> None:

@@ -278,6 +278,19 @@ def test_replay_refuses_a_shared_file_without_a_value_that_determines_the_run(
         recorded.read(tmp_path / "shared.flent.gz", tmp_path, run_programs=True)
 
 
+def test_replay_refuses_a_shared_file_without_a_parameter_whose_name_tells_of_somebody(
+        repeatable: Any, tmp_path: Path) -> None:
+    """Its name can't stand in the file, but that it was there can."""
+    whole = copy.deepcopy(repeatable)
+    whole["metadata"]["AQM"]["run"]["settings"]["TEST_PARAMETERS"]["jonasfink"] = "1"
+    save(tmp_path / "run.flent.gz", whole)
+    stripped = strip(read_to_share(tmp_path / "run.flent.gz"))
+    assert "jonasfink" not in json.dumps(stripped.whole)
+    save(tmp_path / "shared.flent.gz", stripped.whole)
+    with pytest.raises(BadResult, match=rf"{'.'.join(PARAMETERS)}.parameter was removed when the"):
+        recorded.read(tmp_path / "shared.flent.gz", tmp_path)
+
+
 def test_replay_accepts_a_shared_file_whose_values_are_words_of_programs(
         repeatable: Any, tmp_path: Path) -> None:
     """They are the same before and after."""

@@ -196,7 +196,7 @@ def exercise(cells: Sequence[Pairs], folder: Path | None) -> Exercised | None:
         return Exercised({}, fault=str(fault))
     except (AqmError, OSError, ValueError) as fault:
         return unknown(str(fault))
-    except (LookupError, TypeError) as fault:
+    except (LookupError, TypeError, AttributeError) as fault:
         return unknown("a note beside one of the kernels is damaged, or of another version of "
                        f"flent-aqm ({cause_of(fault)}); build the kernels of both sides again")
     return replace(judge_lines(changes, code, blocks), recording=Recording(recording, code))

@@ -43,6 +43,16 @@ class ServerAddress:
     address: tuple[object, ...]
     secure: bool
 
+    def new_socket(self, kind: int) -> socket.socket:
+        """Return a new socket of the address's family that doesn't block. kind: SOCK_STREAM or
+        SOCK_DGRAM. Raises BadResult if the system has no such sockets."""
+        try:
+            sock = socket.socket(self.family, kind)
+        except OSError as fault:
+            raise BadResult(f"no connection to {self.host_and_port}: {cause_of(fault)}") from None
+        sock.setblocking(False)
+        return sock
+
 
 @dataclass
 class Reply:
@@ -183,8 +193,7 @@ class Connection(ABC, asyncio.Protocol):
     async def open(self) -> None:
         """Connect, with TLS if the server is secure. Raises BadResult if that fails."""
         loop = asyncio.get_running_loop()
-        sock = socket.socket(self.server.family, socket.SOCK_STREAM)
-        sock.setblocking(False)
+        sock = self.server.new_socket(socket.SOCK_STREAM)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             began_s = time.monotonic()

@@ -40,8 +40,7 @@ class Http3Connection(Connection):
 
     async def open(self) -> None:
         """Connect over QUIC, without a check of the certificate. Raises BadResult if that fails."""
-        sock = socket.socket(self.server.family, socket.SOCK_DGRAM)
-        sock.setblocking(False)
+        sock = self.server.new_socket(socket.SOCK_DGRAM)
         quic_settings = configuration(client=True)
         quic_settings.verify_mode = ssl.CERT_NONE
         began_s = time.monotonic()
