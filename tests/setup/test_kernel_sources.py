@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.base.errors import ConfigError, SetupError
+from flent_aqm.base.errors import ConfigError, SetupError, ToolMissing
 from flent_aqm.setup.apt import DebianArchive, Package
-from flent_aqm.setup.kernel.sources import GitOrigin, InstalledOrigin, parse_origin
+from flent_aqm.setup.kernel.sources import GitOrigin, InstalledOrigin, _unpack, parse_origin
 from flent_aqm.setup.kernel.tree import KernelTree
 from flent_aqm.setup.progress import Progress
 
@@ -182,6 +182,12 @@ def test_installed_package_is_unpacked_once(tmp_path: Path) -> None:
     (tree / "kernel" / "Kconfig").write_text("ours\n")
     origin.fill(tree, tmp_path, Progress("kernel"))
     assert (tree / "kernel" / "Kconfig").read_text() == "ours\n"
+
+
+def test_program_that_unpacks_is_asked_for_by_its_name(tmp_path: Path) -> None:
+    """xz and dpkg-deb are on each Debian, but not elsewhere."""
+    with pytest.raises(ToolMissing, match="no-such-xz is not installed, and unpacks the kernel's"):
+        _unpack([["no-such-xz", "-dc"]], tmp_path)
 
 
 def test_files_of_other_machines_are_not_unpacked(tmp_path: Path) -> None:

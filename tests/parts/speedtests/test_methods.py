@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 
-from flent_aqm.base.errors import ParseError
+from flent_aqm.base.errors import BadResult, ParseError
 from flent_aqm.parts.speedtests.cloudflare_client import timed
 from flent_aqm.parts.speedtests.librespeed import TOOL
 from flent_aqm.parts.speedtests.librespeed_client import smoothed_jitter_ms
 from flent_aqm.parts.speedtests.ookla_style_client import sliced_mbps
-from flent_aqm.parts.speedtests.own_clients.connection import Reply
+from flent_aqm.parts.speedtests.own_clients.connection import Reply, ServerAddress
 from flent_aqm.parts.speedtests.own_clients.statistics import mean_difference, percentile, without
 from flent_aqm.parts.speedtests.responsiveness_client import (
     Parameters,
@@ -92,3 +94,10 @@ def test_a_report_keeps_numbers_that_are_known() -> None:
     assert samples == [{"t": 1, "idle_ping_ms": 20}, {"t": 2.5, "ping_ms": 40},
                        {"t": 3, "dur": 1, "val": 9}]
     assert meta["SPEEDTEST"] == {"client": "librespeed", "numbers": {"ping_ms": 20}}
+
+
+def test_address_of_a_family_that_the_kernel_lacks_is_no_connection() -> None:
+    """As IPv6 on a kernel without it: a made family."""
+    server = ServerAddress("[2001:db8::1]:80", 9999, ("2001:db8::1", 80), secure=False)
+    with pytest.raises(BadResult, match=r"^no connection to \[2001:db8::1\]:80: "):
+        server.new_socket(socket.SOCK_STREAM)
