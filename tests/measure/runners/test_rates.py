@@ -28,7 +28,7 @@ def test_what_tc_says_when_it_refuses_a_change_is_told(
     runner.command, runner.usual_mbps = str(program), {"down": 10.0, "up": 10.0}
     runner.rates_mbps, runner.step_s, runner.run_for_s = [5.0, 20.0], 0.2, 1.2
     runner.kill_event, runner.stopped_by = threading.Event(), ""
-    runner.stderr = None
+    runner.stderr = None  # type: ignore[assignment]  # Flent looks whether there is one
     with tempfile.TemporaryFile("w+") as runner.stdout:
         runner._run_tool()
     assert runner.stopped_by == (
