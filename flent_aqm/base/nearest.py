@@ -29,7 +29,7 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 def unknown_value(value: str, known: Collection[str]) -> str:
     """Return the message for a value that is none of the known ones, without the name of the
     setting: "unknown value 'x'", the nearest known value if one is near and the unknown one has
-    more than _SHORT letters, and all known values.
+    more than three letters, and all known values.
 
     Args:
         value: the unknown value.

@@ -8,8 +8,8 @@ OFF = ("no", "false", "off", "0")
 
 
 def switch(value: object) -> bool | None:
-    """Return True or False for one of the words that Flent takes for a switch (ON and OFF), in
-    upper or lower case. None for any other value.
+    """Return True for yes, true, on or 1, and False for no, false, off or 0, the words that Flent
+    takes for a switch, in upper or lower case. None for any other value.
 
     value: text, or any value whose str() is such a word.
     """

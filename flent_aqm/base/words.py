@@ -42,8 +42,9 @@ def plain_lines(words: str) -> str:
 
 
 def last_line(output: str) -> str:
-    """Return the last line of a program's output that has a letter or digit, "" if there is none.
-    Terminal escape sequences and control characters are left out."""
+    """Return the last line of a program's output that has a letter, a digit or an underscore,
+    without blanks at its ends, "" if there is none. Terminal escape sequences and control
+    characters are left out."""
     for line in reversed(_ESCAPES.sub("", output).splitlines()):
         if re.search(r"\w", line):
             return "".join(one for one in line if one.isprintable()).strip()
@@ -57,7 +58,8 @@ def for_plot(words: str) -> str:
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun, such as "1 run" or "3 runs".
+    """Return a number, with commas between thousands, and its noun, such as "1 run" or "1,230
+    runs".
 
     Args:
         number: the number.
@@ -68,8 +70,8 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """Return a number with so many significant digits as text, a large one without an exponent:
-    31.4, 0.012, 1230."""
+    """Return a number rounded to `digits` significant digits as text, without zeros at the end of
+    decimals: 31.4, 0.012, 30. Numbers from 0.0001 to below 10^15 have no exponent."""
     return f"{float(f'{value:.{digits}g}'):.15g}"
 
 

@@ -31,18 +31,21 @@ def as_text(value: object) -> str:
 
 
 def one_of(key: str, value: object, choices: Collection[str]) -> str:
-    """Return the value as text if it is one of `choices`. Raises ConfigError, with the most similar
-    choice, otherwise."""
+    """Return the value of a key as text if it is one of `choices`. Raises ConfigError otherwise,
+    with the key's name `key`, all choices and, if there is one, the most similar."""
     if value not in choices:
         raise ConfigError(f"{key}: {unknown_value(str(value), choices)}")
     return str(value)
 
 
 def number(key: str, value: object, unit: str) -> float:
-    """Return a finite number, as float, from a number or its text. Raises ConfigError for any other
-    value, also for True and False.
+    """Return a finite number, that a key has as a number or as text, as float. Raises ConfigError
+    for any other value, also for True and False.
 
-    unit: name of the unit, for the message.
+    Args:
+        key: name of the key, for the message.
+        value: the given value.
+        unit: name of the unit, for the message.
     """
     if isinstance(value, bool):
         # Flent makes True of yes, on and true, and False of no, off and false.
@@ -67,8 +70,8 @@ def number_or_nan(text: str) -> float:
 
 
 def rate(key: str, value: object) -> float:
-    """Return a rate in Mbit/s, from MIN_RATE_MBPS to MAX_RATE_MBPS. Raises ConfigError for any
-    other value."""
+    """Return a rate in Mbit/s, from MIN_RATE_MBPS (0.064) to MAX_RATE_MBPS (40000), that a key has
+    as a number or as text. Raises ConfigError, with the key's name `key`, for any other value."""
     mbps = number(key, value, "Mbit/s")
     if not defaults.MIN_RATE_MBPS <= mbps <= defaults.MAX_RATE_MBPS:
         raise ConfigError(
@@ -78,7 +81,8 @@ def rate(key: str, value: object) -> float:
 
 
 def delay(key: str, value: object, most_ms: float = defaults.MAX_DELAY_MS) -> float:
-    """Return a delay in ms, from 0 to `most_ms`. Raises ConfigError for any other value."""
+    """Return a delay in ms, from 0 to `most_ms`, that a key has as a number or as text. Raises
+    ConfigError, with the key's name `key`, for any other value."""
     delay_ms = number(key, value, "ms")
     if not 0 <= delay_ms <= most_ms:
         raise ConfigError(f"{key}: {value} ms is out of range; expected 0 to "
@@ -87,8 +91,9 @@ def delay(key: str, value: object, most_ms: float = defaults.MAX_DELAY_MS) -> fl
 
 
 def whole(key: str, value: object, low: int, high: int) -> int:
-    """Return a whole number from `low` to `high`, both included. True and False count as 1 and 0.
-    Raises ConfigError for any other value."""
+    """Return the value of a key that is a whole number from `low` to `high`, both included. True
+    and False count as 1 and 0. Raises ConfigError, with the key's name `key`, for any other value.
+    """
     text = as_text(value)
     if not re.fullmatch(r"0|[1-9][0-9]{0,17}", text) or not low <= int(text) <= high:
         raise ConfigError(f"{key}: {text[:40]!r} is not a whole number from {low} to {high}")
@@ -96,13 +101,15 @@ def whole(key: str, value: object, low: int, high: int) -> int:
 
 
 def packets(key: str, value: object) -> int:
-    """Return a number of packets, from 0 to 9999999. Raises ConfigError for any other value."""
+    """Return the value of a key that is a number of packets, from 0 to 9999999. Raises ConfigError,
+    with the key's name `key`, for any other value."""
     return whole(key, value, 0, 9_999_999)
 
 
 def flag(key: str, value: object) -> bool:
-    """Return True or False for one of the words for a switch (base/switch.py), such as yes or 0.
-    Raises ConfigError for other values."""
+    """Return True or False for the value of a key that is one of the words for a switch, such as
+    yes or 0 (see base/switch.py). Raises ConfigError, with the key's name `key`, for other values.
+    """
     on = switch(value)
     if on is None:
         raise ConfigError(f"{key}: {value!r} is neither yes nor no; give one of the two")
@@ -110,9 +117,9 @@ def flag(key: str, value: object) -> bool:
 
 
 def command(key: str, value: object) -> str:
-    """Return a command line for a shell, stripped of blanks at both ends. Raises ConfigError if it
-    is empty or its first word is '', if it is longer than 4096 characters, or has control
-    characters or unbalanced quotes."""
+    """Return the value of a key that is a command line for a shell, stripped of blanks at both
+    ends. Raises ConfigError, with the key's name `key`, if it is empty or its first word is '', if
+    it is longer than 4096 characters, or has control characters or unbalanced quotes."""
     text = str(value).strip()
     try:
         words = shlex.split(text)
@@ -126,8 +133,9 @@ def command(key: str, value: object) -> str:
 
 
 def device(key: str, value: object) -> str:
-    """Return the name of a network device. Raises ConfigError if it has other characters than
-    letters, digits and _ . @ -, or more than 15, or begins with . @ or -."""
+    """Return the value of a key that is the name of a network device. Raises ConfigError, with the
+    key's name `key`, if it has other characters than letters, digits and _ . @ -, or more than 15,
+    or none, or begins with . @ or -."""
     text = str(value)
     if not _DEVICE.fullmatch(text):
         raise ConfigError(f"{key}: {text!r} is not a valid name of a network device; expected up "
@@ -136,8 +144,8 @@ def device(key: str, value: object) -> str:
 
 
 def server(key: str, value: object) -> str:
-    """Return the address of a server, ssh://[user@]server[:port], unchanged. Raises ConfigError for
-    another form."""
+    """Return the value of a key that is the address of a server, ssh://[user@]server[:port],
+    unchanged. Raises ConfigError, with the key's name `key`, for another form."""
     text = str(value)
     if not _SSH.fullmatch(text):
         raise ConfigError(f"{key}: {text!r} is not an address; "
@@ -146,8 +154,8 @@ def server(key: str, value: object) -> str:
 
 
 def testbed(key: str, value: object) -> str:
-    """Return the testbed: `virtual`, `netns`, or a router's address ssh://[user@]router[:port].
-    Raises ConfigError for another value."""
+    """Return the value of a key that is a testbed: `virtual`, `netns`, or a router's address
+    ssh://[user@]router[:port]. Raises ConfigError, with the key's name `key`, for another value."""
     text = str(value)
     if text in (VIRTUAL, NETNS) or _SSH.fullmatch(text):
         return text
@@ -156,7 +164,8 @@ def testbed(key: str, value: object) -> str:
 
 
 def seed(key: str, value: object) -> int:
-    """Return a seed, from 0 to 10^18 - 1. Raises ConfigError for any other value."""
+    """Return the value of a key that is a seed, a whole number from 0 to 10^18 - 1. Raises
+    ConfigError, with the key's name `key`, for any other value."""
     text = str(value)
     if not re.fullmatch(r"[0-9]{1,18}", text):
         raise ConfigError(f"{key}: {text!r} is not a whole number from 0 to 10^18 - 1")

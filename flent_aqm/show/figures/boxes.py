@@ -28,8 +28,9 @@ STATISTICS = [*QUANTILES, "mean", "sd"]
 def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, title: str
          ) -> tuple[Table, list[str]]:
     """Draw one of figures 1 to 6: a distribution of the runs' throughputs, or of all their probes'
-    latencies, for each queue and rate of the grid. Return its values, with a row for each
-    distribution, and the parts of its caption.
+    latencies, for each direction, queue and rate of the grid. Return its values, with a row for
+    each distribution, and the parts of its caption. Distributions without a value are listed in
+    `missing`.
 
     Args:
         figure: the row of FIGURES.

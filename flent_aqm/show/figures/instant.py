@@ -62,8 +62,8 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
 
 def _draw_panel(panel: Any, curves: Sequence[Curve], look: Any) -> None:
     """Draw the curves of one queue at one rate, the median of several, and as text the mean and the
-    standard deviation of all steps but the first five of each curve. Without curves, "no run" is
-    written.
+    standard deviation of all steps but the first five of each curve. The text is left out for fewer
+    than two steps. Without curves, "no run" is written.
 
     Args:
         panel: matplotlib axes.

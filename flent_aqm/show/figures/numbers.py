@@ -39,7 +39,8 @@ class Table:
 
     @property
     def counts_text(self) -> str:
-        """Number of runs and of cells in `missing`, as text."""
+        """Number of runs, and of cells in `missing` if there are any, as text: "3 runs; 2 cells
+        without a value"."""
         missing = f"; {counted(len(self.missing), 'cell')} without a value" if self.missing else ""
         return f"{counted(self.runs, 'run')}{missing}"
 
@@ -53,7 +54,8 @@ class Table:
 
 
 def quantiles(values: Floats) -> list[Cell]:
-    """Return the quantiles in QUANTILES, mean and standard deviation of at least one value.
+    """Return ten cells for at least one value: the quantiles in QUANTILES (minimum, p5, lower
+    quartile, median, upper quartile, p95, p99, maximum), mean and sample standard deviation.
 
     A quantile is infinite if it is a lost probe. Mean and standard deviation are of the finite
     values, "" without any. The standard deviation of a single value is "".

@@ -89,7 +89,8 @@ class SpeedtestRow:
 
 
 def value_of(run: Run, name: str) -> float | None:
-    """Return the value of the metric `name` of a run, None if it isn't available."""
+    """Return the value of the metric `name` of a run. None if it isn't available, or is a
+    percentile that is a lost probe."""
     value = METRICS[name].of(run)
     return None if isinstance(value, Unavailable) else value
 
@@ -278,7 +279,7 @@ def draw(rows: Sequence[SpeedtestRow], canvas: Any, title: str) -> tuple[Table, 
 
 
 def _offsets(aqms: Sequence[str]) -> dict[str, float]:
-    """Return queue -> vertical offset within a test's row, which is 1 high."""
+    """Return queue -> vertical offset from the middle of a test's row, which is 1 high."""
     return {aqm: (number - (len(aqms) - 1) / 2) * 0.78 / len(aqms)
             for number, aqm in enumerate(aqms)}
 

@@ -124,7 +124,7 @@ def shade(metric: Metric, values: Sequence[float | None]) -> list[float]:
 
     Args:
         metric: the metric of the row.
-        values: value of each cell, None for a missing one.
+        values: value of each cell, infinite for a lost probe, None for a missing one.
     """
     present = [value for value in values if value is not None]
     if not present:

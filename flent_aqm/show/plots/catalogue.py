@@ -88,7 +88,8 @@ SEVERAL_TESTS = frozenset(
 
 def plots_for(data_sets: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return the plots that this package adds to a test: name -> plot as in Flent's PLOTS. Empty
-    for tests without a latency series, throughput plots only with a series in Mbit/s.
+    for tests without a latency series, throughput plots only with a series in Mbit/s. Series that
+    are computed from others don't count.
 
     Args:
         data_sets: the test's DATA_SETS: name of a series -> its definition.

@@ -214,7 +214,7 @@ class ChartPlotter(Framed):
         return any(parts), parts
 
     def do_legend(self) -> list[Any]:
-        """Return no legend, because _make_legend() makes it. Called by Flent."""
+        """Return an empty list, because _make_legend() makes the legend. Called by Flent."""
         return []
 
     # Private methods.

@@ -25,8 +25,9 @@ SLOWEST = 0.01
 
 
 def parts_in(result: Any) -> DelayParts:
-    """Return delay_parts() of a result set of Flent, which is computed once. Raises NotAvailable if
-    the run has no parts, and BadResult if its samples are damaged."""
+    """Return the parts of the RTT (queue, processor, cards, elsewhere) of a run's answered probes,
+    of a result set of Flent. They are computed once. Raises NotAvailable if the file has no records
+    of the parts, or no probe with them, and BadResult if its samples are damaged."""
     return once(result, "delay parts", lambda: delay_parts(samples_of(result)))
 
 

@@ -55,10 +55,10 @@ def draw_side_by_side(
         compared: the compared values, at each position.
         values: (index of position, index of compared value) -> values. Missing keys are empty
             cells.
-        kind: "box" (quartiles, whiskers at p5 and p95, a mark at p99 for 1,000 values or more),
-            "violin" (a box where there are too few different values), or "dots" (each value, the
-            median, and its interval for six or more). Boxes and violins of fewer than
-            FEWEST_FOR_BOX values are drawn as points.
+        kind: "box" (quartiles, whiskers at p5 and p95, a mark at p99 for 1,000 values or more, each
+            value for 30 or fewer), "violin" (a box where there are too few different values), or
+            "dots" (each value, the median, and its interval for six or more). Boxes and violins of
+            fewer than FEWEST_FOR_BOX values are drawn as points.
         log: the value axis is logarithmic.
     """
     from matplotlib.lines import Line2D

@@ -79,8 +79,9 @@ class Framed(Plotter):
                 self._place_caption()
 
     def save(self, results: Sequence[Any]) -> None:
-        """Add title, legend and caption, and save or show the figure, see _save(). Called by Flent.
-        Raises RuntimeError if the picture or its caption can't be written."""
+        """Add title, legend and caption, and save the figure to the output file, or show it on the
+        screen, unless flent-gui shows it. Called by Flent. Raises RuntimeError if the picture or
+        its caption can't be written."""
         with self._fonts():  # labels of ticks get their font size when they are drawn
             self._save(results)
 

@@ -89,7 +89,7 @@ class AqmInstantPlotter(ChartPlotter):
 
     def _draw_runs(self, runs: Sequence[Run], captures: dict[int, Captured | None]) -> None:
         """Draw the payload of several runs, with a panel for each direction that a test loads.
-        Raises NotAvailable if the names of all flows tell no direction.
+        Raises NotAvailable if no run has a flow of the test in a known direction.
 
         Args:
             runs: the runs.

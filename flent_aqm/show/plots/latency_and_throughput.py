@@ -108,7 +108,8 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
 
     def _make_panels(self, rows: int) -> list[Any]:
         """Make two axes for each of `rows` rows, latency and throughput, and return them row by
-        row. Sets the figure's size unless the user did."""
+        row. Sets the figure's size unless the user or a window does. If Flent gives one axis for a
+        part of a plot, the list has only this axis."""
         narrow = self.figure.get_figwidth() < PAPER_INCHES
         if is_height_open(self.fig_width, self.fig_height) and not self.in_window:
             if self.fig_height == FLENTS_HEIGHT:

@@ -50,12 +50,14 @@ def captured(raw: RawValues) -> Captured | None:
 
 
 def captured_in(results: Any) -> Captured | None:
-    """Return captured() of a result set of Flent, which is computed once. None without a capture.
-    Raises BadResult as captured() does."""
+    """Return the throughput of captured packets, payload only, of a result set of Flent. It is
+    computed once. None without a capture. Raises BadResult if a sample lacks a field or has one
+    that is not a number."""
     return once(results, "captured", lambda: captured(samples_of(results)))
 
 
 def queues_in(results: Any) -> dict[str, QueueSamples]:
-    """Return queues() of a result set of Flent, direction -> queue, which is computed once. Empty
-    if the queues were not sampled. Raises BadResult if the samples are damaged."""
+    """Return direction ("download", "upload") -> samples of the router's queue, of a result set of
+    Flent. They are read once. Empty if the queues were not sampled. Raises BadResult if the samples
+    are damaged."""
     return once(results, "queues", lambda: queues(samples_of(results)))

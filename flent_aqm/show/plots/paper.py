@@ -31,8 +31,7 @@ _COLUMN: dict[Any, Any] = {
 
 def parse_inches(text: str) -> float:
     """Parse the width of --width, such as 3.33in, 8.5cm, 85mm or 240pt; without a unit, inches.
-    Return inches. Raises ConfigError for other text, or for a width below _LEAST_INCHES or above
-    _MOST_INCHES."""
+    Return inches. Raises ConfigError for other text, or for a width below 2 or above 40 inches."""
     match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)", text.strip().lower())
     unit = (match[2] or "in") if match else ""
     if not match or unit not in _INCHES:

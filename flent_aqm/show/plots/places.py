@@ -74,7 +74,8 @@ def axis_label(along: Sequence[str]) -> str:
 
 
 def short_labels(along: Sequence[str], conditions: Sequence[Sequence[Setting | None]]) -> list[str]:
-    """Return the label of each condition: a line for each setting.
+    """Return the label of each condition: a line with the value of each setting, rates without
+    their unit.
 
     Args:
         along: names of the settings along the axis.

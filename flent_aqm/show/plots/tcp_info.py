@@ -89,7 +89,8 @@ def _flows_to_draw(runs: Sequence[Run], groups: Sequence[RunGroup]
 
 
 def loads_both_at_once(runs: Sequence[Run]) -> bool:
-    """Return whether any of the tests loads both directions at the same time."""
+    """Return whether in any run flows of the test in different directions ran at the same time.
+    Flows whose names tell no direction count as a direction of their own."""
     return any(one.start_s < other.end_s and other.start_s < one.end_s
                for run in runs for one in run.speed_test for other in run.speed_test
                if one.direction < other.direction)

@@ -97,7 +97,7 @@ def to_json(explained: Explained) -> dict[str, Any]:
 def read(kept: object) -> Explained:
     """Return an explanation from a data file, of which nothing is trusted. Raises BadResult if it
     has another form than to_json() gives it, or more curves, values or seconds than the limits of
-    this module. Longer texts are cut."""
+    this module. Longer texts are cut, and sentences beyond the limit left out."""
     try:
         _require(isinstance(kept, dict))
         assert isinstance(kept, dict)  # for the type checker
@@ -130,8 +130,8 @@ def _curve(one: Mapping[str, Any]) -> Curve:
 
 
 def _numbers(values: Sequence[Any], *, gaps: bool = False) -> list[float]:
-    """Return a list's values as numbers. Raises ValueError or TypeError if they are not a list, not
-    numbers, not finite, or more than _MOST_VALUES.
+    """Return a list's values as numbers. Raises ValueError, TypeError or OverflowError if they are
+    not a list, not numbers, not finite, too large, or more than _MOST_VALUES.
 
     Args:
         values: the values.

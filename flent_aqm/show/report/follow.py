@@ -108,12 +108,14 @@ class Follower:
             [*map(fault_html, filter(None, self._faults.values())), self._progress])})
 
     def page(self) -> bytes:
-        """Return the whole page as HTML, an older one if it can't be made (see _answer())."""
+        """Return the whole page as HTML in UTF-8. If it can't be made, it is an older one, or one
+        without runs."""
         return self._answer("page", lambda version, report: _bytes(render(report, follow=version)))
 
     def data(self) -> bytes:
         """Return JSON with the parts of the page that change: `version`, `data` for its script, and
-        `top`, `sections` and `glitches` as HTML. Older ones if they can't be made."""
+        `top`, `sections` and `glitches` as HTML. If they can't be made, they are older ones, or
+        those of a page without runs."""
         return self._answer("data", lambda version, report: _json({
             "version": version, "data": report.data, "top": top_html(report),
             "sections": sections_html(report), "glitches": glitches_html(report)}))
@@ -196,9 +198,9 @@ class Follower:
         return [one for one in folders if one.done or one.status]
 
     def _files(self) -> Iterator[tuple[Path, tuple[int, int]]]:
-        """Yield the data files in and below the watched folders, each with (modification time in
-        ns, size in bytes), which shows changes. Hidden files, links that lead out of the watched
-        folder, and all that is behind links to folders are left out."""
+        """Yield the data files (*.flent.gz) in and below the watched folders, each with
+        (modification time in ns, size in bytes), which shows changes. Hidden files, links that lead
+        out of the watched folder, and all that is behind links to folders are left out."""
         for folder in self._folders:
             top = folder.resolve()
             for place, folders, names in os.walk(folder, followlinks=False):

@@ -85,7 +85,7 @@ class Report:
     """The contents of a report's page.
 
     Attributes:
-        data: data for the page's script, see data_of().
+        data: data for the page's script, see data_of(), and `side`.
         title: heading of the page.
         made_at: date and time at which it was made, as text.
         runs: number of runs.
@@ -97,7 +97,8 @@ class Report:
         proofs: the router's settings, each with the number of its runs, faulty ones first.
         glitches: the worst glitches of the runs, the longest first, at most MOST_GLITCHES.
         more_glitches: number of the glitches that are not listed.
-        commands: (description, command) that repeat the measurement and the page.
+        commands: (description, command) of commands that repeat the sweep or a run, or make the
+            page, figures and a table of the runs.
         headline: sentences with the findings.
         notes: notes on how values were measured, each with the number of its runs.
         advice: sentences with advice.
@@ -182,8 +183,25 @@ def build(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], folder
 
 
 def data_of(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimension]) -> dict[str, Any]:
-    """Return the data for the page's script: dimensions, queues, rates, cells, metrics, statistics,
-    and an entry for each run. All values can be written as JSON."""
+    """Return the data for the page's script. All values can be written as JSON. Its keys:
+
+    - dimensions: name, label and values of each setting that distinguishes slices.
+    - queues: name, colour, dash and symbol of each queue.
+    - rates: the link's rates.
+    - cells: for each slice, queue and rate, these three and the data of slices.cell().
+    - metrics: name, unit, better and about (description) of each metric that a run has.
+    - shown_metrics: names of those that the table of runs shows by default.
+    - statistics: comparisons of queues, see statistics.between_queues().
+    - statistic_metrics: names of the metrics that these compare.
+    - variance: each factor's share of the variance, see statistics.variance().
+    - runs: file, queue, rate, slice and numbers of each run: its values of `metrics`, in their
+    order, null without one.
+    - labels: setting -> its name on the page.
+
+    Args:
+        rows: the runs.
+        dimensions: settings that distinguish slices, with their values in order.
+    """
     names = slices.queues(rows)
     rates = slices.rates(rows)
     rows = sorted(rows, key=lambda row: (
@@ -295,8 +313,9 @@ def _glitches(rows: Sequence[ReportRow], beside: Path | None) -> list[ListedGlit
 
 
 def _commands(rows: Sequence[ReportRow], folders: Sequence[Folder]) -> list[tuple[str, str]]:
-    """Return the commands that repeat the measurement and the page, each as (description,
-    command)."""
+    """Return the commands that the page offers, each as (description, command): the sweeps' own,
+    one that repeats a run if one can be repeated, and those that make the page, the study's figures
+    and a table of the runs."""
     commands = [sweep_command(command) for command in dict.fromkeys(
         tuple(one.status.command) for one in folders if one.status)]
     # Any run may be replayed. The first one is the example.

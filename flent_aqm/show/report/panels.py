@@ -64,7 +64,8 @@ def scale(conditions: Sequence[Condition]) -> Scale:
 def panels(conditions: Sequence[Condition]) -> Mapping[str, Any]:
     """Return the data for the template: `first` (panels that are shown at once), `more` (panels
     behind a click), `ticks`, and whether any line is shared (`any_shared`) or any percentile lost
-    (`any_lost`)."""
+    (`any_lost`). A panel is a mapping with title, tail (name of its tail percentile) and lines (see
+    _queue_data())."""
     common = scale(conditions)
     drawn = [{"title": one.title, "tail": percentile(one.tail_pct),
               "lines": [_queue_data(line, one.tail_pct, common) for line in one.lines]}
@@ -78,8 +79,9 @@ def panels(conditions: Sequence[Condition]) -> Mapping[str, Any]:
 def _queue_data(line: QueueRuns, tail_pct: float, common: Scale) -> dict[str, Any]:
     """Return the data of a queue in a panel, for the template: queue (its name), colour, runs
     (their number), the ends of its bar `from` (median) and `to` (tail percentile) in percent of the
-    panel's width, whether the tail is `lost`, and texts with these two latencies in ms, the share
-    of lost probes and the throughput.
+    panel's width, whether the tail is `lost`, and as texts `middle` and `latency` (these two
+    latencies with their unit), `lost_pct` (share of lost probes in percent, "" if it is 0 or not
+    known) and `throughput`.
 
     Args:
         line: the queue with its runs.

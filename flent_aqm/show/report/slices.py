@@ -182,7 +182,8 @@ def queues(rows: Sequence[ReportRow]) -> list[str]:
 
 
 def rates(rows: Sequence[ReportRow]) -> list[Setting]:
-    """Return all different rates of the runs in Mbit/s, in the order of an axis."""
+    """Return all different rates of the runs in Mbit/s, in the order of an axis. NOT_TOLD, which is
+    last, stands for runs that don't record it."""
     return [NOT_TOLD if one is None else one
             for one in sorted_values(RATE, [rate_of(row) for row in rows])]
 
@@ -223,8 +224,9 @@ def cell(rows: Sequence[ReportRow]) -> dict[str, Any]:
 
 def _latency_data(loaded_ms: Any) -> dict[str, Any]:
     """Return percentiles of all probes, of which a lost probe is later than any other: probes and
-    lost (numbers of probes), levels (0, 100, and those of LEVELS_PCT with SAMPLES_BEYOND samples
-    beyond them), ms (their values), box (values of BOX_PCT). Infinite values are None.
+    lost (numbers of probes), levels (0, 100, and those of LEVELS_PCT with SAMPLES_BEYOND or more
+    samples above them), ms (their values), box (values of BOX_PCT, however few the probes).
+    Infinite values are None.
 
     Args:
         loaded_ms: array of each probe's latency, infinite if it was lost.
@@ -268,8 +270,8 @@ def _curve_over_runs(curves: Sequence[Any]) -> dict[str, Any] | None:
 
 
 def json_value(value: float) -> float | int | str | None:
-    """Return a metric's value for JSON: the number as number() rounds it, LOST for a percentile
-    that is a lost probe (infinite), None for NaN."""
+    """Return a metric's value for JSON, rounded to five significant digits, as an integer if it is
+    one. LOST for a percentile that is a lost probe (infinite), None for NaN."""
     return LOST if numpy.isinf(value) else number(value)
 
 

@@ -43,8 +43,9 @@ def between_queues(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]
 
     Each entry has:
     - slice, rate, metric: to which runs and metric it belongs. rate is ALL_RATES for all together.
-    - queues: queue -> [number of runs, median, low and high end of its confidence interval, level
-      of the interval in % or null].
+    - queues: queue -> [number of runs, median, low and high end of the median's confidence
+    interval, its level in %]. The last three are None without an interval. LOST stands for a value
+    that is a lost probe.
     - h, p: of Kruskal and Wallis' test. Missing if the test is not possible.
     - deltas: [queue, other queue, Cliff's delta]. Missing if each queue has a single run.
     """
@@ -70,8 +71,9 @@ def _balanced(rows: Sequence[ReportRow]) -> bool:
 
 
 def _metric_statistics(rows: Sequence[ReportRow], metric: str) -> dict[str, Any] | None:
-    """Return the statistics of a metric in the form of between_queues(). None if no run has it, or
-    if it doesn't apply: throughput_* with cross traffic, total_* without.
+    """Return the statistics of a metric: `queues`, `h`, `p` and `deltas` of an entry of
+    between_queues(). None if no run has it, or if it doesn't apply: throughput_* with cross
+    traffic, total_* without.
 
     Args:
         rows: runs of a slice and rate.
@@ -108,7 +110,8 @@ def variance(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]
              ) -> Mapping[str, Mapping[str, Mapping[str, float | None]]]:
     """Return each factor's share of the variance between a test's runs (eta squared, 0 to 1): test
     -> metric -> factor -> share. Factors are the queue, the rate, and other settings in which runs
-    differ. Factors with a single value, or as many values as runs, are left out."""
+    differ. Factors with a single value, or as many values as runs, are left out, and so are metrics
+    whose values are all the same, or of which one is a lost probe."""
     factors: dict[str, Callable[[ReportRow], object]] = {AQM: queue_of, RATE: rate_of} | {
         one.name: _setting_getter(one.name) for one in dimensions if one.name != "test"}
     shares: dict[str, dict[str, dict[str, float | None]]] = {}

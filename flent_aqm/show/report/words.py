@@ -11,8 +11,8 @@ LATENCY_DIGITS = 2
 
 
 def ms(value: float) -> str:
-    """Return a latency in ms as text with its unit, LATENCY_DIGITS significant digits, or "lost" if
-    it is infinite."""
+    """Return a latency in ms as text, rounded to two significant digits, with its unit: "12 ms".
+    "lost" if it is infinite."""
     return "lost" if math.isinf(value) else f"{number(value, LATENCY_DIGITS)} ms"
 
 
@@ -42,8 +42,9 @@ def listed(names: Sequence[str]) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number with `digits` significant digits as text, with commas between thousands and
-    without an exponent: "1,230". "inf" if it is infinite."""
+    """Return a number rounded to `digits` significant digits as text, with commas between
+    thousands, without an exponent, and without zeros at the end of decimals: "1,230", "19.4", "20".
+    "inf" if it is infinite."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     places = digits - 1 - math.floor(math.log10(abs(value)))

@@ -104,8 +104,8 @@ def _possible_values(name: str, value: str) -> Iterator[Scalar]:
 
 
 def _other_time_units(us: Scalar) -> Iterator[Scalar]:
-    """Yield other forms of a time in us: in ns, as CoDel stores it, in ms if that is a whole
-    number, and in s."""
+    """Yield other forms of a time in us: in ns, in us as the kernel reports a time of CoDel, in ms
+    if that is a whole number, and in s."""
     kept: Expected = codel_us(us)
     yield from (int(us) * 1000, *((kept,) if not isinstance(kept, frozenset) else kept))
     if int(us) % 1000 == 0:

@@ -39,8 +39,9 @@ def thresholds(requested: Mapping[str, Scalar], rate_bit_s: int) -> dict[str, in
 
 
 def complete(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> dict[str, str]:
-    """Return all parameters that tc gets, name -> text: `bandwidth` first, which is the rate unless
-    it is requested, then the requested ones, and those of thresholds() that aren't requested.
+    """Return all parameters that tc gets, name -> text: `bandwidth` first, which is the rate, but
+    at most 34 Gbit/s, unless it is requested, then the requested ones, and those of thresholds()
+    that aren't requested.
 
     Args:
         requested: requested parameters, name -> text.
@@ -119,9 +120,9 @@ def averaging_weight(min_bytes: int, burst_packets: int, avpkt_bytes: int) -> in
 
 
 def _possible_idle_dampings(ewma: int, avpkt_bytes: int, rate_bit_s: int, clock: Clock) -> set[int]:
-    """Return the possible results of tc_red_eval_idle_damping(), before and since iproute2 6.16: tc
-    reports them as Scell_log. -1 is among them if tc would refuse the parameters. See ticks() in
-    router/expected.py.
+    """Return the possible results of tc_red_eval_idle_damping(), which tc reports as Scell_log: tc
+    before iproute2 6.16 rounds the time of a packet down, later ones round it up. -1 is among them
+    if tc would refuse the parameters.
 
     Args:
         ewma: result of averaging_weight().
