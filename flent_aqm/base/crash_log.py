@@ -36,7 +36,8 @@ def write_crash_log(argv: Sequence[str], error: BaseException) -> Path:
     for make_folder in (_cache_folder, _temporary_folder):
         try:
             path = make_folder() / name
-            path.write_text(text, encoding="utf-8")
+            # An argument may have bytes that are no text.
+            path.write_text(text, encoding="utf-8", errors="backslashreplace")
             return path
         except OSError:
             continue

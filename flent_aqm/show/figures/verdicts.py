@@ -133,6 +133,7 @@ def shade(metric: Metric, values: Sequence[float | None]) -> list[float]:
     better_first = sorted(present, reverse=metric.better == HIGHER)
     best = max(better_first[0], least)
     factors = [math.nan if value is None else
+               math.inf if math.isinf(value) else  # also beside other lost probes alone
                best / max(value, least) if metric.better == HIGHER else max(value, least) / best
                for value in values]
     return [math.nan if math.isnan(factor) else

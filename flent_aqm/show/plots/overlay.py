@@ -96,7 +96,7 @@ def ways_of(run: Run) -> set[str]:
 def captured_payload(run: Run, capture: Captured | None) -> tuple[Numbers, Numbers]:
     """Return the test's captured payload in both directions together: the steps' ends in s since
     the run's start, and throughput in Mbit/s. Cross traffic is left out. Raises NotAvailable
-    without a capture.
+    without a capture of the test's packets.
 
     Args:
         run: the run.
@@ -105,4 +105,6 @@ def captured_payload(run: Run, capture: Captured | None) -> tuple[Numbers, Numbe
     if capture is None:
         raise NotAvailable("no packets were captured")
     ways = [mbps for name, mbps in capture.mbps.items() if not name.startswith("cross_")]
+    if not ways:
+        raise NotAvailable("no packets of the test were captured")
     return capture.at_s - start_s(run), numpy.sum(ways, axis=0)

@@ -186,7 +186,7 @@ def _draw_backlog(axis: Any, explained: Explained) -> list[Any]:
     """Draw the bytes in the queue by flow, and the probe's stay. Return the handles."""
     handles: list[Any] = []
     top = 1.0
-    if explained.flows:
+    if explained.flows and len(explained.flows[0].at_s):
         values = numpy.nan_to_num(numpy.array([one.values for one in explained.flows]))
         handles += axis.stackplot(
             explained.flows[0].at_s, *values, alpha=0.75, linewidth=0,

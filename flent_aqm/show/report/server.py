@@ -106,7 +106,7 @@ class ReportServer(ThreadingHTTPServer):
                 host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
             self.address_family = family
             super().__init__((str(address[0]), port), _Handler)
-        except (OSError, OverflowError) as error:
+        except (OSError, OverflowError, UnicodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else None
             raise ConfigError(f"--host {host} --port {port}: can't listen there: "
                               f"{reason or error}") from None

@@ -104,10 +104,10 @@ def _given_parameters(key: str, settings: Settings) -> dict[str, str]:
     if not isinstance(as_mapping, Mapping):
         raise ConfigError(f"{key}: {str(as_mapping)[:60]!r} is not a set of parameters; give each "
                           f"parameter as {prefix}NAME = value", key)
-    requested = {str(name): value for name, value in as_mapping.items()}
+    requested = {str(name): value for name, value in as_mapping.items() if value is not None}
     # Empty values of a batch count as not given.
     requested |= {name[len(prefix):]: value for name, value in settings.items()
-                  if name.startswith(prefix) and name != key and value != ""}
+                  if name.startswith(prefix) and name != key and value not in ("", None)}
     return {name: as_text(value).strip() for name, value in requested.items()}
 
 

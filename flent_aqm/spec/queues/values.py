@@ -267,7 +267,7 @@ class Overhead:
 def mask(text: str) -> str:
     """Return a mask of 32 bits as tc prints it: hexadecimal with 0x, or 0. The text is hexadecimal
     with 0x, or decimal. Raises ConfigError for other texts."""
-    if not re.fullmatch(r"0[xX][0-9a-fA-F]{1,8}|\d{1,10}", text) or int(text, 0) > _U32:
+    if not re.fullmatch(r"0[xX][0-9a-fA-F]{1,8}|0|[1-9][0-9]{0,9}", text) or int(text, 0) > _U32:
         raise ConfigError("expected a mask of 32 bits, such as 0xff")
     return f"{int(text, 0):#x}" if int(text, 0) else "0"
 
@@ -276,7 +276,7 @@ def selector(text: str) -> str:
     """Return VALUE/MASK of eight bits each as tc prints them: hexadecimal with 0x, or 0. In the
     text, each is hexadecimal with 0x, or decimal. Raises ConfigError for other texts."""
     parts = text.split("/")
-    if len(parts) != 2 or not all(re.fullmatch(r"0[xX][0-9a-fA-F]{1,2}|\d{1,3}", part)
+    if len(parts) != 2 or not all(re.fullmatch(r"0[xX][0-9a-fA-F]{1,2}|0|[1-9][0-9]{0,2}", part)
                                   and int(part, 0) < 256 for part in parts):
         raise ConfigError("expected VALUE/MASK of eight bits each, such as 0x1/0x3")
     return "/".join(f"{int(part, 0):#x}" if int(part, 0) else "0" for part in parts)
