@@ -27,8 +27,11 @@ LEAST_BYTES = 1_000_000_000
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one subcommand and return the exit status. Errors are printed to standard error. Raises
-    SystemExit for wrong usage (status 2), and after the text of --help (status 0).
+    """Run one subcommand and return the exit status: that of the subcommand (0 for success), or
+    after an error, which is printed to standard error, 1 for an expected one (AqmError, out of
+    memory, a Python package that a distribution may lack), 3 for any other, 130 if interrupted.
+    141, without a message, if the reader of the output has gone. Raises SystemExit for wrong usage
+    (status 2), and after the text of --help (status 0).
 
     argv: words of the command line without the program's name (default: this process's).
     """
@@ -91,9 +94,10 @@ def _report_defect(words: Sequence[str], error: Exception) -> int:
 
 
 def _run(words: list[str]) -> int:
-    """Parse the command line and run the subcommand. Return the exit status. Without a subcommand,
-    print the next step and the list of commands, or the version. Raises SystemExit for wrong usage
-    (status 2), and after the text of --help (status 0). Errors of the subcommand are raised.
+    """Parse the command line and run the subcommand. Return the exit status. With --version, print
+    the version; without a subcommand, the next step and the list of commands; return 0. Raises
+    SystemExit for wrong usage (status 2), and after the text of --help (status 0). Errors of the
+    subcommand are raised.
 
     words: words of the command line without the program's name.
     """

@@ -52,8 +52,9 @@ def dump_dir(stock: Callable[[Any, str], None]) -> Callable[[Any, str], None] | 
 
 
 def load_file(stock: Callable[..., Any]) -> Any:
-    """Return a replacement for the class method that reads a data file. It checks the file first,
-    and raises BadResult if Flent can't use it. It also calls looking_at_files().
+    """Return a replacement for the class method that reads a data file. The replacement checks the
+    file first, and raises BadResult if it can't be read or Flent can't use it. It also records, for
+    the exit status of `flent`, that this process shows data files.
 
     stock: Flent's class method.
     """

@@ -40,8 +40,9 @@ def import_table(package: str, module: str, name: str) -> dict[str, type]:
 
 
 def get_runner(stock: Lookup) -> Lookup | None:
-    """Call put_tools_on_path(), and return a look-up of runners by name that also finds this
-    package's runners. None, which keeps Flent's look-up, if Flent itself finds them.
+    """Put the folders of this package's tools on PATH, except inside a lab or namespaces, and
+    return a look-up of runners by name that also finds this package's runners. None, which keeps
+    Flent's look-up, if Flent itself finds them.
 
     stock: Flent's look-up.
     """

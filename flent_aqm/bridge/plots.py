@@ -27,8 +27,8 @@ GROUP_BY_HELP = (
 
 def get_plotconfig(stock: Callable[..., Any]) -> Callable[..., Any]:
     """Return a replacement for the look-up of a plot. An unknown name ends `flent` with a message
-    and exit status 1. Flent itself exits with 0 and leaves an empty picture. In flent-gui, nothing
-    changes.
+    and exit status 1, and the empty picture that Flent has made is removed. Flent itself exits with
+    0 and leaves it. In flent-gui, nothing changes.
 
     stock: Flent's look-up.
     """
@@ -74,7 +74,8 @@ def add_plotting_args(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def with_ours(parser: Any) -> Any:
-    """Add this package's options for plots to an argument parser, and return the parser.
+    """Add this package's options for plots (--metric, --width, --caption-apart) to an argument
+    parser, and return the parser.
 
     flent-gui uses the first sentence of an option's help as label, and the rest as tooltip.
     """

@@ -94,6 +94,7 @@ def _series_metadata(settings: Any) -> Any:
 
 
 def _label(value: Any) -> str:
-    """Return a file's text as a label of at most LONGEST_LABEL characters, without invisible
-    characters, and with dollar signs that don't begin formulas."""
+    """Return a file's text as a label: cut to LONGEST_LABEL characters, without invisible
+    characters, and with a backslash before each dollar sign, so that it begins no formula. "" for
+    None."""
     return for_plot(plain(str(value or "")[:LONGEST_LABEL]))

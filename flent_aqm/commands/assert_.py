@@ -86,7 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Check the condition and print the failures. With --junit, write a JUnit file. Return the exit
     status: 0 if the condition holds for all files or groups, 1 if it fails, can't be decided or a
-    file is damaged, MISTAKE after a ConfigError, which is printed."""
+    file is damaged, MISTAKE (2) after a ConfigError, which is printed."""
     try:
         condition = parse(args.expression)
         files = find_files(args.files)
@@ -153,7 +153,7 @@ def _group_subjects(files: Sequence[FileValues], by: str, pool: str) -> list[Sub
 
 def _check_subject(text: str, condition: Node, subject: Subject) -> JunitCase:
     """Check a condition for a file or group. Return the result as a JUnit test case. Its `error` is
-    set if the condition can't be decided, its `failure` if it doesn't hold.
+    set if the condition can't be decided or the file is damaged, its `failure` if it doesn't hold.
 
     Args:
         text: the condition as the user typed it.
@@ -190,7 +190,8 @@ def _write_junit(path: Path, text: str, subjects: Sequence[Subject]) -> None:
 
 
 def _leaf_text(leaf: Leaf, value: float | Unavailable) -> str:
-    """Return a metric with its value and unit as text: "p99(latency_loaded) = 12.3 ms"."""
+    """Return a metric with its value and unit as text: "p99(latency_loaded) = 12.3 ms", or
+    "p99(latency_loaded) not available" if it has no value."""
     if isinstance(value, Unavailable):
         return f"{leaf.text} not available"
     return f"{leaf.text} = {value:.6g}{UNITS[leaf.kind]}"

@@ -54,10 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Draw the figures that the user requests, and write them with their values to --output, which
-    is made if necessary. Return 0. With --set speedtests, do what _draw_speedtests() does.
+    is made if necessary. Return 0. With --set speedtests, draw what each speed test shows, a page
+    for each rate, delay and cross traffic.
 
-    Of the study's figures, files that can't be used are left out with a message, and repetitions of
-    a run count once. Unless --where names a base delay, only runs with the smallest one are drawn.
+    Files that can't be used are left out with a message. Of the study's figures, repetitions of a
+    run count once, and only runs with the smallest base delay are drawn unless --where names one.
     Raises ConfigError if an option is wrong, no run is left to draw, or a file can't be written.
     """
     # Imported late, because --help needs none of these modules.
@@ -132,8 +133,8 @@ def _draw_speedtests(args: argparse.Namespace) -> int:
     """Draw a page of the speed tests' figure for each rate, delay and cross traffic, and write it
     to --output. Files that can't be used are left out with a message. Return 0.
 
-    Raises ConfigError if no file is of a speed test that the figure shows, if --where excludes all,
-    or if a file can't be written.
+    Raises ConfigError if no file is of a speed test that the figure shows, if --where has another
+    form than KEY=VALUE or excludes all, or if a file can't be written.
     """
     import matplotlib
 

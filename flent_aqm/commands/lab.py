@@ -119,7 +119,8 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _servers(commands: list[str], ready: str | None) -> dict[str, object]:
-    """Return the batch keys for --server and --ready, None for an option that is not given. Raises
+    """Return the batch keys for --server and --ready: "server_program", the commands joined to one
+    text, and "server_ready_s". None is the value for an option that is not given. Raises
     ConfigError if --ready stands alone or a command is empty.
 
     Args:

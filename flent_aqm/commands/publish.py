@@ -57,7 +57,7 @@ def publish(args: argparse.Namespace, files: Sequence[Path], copy: Callable[[Pat
     shared, a repeated run gives another result, a text would still name a machine or a person, or
     this version lacks the recipe of the runs' kernel, because a folder to be published is complete
     or not made. Raises ConfigError if the folder exists or the batch file is wrong, ToolMissing if
-    the lab's kernel is needed and not built.
+    the lab's kernel is needed and not built, OSError if files can't be written.
     """
     from flent_aqm.results.share import archive
     from flent_aqm.sweep.replay.archive import repeat_some

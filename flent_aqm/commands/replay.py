@@ -38,9 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Repeat the run of a data file, and print the differences. Return the exit status: IDENTICAL,
-    DIFFERENT, or NOT_REPLAYED after an AqmError, which is printed. With --keep, the new data file
-    stays."""
+    """Repeat the run of a data file, and print the differences. Return the exit status: IDENTICAL
+    (0), DIFFERENT (1), or NOT_REPLAYED (2) after an AqmError, which is printed. With --keep, the
+    new data file stays."""
     try:
         with tempfile.TemporaryDirectory(prefix="flent-aqm-replay-") as temporary:
             folder = args.keep or Path(temporary)

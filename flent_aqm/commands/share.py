@@ -29,9 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Write the copies, or with --publish the folder to publish. Return 1 if a file could not be
-    shared, or with --publish a run of the lab could not be repeated, else 0. Raises ConfigError if
-    no data file is found, an option is wrong, or files can't be written. With --publish, raises as
-    publish() does: a file that can't be shared is then an error."""
+    shared, or with --publish if a run of the lab was to be repeated and could not, else 0. Raises
+    ConfigError if no data file is found, an option is wrong, or files can't be written.
+
+    With --publish, a file that can't be shared is an error: raises BadResult for it, for a repeated
+    run with another result, and for what else keeps the folder from being complete, and ToolMissing
+    if the lab's kernel is needed and not built.
+    """
     from flent_aqm.results.many_files import find_files
 
     files = find_files(args.files)
@@ -47,13 +51,13 @@ def main(args: argparse.Namespace) -> int:
 def _write_copies(files: Sequence[Path], output: Path, *, named: bool = True) -> int:
     """Write cleaned copies, and print what was removed. Return how many files could not be shared.
     These are named on standard error. A copy never replaces an existing file: the data file then
-    counts as not shared.
+    counts as not shared. Raises OSError if a copy can't be written.
 
     Args:
         files: the data files.
         output: folder for the copies, made if necessary.
-        named: print the copies' full paths, because the user chose the folder. If false, print
-            only their names.
+        named: print the copies' full paths, because the user chose the folder. If false, print only
+            their names.
     """
     from flent_aqm.base.waiting import with_progress
     from flent_aqm.results.data_file import SUFFIX
@@ -78,8 +82,8 @@ def _write_copies(files: Sequence[Path], output: Path, *, named: bool = True) ->
 
 
 def _try_copy(file: Path, copy: Path) -> tuple[Path, Path, StrippedFile] | BadResult:
-    """Write a cleaned copy of a file. Return file, copy and the cleaned content, or the error if
-    the file is damaged or can't be shared."""
+    """Write a cleaned copy of a file. Return file, copy and the cleaned content, or the BadResult
+    if the file is damaged or can't be shared. Raises OSError if the copy can't be written."""
     try:
         return file, copy, _write_copy(file, copy)
     except BadResult as error:
@@ -88,7 +92,8 @@ def _try_copy(file: Path, copy: Path) -> tuple[Path, Path, StrippedFile] | BadRe
 
 def _write_copy(file: Path, copy: Path) -> StrippedFile:
     """Write a cleaned copy of a file. Return the cleaned content, with a list of what was removed.
-    Raises BadResult if the file is damaged or can't be shared."""
+    Raises BadResult if the file is damaged or can't be shared, OSError if the copy can't be
+    written."""
     import orjson
 
     from flent_aqm.results.data_file import write_packed

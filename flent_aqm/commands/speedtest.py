@@ -173,8 +173,9 @@ def _print_head(request: SpeedtestRequest, mode: str, idle_s: int) -> None:
 
 def _measure_and_print(request: SpeedtestRequest, kind: tuple[str, Sequence[Sequence[str]]],
                        keep: Path | None) -> DataFile:
-    """Run one test of Flent, print its part of the report, and return its data file. Raises as
-    measure() does.
+    """Run one test of Flent, print its part of the report, and return its data file. Raises
+    BadResult if the test fails, ConfigError if `keep` can't be written, KeyboardInterrupt at
+    SIGTERM and SIGHUP, too.
 
     Args:
         request: settings of the test. Its `test` is replaced by that of `kind`.

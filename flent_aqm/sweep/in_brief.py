@@ -26,8 +26,9 @@ def cell_settings(cell: Cell) -> dict[str, Setting]:
 
 
 def differing_words(cells: Sequence[Cell]) -> dict[str, str]:
-    """Map each cell's name to its test, queue, rate, and the other settings that are needed to tell
-    the cells apart, by factors(), joined by spaces: "iperf3_upload sfq 20 Mbit/s tiers 3"."""
+    """Return a text for each cell, by the cell's name: its test, queue and rate, and the other
+    settings that are needed to tell the cells apart, joined by spaces: "iperf3_upload sfq 20 Mbit/s
+    tiers 3". A setting that a cell lacks is left out."""
     settings = {cell.name: cell_settings(cell) for cell in cells}
     differing = factors(list(settings.values()))
     order = dict.fromkeys((*_FIRST, RATE, *differing))
@@ -40,7 +41,7 @@ def brief(run_scores: Scores) -> str:
     text: "up 95.60 Mbit/s, p99 0.13 ms".
 
     Unavailable values, such as the throughput of a direction that the test doesn't load, are left
-    out, so the text may be empty. LOST stands for a percentile that is a lost probe.
+    out, so the text may be empty. A percentile that is a lost probe is shown as "p99 lost".
     """
     mbps = {"down": run_scores.download_mbps, "up": run_scores.upload_mbps}
     parts = [f"{direction} {digits(value)}" for direction, value in mbps.items()

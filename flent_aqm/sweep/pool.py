@@ -265,8 +265,8 @@ class Interrupts:
         self._old.clear()
 
     def _handle_sigint(self, number: int, frame: FrameType | None) -> None:
-        """Signal handler of SIGINT: call `once` the first time, raise KeyboardInterrupt the second
-        time."""
+        """Signal handler of SIGINT: call `once` the first time. Raise KeyboardInterrupt the second
+        time, unless a signal has raised it before."""
         if self._interrupted_once:
             self._raise_once(number, frame)
             return

@@ -111,8 +111,9 @@ class SweepProgress:
         self._say(escape(text))
 
     def say_stopping(self) -> None:
-        """Print that after the first ^C no new runs start, and running ones may end. Called by a
-        signal handler, which may have interrupted the thread that draws, so no lock is taken."""
+        """Print that after the first ^C no new runs start, and running ones may end. It is written
+        to standard error, also if there is another console. Called by a signal handler, which may
+        have interrupted the thread that draws, so no lock is taken."""
         text = ("Interrupted: no new runs start; waiting for those that are running. "
                 "Press ^C again to stop them.")
         os.write(sys.stderr.fileno(), f"\n{text}\n".encode())
@@ -127,7 +128,8 @@ class SweepProgress:
 
     @property
     def speed(self) -> float:
-        """Virtual seconds per second of real time, summed over all runs so far. 0 in real time."""
+        """Virtual seconds of the runs that succeeded, per second of real time since this object was
+        made. 0 in real time, and before a run has succeeded."""
         return self._virtual_s / max(time.monotonic() - self._began_at, 1e-9)
 
     def started(self, cell: Cell) -> None:
@@ -192,7 +194,7 @@ class SweepProgress:
 
     def _time_left_suffix(self) -> str:
         """Return ", TIME left" for the end of a line. "" on a terminal, where the bar shows the
-        time, and if the time is not known."""
+        time, and if the time is 0 or not known."""
         left = "" if self.console.is_terminal else self._time_left_text()
         return f", {left} left" if left else ""
 

@@ -39,11 +39,11 @@ def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
 
     Args:
         scenario: the settings of the lab.
-        command: the command.
+        command: words of the command.
         path: the data file, which replaces an older one.
-        results: folder for the files that the command writes, by default the current one.
-        time_limit: longest time of the command in s of virtual time, as the user wrote it. None for
-            RECORD_LIMIT_S.
+        results: folder for the files that the command writes. None for the current folder.
+        time_limit: longest time of the command in whole s of virtual time, as the user wrote it.
+            None or "" for RECORD_LIMIT_S.
         wall_limit_s: longest time of the run in s of wall time.
 
     Raises an AqmError if the file can't be written, if the run fails, or if an option is wrong.
@@ -88,8 +88,17 @@ def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
 
 
 def _cell(scenario: Scenario, command: Sequence[str], path: Path, time_limit: str | None) -> Cell:
-    """Return the cell whose run measures the command. Raises ConfigError if the command is missing,
-    or if path or time limit are wrong. Arguments are those of record_command()."""
+    """Return the cell whose run measures the command.
+
+    Args:
+        scenario: the settings of the lab.
+        command: words of the command.
+        path: the data file.
+        time_limit: longest time of the command in whole s of virtual time, as the user wrote it.
+            None or "" for RECORD_LIMIT_S.
+
+    Raises ConfigError if the command is missing, or if path or time limit are wrong.
+    """
     if not command:
         raise ConfigError("--record: there is no command to measure; give it after --")
     if path.name == SUFFIX:

@@ -112,8 +112,9 @@ def set_aside_unfinished(planned: Mapping[Path, Cell]) -> Iterator[str]:
 
 
 def _refuse_unfinished(file: DataFile) -> None:
-    """Raise BadResult if the run in a data file failed, if the file's samples are not all those of
-    the run, or if its metadata have no object AQM or no hash of the samples."""
+    """Raise BadResult if a data file has no complete run: a tool failed, the router was not read
+    back before and after the test, there are no samples, the samples are not all those of the run,
+    or the metadata have no object AQM or no hash of the samples."""
     aqm = file.metadata.get("AQM")
     if not isinstance(aqm, dict):
         raise BadResult(f"{file.path}: not written by a batch with a testbed: its metadata have no "
@@ -162,7 +163,13 @@ def _lines_on_differences(metadata: Mapping[str, Any], cell: Cell) -> Iterator[s
 
 
 def _lines_on_values(recorded: Mapping[str, Any], planned: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each name whose values differ. A missing name counts as a value of None."""
+    """Yield a line for each name whose values differ, sorted by name: "NAME is VALUE in the file,
+    VALUE in this plan". A missing name counts as a value of None.
+
+    Args:
+        recorded: values in the data file, by name.
+        planned: values of the planned run, by name.
+    """
     for name in sorted(recorded.keys() | planned.keys()):
         was, wanted = recorded.get(name), planned.get(name)
         if was != wanted:

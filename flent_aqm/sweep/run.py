@@ -90,8 +90,8 @@ class FinishedRun:
 def run_cell(cell: Cell, testbed: Testbed, facts: SweepFacts) -> FinishedRun:
     """Run a cell, and write its data file, log, and other files.
 
-    Raises an AqmError with the cause if the run fails. Then there is no data file, but there is a
-    log. Raises StorageError if files can't be written.
+    Raises an AqmError with the cause if the run fails. Then no data file is written, and an older
+    one stays as it is, but there is a log. Raises StorageError if files can't be written.
     """
     return write_files(make_output(cell, testbed), cell, facts)
 
@@ -222,7 +222,11 @@ def first_error_of_flent(text: str) -> str:
 
 def _end_of_traceback(trace: str) -> str:
     """Return the line with the exception of a traceback, such as "KeyError: 'z'": the first line
-    that isn't indented. `trace` is the text after the traceback's heading."""
+    that isn't indented, or if there is none the last line with a letter or digit, "" without one.
+
+    Args:
+        trace: the text after the traceback's heading.
+    """
     return next((line.strip() for line in trace.splitlines()[1:]
                  if line.strip() and not line[0].isspace()), last_line(trace))
 

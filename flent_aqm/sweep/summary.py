@@ -64,8 +64,12 @@ def parse_group_by(value: object) -> tuple[str, ...]:
 
 
 def check_group_by(cells: Sequence[Cell], group_by: Sequence[str]) -> None:
-    """Raise ConfigError if no cell has a setting of `group_by`, names as parse_group_by() returns
-    them. cells: all cells of a sweep."""
+    """Raise ConfigError if `group_by` has a setting that no cell has.
+
+    Args:
+        cells: all cells of a sweep.
+        group_by: names of settings, as parse_group_by() returns them.
+    """
     try:
         check_keys([cell_settings(cell) for cell in cells], group_by)
     except ConfigError as error:
@@ -95,7 +99,7 @@ def show(
         group_by: settings that define a line. If empty, all settings in which runs differ, so that
             the runs of a line are repetitions of each other.
 
-    Raises ConfigError if no cell has a setting of `group_by`.
+    Raises ConfigError if `group_by` has a setting that no cell has.
     """
     settings = [cell_settings(cell) for cell in cells]
     differing = factors(settings)
@@ -214,10 +218,12 @@ def _print_latency_notes(console: Console, done: Sequence[Scores]) -> None:
 def _print_throughput_notes(console: Console, done: Sequence[Scores], keys: Sequence[str],
                             groups: Mapping[tuple[Setting, ...], Sequence[Cell]],
                             scored: Mapping[Path, Scores], totals: bool) -> None:
-    """Print notes on the throughput: with cross traffic, whether it is a share of the total that
-    the table shows, and each line whose runs fall into two groups by two_groups().
+    """Print notes on the throughput: with cross traffic, that it is the test's share of the line,
+    or of the total that the table shows; and each line whose runs fall into two groups with a gap
+    between them, for which the median says little.
 
     Args:
+        console: where to print.
         done: scores of finished runs.
         keys: settings that define a line.
         groups: values of `keys` -> cells of the line.

@@ -419,7 +419,8 @@ class Sweep:
 
 
 def _what_decides(cell: Cell) -> tuple[object, ...]:
-    """Return all that decides the result of a run."""
+    """Return all that decides the result of a run, to compare runs: its test's name, scenario,
+    Flent's settings and commands."""
     return cell.test_name, cell.scenario, cell.settings, cell.commands
 
 

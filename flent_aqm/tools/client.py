@@ -72,8 +72,9 @@ class Call:
 
 
 def call_of(words: Iterable[str]) -> Call:
-    """Return the Call that the words of Call.words() describe. Raises KeyError if host or port is
-    missing, ValueError if a number isn't one."""
+    """Return the Call that the words of Call.words() describe. A word `tls` with any value, also
+    "no", turns TLS on. Raises KeyError if host or port is missing, ValueError if port or ip_version
+    isn't a whole number."""
     pairs = [word.partition("=")[::2] for word in words]
     values = dict(pairs)
     own = ("host", "port", "tls", "ip_version", "program")

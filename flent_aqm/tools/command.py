@@ -69,8 +69,13 @@ class NumberSource:
 
 
 def parse_number_sources(text: str) -> list[NumberSource]:
-    """Parse the value of the option --reads: "json:" or "text:", and the source of each number.
-    Raises ConfigError if it isn't of this form, has an unknown number, or has no rate."""
+    """Parse the value of the option --reads: "json:" or "text:", and the source of each number,
+    such as "json: down.mbps=download_mbps" or "text: 'Ping: (.*) ms=latency_ms'". Return the
+    sources in their order.
+
+    Raises ConfigError if it isn't of this form, names a number that is none of NUMBERS, or has
+    neither download_mbps nor upload_mbps.
+    """
     form, _, rest = text.partition(":")
     try:
         words = shlex.split(rest) if form.strip() == TEXT else rest.split()
@@ -259,7 +264,8 @@ def _why_not_started(name: str) -> str:
 
 def files_of(*commands: str) -> list[str]:
     """Return the absolute paths of the files that command lines name, programs included. Runs need
-    these files. Raises ConfigError as words_of() does."""
+    these files. Raises ConfigError if a command line is empty or has unbalanced quotes, or if its
+    program can't be started."""
     return [word for text in commands for word in words_of("command", text)
             if os.path.isabs(word) and os.path.isfile(word)]
 
@@ -293,7 +299,8 @@ def measure_by(client: str, reads: str, call: Call, report: ClientReport) -> Non
 
 
 def read_numbers(name: str, text: str, sources: list[NumberSource]) -> dict[str, float]:
-    """Return the numbers in a client's output, by name.
+    """Return the numbers in a client's output, by name, multiplied by the factors of their sources.
+    In JSON, true and false count as 1 and 0.
 
     Args:
         name: name of the client, for messages.
@@ -329,8 +336,9 @@ def read_numbers(name: str, text: str, sources: list[NumberSource]) -> dict[str,
 
 
 def _find_number(name: str, text: str, source: NumberSource) -> float:
-    """Return the number that a pattern finds in a client's output, without the factor. If the
-    pattern matches several times, the last match counts. Raises BadResult if it matches nowhere, or
+    """Return the number that a pattern finds in a client's output, without the factor. A comma in
+    it counts as decimal point. If the pattern matches several times, the last match counts. Only
+    the first 2000 characters of each line are searched. Raises BadResult if it matches nowhere, or
     if the match isn't a number of at least 0.
 
     Args:

@@ -35,8 +35,9 @@ REFUSAL = (f"{NAME}: no file is named; set {environment.OWN_TOOL} to the path of
 
 @cache
 def load_user_file() -> ModuleType | None:
-    """Execute the user's file once, and return it as a module. None if the variable isn't set.
-    Raises ConfigError if the file can't be read or fails."""
+    """Execute the file that the environment variable FLENT_AQM_OWN_TOOL names once, and return it
+    as a module. None if the variable isn't set. Raises ConfigError if the file's name doesn't end
+    in .py, or if it can't be read or fails."""
     path = os.environ.get(environment.OWN_TOOL)
     if not path:
         return None
@@ -57,9 +58,10 @@ def load_user_file() -> ModuleType | None:
 
 
 def tool() -> Tool:
-    """Return the Tool of the user's file as the test own_test, or UNSET if the variable isn't set.
-    Raises ConfigError if the file fails, has no TOOL with a rate, or its `shown` has a wrong number
-    of rates or names a number that doesn't exist."""
+    """Return the Tool of the user's file, which the environment variable FLENT_AQM_OWN_TOOL names,
+    as the test own_test. UNSET, whose test is refused, if the variable isn't set. Raises
+    ConfigError if the file fails, has no TOOL with a rate, or its `shown` has a wrong number of
+    rates or names a number that doesn't exist."""
     user_module = load_user_file()
     if user_module is None:
         return UNSET
@@ -101,7 +103,8 @@ def tool() -> Tool:
 
 def directions() -> list[str]:
     """Return the directions of which the user's tool reports a rate, "download", "upload" or both.
-    Return both if no file is named. Raises ConfigError as tool() does."""
+    Return both if no file is named. Raises ConfigError if the user's file fails, or its TOOL is
+    missing or wrong."""
     names = {number.name for number in tool().numbers}
     return [direction for direction in WAYS if f"{direction}_mbps" in names] or list(WAYS)
 

@@ -62,9 +62,7 @@ class DirectionLoad:
 
         Args:
             at_s: the time in monotonic seconds.
-            mbps: the rate in Mbit/s.
-
-        Raises BadResult if the rate is no finite number.
+            mbps: the rate in Mbit/s, a finite number.
         """
         if not math.isfinite(mbps):
             raise BadResult(f"the client displayed a rate of {mbps} Mbit/s; expected a number")
@@ -157,8 +155,13 @@ def _probe_sample(probe: tuple[float, str, float], epoch_s: float) -> Mapping[st
 
 def read_report(text: str, tool: Tool) -> dict[str, Parsed]:
     """Return what Flent stores of a report: direction, "download" or "upload" -> series, samples
-    and metadata. Latencies of the idle line are among the samples of the first direction. Numbers
-    that the tool doesn't declare are left out.
+    and metadata. The series has [epoch s, Mbit/s] for each rate. The samples are sorted by their
+    time "t" in epoch s, and have "val" in Mbit/s and "dur" in s, or a latency in ms under its kind.
+    The metadata are MEAN_VALUE, LOAD_START, LOAD_END, CLOCK and SPEEDTEST.
+
+    Latencies of the idle line are among the samples of the first direction, under "idle_" and their
+    kind. Numbers that the tool doesn't declare are left out. The result is empty if no direction
+    was loaded.
 
     Args:
         text: the report as JSON.

@@ -38,7 +38,9 @@ _MODEL = re.compile(r"(?:^|(?<=;))\s*((?:router|client|server)_model)\s*=([^;]*)
 
 def keys_and_values(stock: Callable[[str], dict[str, str]], text: str) -> dict[str, str]:
     """Parse the text of --batch-override as Flent does, except for two kinds of keys: the value of
-    test_parameters is all text after it, and a model may have = in it. Return the values by key.
+    test_parameters is all text after it, and that of router_model, client_model or server_model may
+    have = in it. Return the values by key. Raises argparse's ArgumentTypeError, as Flent's parser
+    does, for a part without =.
 
     Args:
         stock: Flent's parser, which splits at each ; and = outside of two pairs of quotes.
@@ -60,8 +62,12 @@ def _unquoted(value: str) -> str:
 
 
 def restore_zeros(overrides: MutableMapping[str, object]) -> None:
-    """Replace False with "0" in the overrides of the keys in _NUMBERS, in place: Flent makes False
-    of 0."""
+    """Replace False with "0" in the overrides of keys whose value is a number (rates,
+    base_delay_ms, seed, jobs), in place: Flent makes False of 0.
+
+    Args:
+        overrides: values of --batch-override, by key.
+    """
     for key in _NUMBERS:
         if overrides.get(key) is False:
             overrides[key] = "0"
@@ -70,10 +76,11 @@ def restore_zeros(overrides: MutableMapping[str, object]) -> None:
 def argument_lists(runner: Any, batch: Mapping[str, Any]) -> list[Sequence[Any]]:
     """Return the lists whose product are the runs of a batch.
 
-    Each list has names of arguments, which are sections [Arg::NAME]. A `for_…` list has those whose
-    values agree with the overrides, by _apply_overrides(). A key `kernel = one, other` or `aqm =
-    one, other` gives a list with an argument for each value, in place of a `for_…` list of this key
-    alone. The last list has the numbers of repetitions.
+    Each list has names of arguments, which are sections [Arg::NAME]. If all arguments of a `for_…`
+    list have a key of --batch-override, the list has only those with the override's value, or a new
+    one with it. A key `kernel = one, other` or `aqm = one, other` gives a list with an argument for
+    each value, in place of a `for_…` list of this key alone. The last list has the numbers of
+    repetitions.
 
     Args:
         runner: Flent's batch runner. New arguments are added to its `args`: for an override with a
@@ -140,8 +147,8 @@ def _values_as_arguments(batch: Mapping[str, object], args: MutableMapping[str, 
 
 
 def _rate_mbps(text: str) -> str:
-    """Return a rate such as 20, 2.5mbit or 1gbit as the text of a number of Mbit/s: "20", "2.5",
-    "1000". Return "" for any other text."""
+    """Return a rate such as 20, 2.5mbit or 1gbit as the text of a number of Mbit/s, rounded to six
+    significant digits: "20", "2.5", "1000". Return "" for any other text."""
     match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)\s*(?:([kmg])bit)?", text.lower())
     factor = {None: 1, "k": 0.001, "m": 1, "g": 1000}
     return f"{float(match[1]) * factor[match[2]]:g}" if match else ""
@@ -175,7 +182,8 @@ def _refuse_unknown_arguments(batch: Mapping[str, object], args: Collection[str]
 
 
 def _check_repetitions(batch: Mapping[str, object]) -> None:
-    """Raise ConfigError if the key `repetitions` of a batch is not a whole number of at least 1."""
+    """Raise ConfigError if the key `repetitions` of a batch is not a whole number from 1 to 999999.
+    A batch without the key is accepted."""
     text = as_text(batch.get("repetitions", 1)).strip()
     if not re.fullmatch(r"0*[1-9]\d{0,5}", text, re.ASCII):
         raise ConfigError(f"repetitions: {text[:40]!r}; expected a whole number of at least 1",
@@ -214,7 +222,13 @@ def _apply_overrides(
 
 def _values_of_override(value: object, instead_of: Sequence[object]) -> list[str]:
     """Return the values of an override: its numbers if it is a list of several numbers and each
-    value that it replaces (`instead_of`) is a number, too, otherwise the whole as one value."""
+    value that it replaces is a number, too, otherwise the whole as one value, with "1" and "0" for
+    yes and no.
+
+    Args:
+        value: value of --batch-override.
+        instead_of: the arguments' values that it replaces.
+    """
     words = _words(value)
     if len(words) > 1 and all(math.isfinite(number_or_nan(str(word)))
                               for word in [*words, *instead_of]):

@@ -122,7 +122,13 @@ def add_cross_traffic_parameter(section: MutableMapping[str, Any]) -> None:
 
 def _check_program(where: str, test_name: str, scenario: Scenario) -> None:
     """Raise ConfigError if the test is PROGRAM and the scenario has no client_program, or if it is
-    another test and the scenario has one."""
+    another test and the scenario has one.
+
+    Args:
+        where: names the batch in messages.
+        test_name: name of the test.
+        scenario: settings of the testbed.
+    """
     if test_name == PROGRAM and not scenario.programs.client_program:
         raise ConfigError(f"{where}: test {PROGRAM} needs the key client_program, the command to "
                           "measure on the client")
@@ -225,7 +231,8 @@ def _is_address(text: str) -> bool:
 
 
 def _non_default_settings(settings: Any, parser: Any) -> dict[str, object]:
-    """Return the settings of SETTINGS that differ from Flent's defaults, by name.
+    """Return those of Flent's settings that influence a run (SETTINGS) and differ from Flent's
+    defaults, by name.
 
     Args:
         settings: Flent's settings of the run.

@@ -119,8 +119,9 @@ def placed(values: Mapping[str, object], overrides: Mapping[str, object]) -> Ite
 
 
 def _key_of_value(key: str, values: Mapping[str, object]) -> str | None:
-    """Return the key under which the value of `key` is written: itself, the key for both
-    directions, or another key that it refers to as ${name}. None if `values` has none of these."""
+    """Return the key under which the value of `key` is written: itself, the key that sets both
+    directions (rate_mbps for rate_up_mbps), or another key that it refers to as ${name}. None if
+    `values` has none of these."""
     if key not in values:
         key = KEYS[key].both if key in KEYS else ""
     for _ in values:  # keys may refer to each other in a circle
@@ -133,7 +134,14 @@ def _key_of_value(key: str, values: Mapping[str, object]) -> str | None:
 
 def _message_with_position(message: str, value: str, place: FilePosition) -> str:
     """Return a message with the position of the value before it: FILE:LINE:COLUMN. If the message
-    names a column of the value, that column is added to the position."""
+    begins with "KEY: column N: ", that column is added to the position, and left out of the
+    message, unless the value has several lines or a ${name}.
+
+    Args:
+        message: the message.
+        value: the value as it is written.
+        place: position at which the value begins.
+    """
     file, line, column = place
     within = _WITHIN.match(message)
     if within and "\n" not in value and "${" not in value:

@@ -81,9 +81,9 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
 
     def _read_sections(self, filename: str) -> None:
         """Read the sections of a file into batches, arguments and commands, and record the file's
-        SHA-256. Raises ConfigError for an unknown type of section, or if the file can't be read,
-        configparser.Error if it can't be parsed, RuntimeError if a section inherits from one that
-        doesn't exist."""
+        SHA-256. Raises ConfigError for a section whose name has no "::" or an unknown type before
+        it, or if the file can't be read, configparser.Error if it can't be parsed, RuntimeError if
+        a section inherits from one that doesn't exist."""
         path = Path(filename).absolute()
         if path.is_file():
             with suppress(OSError):  # placed_sections() reports it
@@ -191,7 +191,8 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
 
     def _plan_batch(self, name: str) -> Iterator[Cell]:
         """Check the batch's runs, add them to the sweep, and yield their cells in the order of the
-        batch's lists. Raises ConfigError if a run can't be made."""
+        batch's lists. Raises ConfigError if a run can't be made, RuntimeError if Flent refuses it,
+        such as for an unknown test or command."""
         batch = self._keys_of_batch(name)
         with self._with_positions(batch):
             _pause_s(name, batch)
@@ -284,7 +285,7 @@ def _must_not_run(keys: Mapping[str, object]) -> bool:
 
 def _pause_s(name: str, keys: Mapping[str, object]) -> int:
     """Return the batch's key `pause` in s, 0 without it. Raises ConfigError if it is not a whole
-    number of at least 0.
+    number from 0 to 999999.
 
     Args:
         name: the batch's name, for the message.

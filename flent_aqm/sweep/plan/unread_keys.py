@@ -63,7 +63,7 @@ def refuse_unread_keys(runner: Any, section: Mapping[str, object],
 def _refuse_unknown_key(where: str, keys: Iterable[str], used: Collection[str],
                         valid: Collection[str], settings: Collection[str]) -> None:
     """Raise ConfigError for the first key, in alphabetical order, that is unknown. Keys that begin
-    with for_ or one of PARAMETER_PREFIXES are always known.
+    with for_ or a prefix of parameters (aqm_, up_aqm_, shaper_, router_) are always known.
 
     Args:
         where: names the section in the message.

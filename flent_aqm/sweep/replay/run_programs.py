@@ -10,7 +10,7 @@ RUN_PROGRAMS = "--run-programs"
 
 
 def add_run_programs(parser: argparse.ArgumentParser) -> None:
-    """Declare the option RUN_PROGRAMS."""
+    """Add the switch --run-programs (RUN_PROGRAMS) to a parser."""
     parser.add_argument(
         RUN_PROGRAMS, action="store_true",
         help="run the client's, server's and router's commands that the file names (keys "
