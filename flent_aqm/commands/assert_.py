@@ -137,6 +137,8 @@ def _group_subjects(files: Sequence[FileValues], by: str, pool: str) -> list[Sub
 
     Raises ConfigError if a setting is unknown.
     """
+    if not files:  # all are damaged, which others report
+        return []
     files, repeated = counted_once(files)
     if repeated:
         print(f"flent-aqm: {repeated}", file=sys.stderr)

@@ -141,7 +141,8 @@ def _aqm_parameter_keys(words: list[str]) -> dict[str, str]:
     """Return the batch keys for the values of --aqm-parameter, key -> value: aqm_target -> "10ms"
     for "target=10ms". Raises ConfigError if a value is not NAME=VALUE."""
     for word in words:
-        if "=" not in word.strip("="):
+        name, _, value = word.partition("=")
+        if not (name.strip() and value.strip()):
             raise ConfigError(f"--aqm-parameter: {word!r}; expected NAME=VALUE, "
                               "such as target=10ms")
     return {f"aqm_{name}": value for name, _, value in (word.partition("=") for word in words)}

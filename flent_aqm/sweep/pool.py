@@ -45,8 +45,8 @@ def parse_jobs(value: object, *, real_time: bool = False) -> int:
     if value is None or value == "":
         return 1 if real_time else len(os.sched_getaffinity(0))
     text = str(value)
-    if not text.isdecimal() or not 1 <= int(text) <= MAX_JOBS:
-        raise ConfigError(f"jobs: {text!r} is not a whole number from 1 to {MAX_JOBS}")
+    if not text.isdecimal() or len(text) > 9 or not 1 <= int(text) <= MAX_JOBS:
+        raise ConfigError(f"jobs: {text[:40]!r} is not a whole number from 1 to {MAX_JOBS}")
     if real_time and int(text) > 1:
         raise ConfigError(f"jobs: {text} runs side by side would disturb each other in real time; "
                           "leave jobs out, or use testbed virtual")

@@ -203,6 +203,10 @@ class Sweep:
         facts = {(name, kernel): SweepFacts(self._testbeds[name].facts(kernel), tools)
                  for name, kernel in map(_testbed_and_kernel, cells)}
         if self._elsewhere:
+            if len(facts) > 1:
+                named = " and ".join(f"testbed {name}, kernel {kernel}" for name, kernel in facts)
+                raise ConfigError(f"scheduler: a cluster makes the runs of one testbed with one "
+                                  f"kernel, and these have {named}; run them as several sweeps")
             (one,) = facts.values()
             self._elsewhere.start(one, self._progress.say_fact)
             # These threads only wait for other machines, and write the files that come back.

@@ -20,6 +20,7 @@ import os
 import re
 import shlex
 import shutil
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -94,6 +95,14 @@ def parse_number_sources(text: str) -> list[NumberSource]:
     return sources
 
 
+def _parse_factor(text: str | None) -> float:
+    """Parse a factor, 1 without one. Raises ValueError if it isn't a finite number above 0."""
+    factor = float(text or 1)
+    if not 0 < factor < math.inf:
+        raise ValueError
+    return factor
+
+
 def _parse_json_path(word: str) -> NumberSource:
     """Parse a word of the form PLACE=NUMBER or PLACE*FACTOR=NUMBER. Raises ConfigError if it has
     another form, or if the number is none of NUMBERS."""
@@ -108,7 +117,7 @@ def _parse_json_path(word: str) -> NumberSource:
     try:
         if pair is None:
             raise ValueError
-        factor = float(pair["factor"] or 1)
+        factor = _parse_factor(pair["factor"])
     except ValueError:
         raise ConfigError(f"--reads: {word[:60]!r}; expected PLACE=NUMBER or PLACE*FACTOR=NUMBER, "
                           "such as down.kbps*0.001=download_mbps") from None
@@ -149,7 +158,7 @@ def _parse_pattern(word: str) -> NumberSource:
         raise ConfigError(f"--reads: {pattern[:60]!r} is not a regular expression: {fault}"
                           ) from None
     try:
-        number = float(factor or 1)
+        number = _parse_factor(factor)
     except ValueError:
         raise ConfigError(f"--reads: {word[:60]!r}: the factor {factor[:40]!r} is not a number"
                           ) from None
@@ -325,13 +334,17 @@ def read_numbers(name: str, text: str, sources: list[NumberSource]) -> dict[str,
             value = _value_at(value, key)
         if isinstance(value, bool):
             value = int(value)
-        if not isinstance(value, (int, float)) or not math.isfinite(value):
+        # Python's whole numbers may be larger than any float.
+        if not isinstance(value, (int, float)) or not abs(value) <= sys.float_info.max:
             seen = (_describe_missing(output, source.path) if value is None
                     else json.dumps(value)[:40])
             raise BadResult(f"{name}: {path_text} in its output is {seen}; expected a number")
         if value < 0:
             raise BadResult(f"{name}: {path_text} is {value:g}; expected 0 or more")
         numbers[source.name] = value * source.factor
+        if not math.isfinite(numbers[source.name]):
+            raise BadResult(f"{name}: {path_text} is {value:g}, and {source.factor:g} times as "
+                            "much no number any more")
     return numbers
 
 
@@ -408,6 +421,7 @@ def _value_at(value: Any, key: str) -> Any:
     """Return the value under a key of a dict, or at an index of a list. None if there is none."""
     if isinstance(value, dict):
         return value.get(key)
-    if isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+    # An index of thousands of digits would be none that int() takes.
+    if isinstance(value, list) and key.isdecimal() and len(key) < 10 and int(key) < len(value):
         return value[int(key)]
     return None

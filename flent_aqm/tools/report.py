@@ -17,6 +17,8 @@ from flent_aqm.tools.tool import Tool
 # Key of the metadata under which read_report() hands fields of Load to the runner. The runner
 # removes it.
 CLOCK = "CLOCK"
+# No client measures a faster one.
+MOST_MBPS = 1e9
 # What Flent stores of a direction: series as [time, value], raw samples, metadata.
 Parsed = tuple[list[list[float]], list[dict[str, float]], dict[str, Any]]
 
@@ -62,10 +64,13 @@ class DirectionLoad:
 
         Args:
             at_s: the time in monotonic seconds.
-            mbps: the rate in Mbit/s, a finite number.
+            mbps: the rate in Mbit/s.
+
+        Raises BadResult if the rate is below 0, above MOST_MBPS, or no number.
         """
-        if not math.isfinite(mbps):
-            raise BadResult(f"the client displayed a rate of {mbps} Mbit/s; expected a number")
+        if not 0 <= mbps <= MOST_MBPS:
+            raise BadResult(f"the client displayed a rate of {mbps} Mbit/s; expected 0 to "
+                            f"{MOST_MBPS:g}")
         length_s = at_s - self.end_s
         if length_s > 0:
             self.rates.append((at_s, length_s, round(mbps * length_s * 125_000)))
@@ -193,7 +198,7 @@ def read_report(text: str, tool: Tool) -> dict[str, Parsed]:
                     "LOAD_END": float(load["end_s"]),
                     CLOCK: {name: bool(load.get(name)) for name in ("own_clock", "warms_up")},
                     "SPEEDTEST": {"client": tool.name, "numbers": numbers}})
-    except (ValueError, KeyError, TypeError, AttributeError) as fault:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as fault:
         raise ParseError(f"{tool.name}: its client printed no report in the form of this package's "
                          f"clients ({cause_of(fault)}); it starts with {text[:60]!r}") from None
     return by_direction

@@ -290,7 +290,7 @@ REFUSED = "refused"
 def judge_defects(output: Path, what: str, only: str, named_cells: bool) -> list[Comparison]:
     """Build a kernel for each defect, and have `flent-aqm verdict` judge it: by its samples, and
     with coverage if these don't show that it is worse. Right is "worse", "not exercised" with the
-    lines that never ran, or that `kernel build` fails, as it does for a file that isn't compiled.
+    lines that never ran, or that `kernel build` refuses a change of which nothing is in the kernel.
     For a change without effect, right is "the same", with all lines run.
 
     Args:
@@ -302,8 +302,8 @@ def judge_defects(output: Path, what: str, only: str, named_cells: bool) -> list
     Returns:
         The comparisons of these defects, and those that earlier calls noted of the others.
 
-    Raises SystemExit if no kernel is set up, a defect doesn't fit its source or doesn't compile, or
-    Flent ends before all runs are made.
+    Raises SystemExit if no kernel is set up, a defect doesn't fit its source, its kernel can't be
+    built for another reason, or Flent ends before all runs are made.
     """
     tree = stock_tree()
     output.mkdir(parents=True, exist_ok=True)

@@ -56,7 +56,8 @@ class Row:
 
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield the lines of overview() for these runs, which are of batches/rfc7928.batch."""
+    """Yield the lines of the page's Markdown table, overview(), for runs of batches/rfc7928.batch.
+    Raises BadResult if a run is of another batch."""
     yield from overview(rows_of(runs))
 
 

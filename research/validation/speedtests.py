@@ -136,7 +136,8 @@ def _parameter(file: DataFile, name: str) -> str:
 
 
 def _draft_rpm(file: DataFile, way: str, last_s: float, kept: float | None) -> float:
-    """Return the draft's RPM from the probes that returned in the last `last_s` seconds.
+    """Return the draft's RPM from the probes of a direction that returned in the last `last_s`
+    seconds before the last of them did.
 
     Args:
         file: the data file of a responsiveness test.

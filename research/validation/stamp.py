@@ -47,7 +47,8 @@ class Made:
 
 
 def made_now() -> Made:
-    """Return the stamp of numbers that are measured now, by this package and set-up's kernel."""
+    """Return the stamp of numbers that are measured now: this package's version, set-up's kernel
+    and today's date (UTC). Raises ToolMissing without a kernel."""
     # The hash tells apart kernels of one version with other options or patches.
     kernel = f"{tool_versions().get('lab kernel')} ({find_kernel().hash or 'unknown'})"
     return Made((__version__,), (kernel,), f"{datetime.now(UTC):%Y-%m-%d}")

@@ -121,23 +121,25 @@ def _variation(values: Numbers) -> float:
 
 
 def _loss_late(seen: _Quantities) -> float:
-    """Return the share of sent bytes that were retransmitted after the search for the rate. 0 if
-    nothing was sent."""
+    """Return the retransmitted bytes as a share (0 to 1) of the bytes that were sent after the
+    sender's search for the rate: in the samples of _Quantities.late. 0 if nothing was sent then."""
     sent = numpy.diff(seen.download.sent_bytes, prepend=0.0)
     return _share(seen.lost_bytes[seen.late].sum(), sent[seen.late].sum())
 
 
 def _loss_start(seen: _Quantities) -> float:
-    """Return the share of sent bytes that were retransmitted during the search for the rate. 0 if
-    nothing was sent."""
+    """Return the retransmitted bytes as a share (0 to 1) of the bytes that were sent during the
+    sender's search for the rate: in samples that are not in _Quantities.late. 0 if nothing was sent
+    then."""
     sent = numpy.diff(seen.download.sent_bytes, prepend=0.0)
     return _share(seen.lost_bytes[~seen.late].sum(), sent[~seen.late].sum())
 
 
 def _rise_at_loss(seen: _Quantities) -> float:
-    """Return the median rise of the round-trip time (_Quantities.rise_ms) at the late samples
-    with losses, as a share of the download's highest rise. A sample counts with the higher of
-    its own rise and that of the sample before. -1 without such samples, 0 if nothing rises."""
+    """Return the median rise of the round-trip time (_Quantities.rise_ms) at the samples with
+    losses after the sender's search for the rate (_Quantities.late), as a share of the download's
+    highest rise. A sample counts with the higher of its own rise and that of the sample before. -1
+    without such samples, 0 if nothing rises."""
     # Lost packets met the queue of the interval's beginning.
     before = numpy.concatenate((seen.rise_ms[:1], seen.rise_ms[:-1]))
     at = numpy.maximum(before, seen.rise_ms)[seen.late & seen.lost]

@@ -363,14 +363,14 @@ def _smaller_step(parameter: ModelParameter, step: float) -> float:
 
 def _neighbours(parameters: Sequence[ModelParameter], best: Values,
                 steps: Sequence[float]) -> list[Values]:
-    """Return the neighbours of a model within the bounds: a step up and down along each parameter,
-    and opposite steps along each pair of parameters, which may compensate each other. The model
-    itself is left out.
+    """Return the neighbours of a model: a step up and down along each parameter, and opposite steps
+    along each pair of parameters, which may compensate each other. A step that leads beyond a bound
+    ends there. Each neighbour is returned once, and the model itself is left out.
 
     Args:
         parameters: the parameters that are fitted.
         best: the model.
-        steps: step of each parameter.
+        steps: step of each parameter, which is a factor if the parameter is geometric.
     """
     def move(place: int, values: Values, sign: int) -> Values:
         """Return the model `values` with the parameter at index `place` moved by its step, up if

@@ -39,8 +39,9 @@ GLITCH_MS = 100
 
 @dataclass(frozen=True)
 class DirectionValues:
-    """Values of a direction, or the worse values of both directions. None: not known. A percentile
-    of round trips is infinite if that probe was lost.
+    """Values of a direction, or of both the worse value for each attribute, without throughputs.
+    None: not known. `others_median_ms` and `others_p95_ms` are infinite if they are a lost probe,
+    and `idle_ms` is None then.
 
     Attributes:
         shown_mbps: throughput as the test shows it.
@@ -122,8 +123,9 @@ class Reading:
 
     @property
     def telling(self) -> list[tuple[str, DirectionValues]]:
-        """(direction, values) of each direction for which the test shows a latency. If it shows
-        none per direction, the worse direction, if it shows any. Otherwise empty."""
+        """(direction, values) of each direction for which the test shows a latency: "download",
+        "upload" or both. If it shows one latency without a direction, (WORSE, values) alone. Empty
+        if it shows none."""
         shown = [(name, way) for name, way in self.ways.items() if way.shown_ms is not None]
         return [one for one in shown if one[0] != WORSE] or shown
 

@@ -22,7 +22,8 @@ def text(cards: Sequence[Card], orders: Sequence[Order] = ()) -> str:
     table).
 
     Args:
-        cards: the tests with their scores. The values of single runs stay out of the document.
+        cards: the tests with their scores. Of single runs the document has only the extreme cases
+            of each score, and the errors on the worst lines.
         orders: comparisons of the tests' order with that in other runs.
     """
     content = {

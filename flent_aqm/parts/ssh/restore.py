@@ -545,8 +545,8 @@ def _flows_for_tc(text: str) -> str:
 
 
 def _options_writer(flags: Sequence[str] = (), **values: Writer) -> Callable[[Words], Words | None]:
-    """Return a function that converts a queue's options as _convert_options() does, and returns
-    None if one is unknown or lacks its value.
+    """Return a function that converts a queue's options from words that tc prints to words that tc
+    takes, and returns None if one is unknown or lacks its value.
 
     Args:
         flags: names of options without a value.

@@ -26,8 +26,8 @@ def _numbers(run: Run) -> tuple[Numbers, Numbers, Any]:
 
 
 def with_number(run: Run, number: int) -> int:
-    """Return the number of a probe unchanged. Raises ConfigError if the run has no probe of that
-    number."""
+    """Return the number of a probe, which is counted from 0, unchanged. Raises ConfigError if the
+    run has no probe of that number."""
     sent_s, _, _ = _numbers(run)
     if not 0 <= number < sent_s.size:
         raise ConfigError(f"--probe: no probe has the number {number}; the run's probes have the "

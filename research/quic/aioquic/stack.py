@@ -77,7 +77,8 @@ class Client(QuicConnectionProtocol):
     Attributes:
         count: number of bytes that arrived, with the last line.
         tail: the last 300 bytes, which hold the server's line of JSON.
-        ended: event that is set when the server has ended the stream.
+        ended: event that is set when the server has ended the stream. The caller assigns it before
+            it sends the request.
     """
 
     count = 0

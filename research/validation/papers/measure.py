@@ -131,8 +131,16 @@ def _rate_mbps(run: Run) -> float:
 
 
 def _backlog(run: Run, unit: str, from_s: float, to_s: float | None) -> Numbers:
-    """Return the samples of the router's backlog in the direction of the flows. `unit`: "packets"
-    or "bytes". Other arguments: as for _queue_samples()."""
+    """Return the samples of the router's backlog in the direction of the flows.
+
+    Args:
+        run: the run.
+        unit: "packets" or "bytes".
+        from_s: begin, in s after the start of the load.
+        to_s: end, None for the end of the load.
+
+    Raises BadResult if there are no samples, or one is damaged.
+    """
     return _queue_samples(run, f"backlog_{unit}", from_s, to_s)[1]
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -26,6 +27,7 @@ from flent_aqm.tools.command import (
     parse_number_sources,
     read_numbers,
 )
+from flent_aqm.tools.report import DirectionLoad
 
 HERE = Path(__file__).parent
 TINY = HERE.parents[1] / "own_code" / "tiny_speedtest.py"
@@ -282,6 +284,10 @@ def test_reads_are_places_with_factors() -> None:
     ("json: down=download_kbps", "another unit needs a factor"),
     ("json: down*x=download_mbps", "expected PLACE=NUMBER or PLACE*FACTOR=NUMBER"),
     ("json: rtt=latency_ms", "reads no rate"),
+    ("json: down*-1=download_mbps", "expected PLACE=NUMBER or PLACE*FACTOR=NUMBER"),
+    ("json: down*1e999=download_mbps", "expected PLACE=NUMBER or PLACE*FACTOR=NUMBER"),
+    ("json: down*0=download_mbps", "expected PLACE=NUMBER or PLACE*FACTOR=NUMBER"),
+    ("text: 'Down (.)=download_mbps*nan'", "the factor 'nan' is not a"),
     ("json:", "expected 'json: PLACE=NUMBER")])
 def test_reads_of_another_form_are_refused(reads: str, cause: str) -> None:
     """With what is expected."""
@@ -309,6 +315,7 @@ def test_commands_that_cannot_be_run_are_refused(client: str, server: str, cause
     ("{}", "is missing: it has no keys"),
     (json.dumps(dict.fromkeys("abcdefghij", 1)), '"h" and 2 more; expected'),
     ('{"down": 1e999}', "down in its output is Infinity; expected a number"),
+    (f'{{"down": 1{"0" * 400}}}', "down in its output is 1000000000"),
     ("[]", "down in its output is missing: it has 0 elements"),
     ('"words"', "printed no JSON")])
 def test_numbers_that_are_none_are_refused(text: str, cause: str) -> None:
@@ -316,6 +323,27 @@ def test_numbers_that_are_none_are_refused(text: str, cause: str) -> None:
     with pytest.raises(BadResult) as fault:
         read_numbers("x", text, parse_number_sources("json: down=download_mbps"))
     assert cause in str(fault.value)
+
+
+def test_number_that_its_factor_makes_infinite_is_refused() -> None:
+    with pytest.raises(BadResult, match=r"down is 1e\+300, and 1e\+09 times as much no number"):
+        read_numbers("x", '{"down": 1e300}', parse_number_sources("json: down*1e9=download_mbps"))
+
+
+def test_index_of_thousands_of_digits_is_none() -> None:
+    """int() would take no such text."""
+    with pytest.raises(BadResult, match="expected a number"):
+        read_numbers("x", "[5]", parse_number_sources(f"json: {'9' * 5000}=download_mbps"))
+
+
+@pytest.mark.parametrize("mbps", [-1.0, 1.1e9, 1e308, math.inf, math.nan])
+def test_rate_that_no_client_measures_is_refused(mbps: float) -> None:
+    load = DirectionLoad()
+    load.begin(1.0)
+    load.show(2.0, 5.0)
+    with pytest.raises(BadResult, match="expected 0 to 1e"):
+        load.show(3.0, mbps)
+    assert load.rates == [(2.0, 1.0, 625_000)]
 
 
 def test_missing_number_is_told_by_where_the_way_to_it_ends() -> None:

@@ -268,6 +268,16 @@ def test_assert_of_medians_by_group(capsys: Capture) -> None:
     assert "aqm sfq, rate_mbps 50" not in out
 
 
+def test_assert_of_groups_of_damaged_files_names_them(tmp_path: Path, capsys: Capture) -> None:
+    """Not a setting that no run would have."""
+    (tmp_path / "a.flent.gz").write_bytes(b"no data")
+    assert main(["assert", "latency_loaded_mean_ms < 20ms", str(tmp_path), "--median-by",
+                 "aqm"]) == 1
+    output = capsys.readouterr()
+    assert "a.flent.gz" in output.out
+    assert "no run has the setting" not in output.err
+
+
 def test_assert_fails_for_what_is_not_known_and_for_damage(
     tmp_path: Path, capsys: Capture
 ) -> None:

@@ -254,7 +254,14 @@ def _measure_cell(metric: Metric, cell: Cell) -> _Measured | tuple[Metric, Effec
 
 
 def _untold_effect(cell: Cell, base: float, test: float, why: str) -> Effect:
-    """Return an UNTOLD effect with the reason `why`. Its difference and interval are NaN."""
+    """Return an UNTOLD effect. Its difference and interval are NaN.
+
+    Args:
+        cell: the cell.
+        base: median of the base side over the seeds, NaN without values.
+        test: median of the test side, NaN without values.
+        why: the reason, in words that can follow "can't tell: ".
+    """
     none = math.nan
     return Effect(cell.name, len(cell.pairs), base, test, none, none, none, UNTOLD, why)
 

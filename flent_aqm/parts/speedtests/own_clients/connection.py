@@ -228,7 +228,8 @@ class Connection(ABC, asyncio.Protocol):
 
     async def get(self, path: str, count: Count | None = None, *,
                   patience_s: float | None = PATIENCE_S) -> Reply:
-        """Send a GET request on the open connection, and return the complete response.
+        """Send a GET request on the open connection, and return the response when it is complete.
+        Of its body only the first 64 KiB or so are kept.
 
         Args:
             path: path and query.
