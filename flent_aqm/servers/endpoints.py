@@ -129,7 +129,7 @@ def _small_object(request: Request) -> Response:
 
 
 def _empty(request: Request) -> Response:
-    """Return an empty response."""
+    """Return a response with status 200 and no content, whatever the request."""
     return Response()
 
 

@@ -77,8 +77,8 @@ class TimeLeft:
                 seen.took_s += took_s
 
     def left_s(self, now_s: float) -> float | None:
-        """Return the estimated time in s until all runs have ended. None before any run has ended
-        successfully."""
+        """Return the estimated time in s from `now_s` until all runs have ended. None before any
+        run has ended successfully. now_s: the present time, on the constructor's clock."""
         if not self._all.guessed:
             return None
         ages_s = [(cell, now_s - started_s) for cell, started_s in self._running.values()]

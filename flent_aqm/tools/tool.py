@@ -145,7 +145,7 @@ class Server:
 
     @property
     def port(self) -> int:
-        """The port for the tool's client."""
+        """Port of the server to which the tool's client connects, the last in `every_port`."""
         return self.every_port[-1]
 
 

@@ -100,7 +100,7 @@ def lab_cost(argv: list[str], rate_mbps: float, servers: tuple[str, ...], *,
         set_up: whether shaper and queue are set up.
         router_model: text of the router model.
 
-    Raises SystemExit if the command fails.
+    Raises SystemExit if the command fails, AqmError if the lab can't be started or fails.
     """
     scenario = Scenario().but(aqm="fq_codel", rate_up_mbps=rate_mbps, rate_down_mbps=rate_mbps,
                         router_model=router_model)

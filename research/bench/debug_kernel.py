@@ -128,8 +128,8 @@ def _add_row(table: Table, queue: str, expected: str, seen: str, good: bool) -> 
 
 
 def _failure_cause(results: Path, end: str) -> str:
-    """Return what a failed run's log gives as its cause. "" if the run didn't fail, "no log"
-    without a log.
+    """Return what a failed run's log gives as its cause, or the whole log if it gives none. "" if
+    the run didn't fail, "no log" without a log.
 
     Args:
         results: folder of the results.

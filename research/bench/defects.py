@@ -34,10 +34,12 @@ class Planted:
     def patch(self, tree: Path) -> str:
         """Return the change as a patch (unified diff) for the original source of a kernel.
 
-        tree: folder of the source. If the file has been changed there, its original is taken from
-            the folder .flent-aqm/before in it.
+        Args:
+            tree: folder of the source. If the file has been changed there, its original is taken
+                from the folder .flent-aqm/before in it.
 
-        Raises SystemExit if the original file doesn't have `old` exactly once.
+        Raises SystemExit if the original file doesn't have `old` exactly once, OSError if it can't
+        be read.
         """
         saved = tree / ".flent-aqm" / "before" / self.file
         before = (saved if saved.is_file() else tree / self.file).read_text()

@@ -89,7 +89,8 @@ class Circumstances:
 
 @contextmanager
 def nothing() -> Iterator[Circumstances]:
-    """Context manager: yield the usual circumstances."""
+    """Context manager: yield the usual circumstances: this checkout, this process's environment
+    variables, and / as working folder."""
     yield Circumstances()
 
 

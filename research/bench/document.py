@@ -19,7 +19,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "results" / "performance.md"
 
 
 def main() -> None:
-    """Put the newest kept result into its part of PAGE."""
+    """Put the newest kept result into its part of docs/results/performance.md. Raises ValueError if
+    no result is kept, ConfigError if the page can't be changed."""
     path = max(RESULTS.glob("2*.json"))
     result = json.loads(path.read_text())
     versions = result["versions"]

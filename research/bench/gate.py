@@ -322,7 +322,8 @@ def judge_defects(output: Path, what: str, only: str, named_cells: bool) -> list
 def _judge_defect(output: Path, short: str, planted: Planted, tree: Path, named_cells: bool
                   ) -> Comparison:
     """Build one defect's kernel, make the runs that are missing of it and of set-up's kernel, judge
-    it, print the verdict, and remove the kernel.
+    it, print the verdict, and remove the kernel. Return the comparison. If `kernel build` refuses
+    the file because it isn't compiled, nothing is run.
 
     Args:
         output: folder for runs and patch.
@@ -330,6 +331,9 @@ def _judge_defect(output: Path, short: str, planted: Planted, tree: Path, named_
         planted: the defect.
         tree: source tree of set-up's kernel.
         named_cells: run the cells that the defect names, otherwise all.
+
+    Raises SystemExit if the defect doesn't fit the source or doesn't compile, or Flent ends before
+    all runs are made.
     """
     folder, base = output / short, base_folder(output, planted.overrides)
     patch, name = output / f"{short}.patch", f"gate-{short}"
@@ -379,7 +383,8 @@ def stock_tree() -> Path:
 
 def base_folder(output: Path, overrides: Sequence[str]) -> Path:
     """Return the path, in `output`, of the folder for the runs of set-up's kernel with these batch
-    overrides."""
+    overrides. Overrides that differ only in punctuation, or only after their first 20 characters,
+    have the same folder."""
     return output / ("base-" + "-".join(re.sub(r"\W+", "_", one)[:20] for one in overrides))
 
 

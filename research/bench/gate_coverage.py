@@ -91,11 +91,13 @@ def main() -> int:
 
 
 def _instrumented_kernel(output: Path) -> tuple[NamedKernel, Path]:
-    """Return a kernel that records which lines of the compiled files of GLOBS run, and the folder
-    of the source of set-up's kernel. Builds the recording kernel unless the cache has it, from a
-    kernel NAME that it builds first. Raises SystemExit if no kernel is set up.
+    """Return a kernel that records which lines of the compiled files of net/sched and TCP run, and
+    the folder of the source of set-up's kernel. Builds the recording kernel unless the cache has
+    it, from a kernel gate-coverage that it builds first. Raises SystemExit if no kernel is set up,
+    CalledProcessError or SetupError if one can't be built.
 
-    output: folder for the patch of NAME.
+    Args:
+        output: folder for the patch of gate-coverage.
     """
     cache, tree = cache_to_write(), stock_tree()
     patch = output / "comment.patch"
@@ -110,7 +112,7 @@ def _instrumented_kernel(output: Path) -> tuple[NamedKernel, Path]:
 
 
 def _executed_lines(code: Instrumented, blocks: Mapping[int, int]) -> Iterator[Line]:
-    """Yield the lines, as (path, number), that a run executed RARELY times or more.
+    """Yield the lines, as (path, number), that a run executed 20 times or more.
 
     Args:
         code: basic blocks of the kernel and their lines.

@@ -263,10 +263,16 @@ def _read(text: IO[bytes]) -> str:
 
 
 def fault_of(command: str, met: Met) -> str:
-    """Return what is wrong with the way in which a command handled a file, "" if nothing is: a
-    signal killed it, it ended in a traceback, sent an escape character to the terminal, wrote
-    elsewhere, or took more than MOST_S of processor time or MOST_MB of memory. A command in TIMES
-    may take so many times MOST_S."""
+    """Return what is wrong with the way in which a command handled a file, "" if nothing is.
+    Faults, of which the first is returned: a signal killed it, it ended in a traceback or with
+    status 3 (that of a bug), sent an escape character to the terminal, wrote elsewhere, or took
+    more than 2 s of processor time or 500 MB of memory. A command in TIMES may take so many times
+    the processor time.
+
+    Args:
+        command: key of COMMANDS.
+        met: what the command did.
+    """
     if met.status < 0:
         return f"killed by signal {-met.status}"
     if met.status in (3, 99) or "Traceback" in met.err or "can't show the data files" in met.err:

@@ -282,7 +282,8 @@ def replayed(name: str, circumstances: list[str], *, router_model: str
 def repeated_in_lab(name: str, circumstances: list[str]) -> Iterator[tuple[str, str]]:
     """Run a command in `flent-aqm lab`, and again in each circumstance. Yield (circumstance, what
     differed, or "" if nothing did). A circumstance of COMPARED_WITH has a first run of its own. If
-    a first run fails, yield ("first run", its error output) and end.
+    a first run fails, yield ("first run", its error output) and end. Without circumstances nothing
+    is run.
 
     Args:
         name: key of LAB.

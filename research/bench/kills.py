@@ -112,7 +112,8 @@ class SweepFolder:
 
     def files(self) -> dict[str, Any]:
         """Return the contents of the data files in the results folder, by the part of their names
-        after the batch's time. Empty without any."""
+        after the batch's time. Empty without any. Raises BadResult if a file is damaged,
+        AssertionError if two have the same name."""
         by_name: dict[str, Any] = {}
         for path in sorted((self.results() or self.folder).glob(f"*{SUFFIX}")):
             name = path.name.split("-", 5)[-1]
@@ -121,8 +122,9 @@ class SweepFolder:
         return by_name
 
     def take(self) -> dict[str, Any]:
-        """Return the contents of the data files as files() does, and remove the results folder,
-        which must exist."""
+        """Return the contents of the data files by the part of their names after the batch's time,
+        and remove the results folder. Raises FileNotFoundError if there is none, BadResult if a
+        file is damaged."""
         files = self.files()
         shutil.rmtree(self.results() or self.folder / "none")
         return files
@@ -146,7 +148,7 @@ def disturb(here: SweepFolder, seed: int, moments: int, say: Callable[[str], Non
             kinds: Sequence[str] = KINDS) -> list[str]:
     """Run the sweep undisturbed, then disturb it at `moments` moments: a sweep that dies is
     resumed, and one that ends is compared with the undisturbed one and begun anew. The last is
-    resumed until it ends. Return all faults, as texts.
+    resumed until it ends, ten times at most. Return all faults, as texts.
 
     Args:
         here: the folder of the sweeps, without results.
@@ -155,7 +157,8 @@ def disturb(here: SweepFolder, seed: int, moments: int, say: Callable[[str], Non
         say: function that prints a line about each disturbance.
         kinds: kinds of disturbance, of KINDS.
 
-    Raises AssertionError if the undisturbed sweep fails, TimeoutExpired if one takes 20 minutes.
+    Raises AssertionError if the undisturbed sweep fails, TimeoutExpired if one takes 20 minutes,
+    BadResult if a data file is damaged.
     """
     memory_before = set(MEMORY.iterdir())
     began_at = time.monotonic()
@@ -191,11 +194,12 @@ def disturb(here: SweepFolder, seed: int, moments: int, say: Callable[[str], Non
 
 
 def hit(kind: str, sweep: subprocess.Popen[bytes], dice: random.Random) -> None:
-    """Disturb a sweep once: kill a process or all of them, or stop all for STOPPED_S. Do nothing if
-    the sweep has no process of the kind at the moment.
+    """Disturb a sweep once: kill a process or all of them, or stop all for 3 s. Do nothing if the
+    sweep has no process of the kind at the moment.
 
     Args:
-        kind: one of KINDS.
+        kind: "flent", "job" or "guest" (a child of a job) to kill one, "everything" to kill all,
+            "stop" to stop all.
         sweep: Flent's process.
         dice: chooses the job's or guest's process.
     """
@@ -223,8 +227,8 @@ def send(pid: int, number: signal.Signals) -> None:
 
 
 def wait_for_orphans(folder: Path) -> list[str]:
-    """Wait up to GONE_S until no process works in the folder any more. Return a text for each that
-    stays."""
+    """Wait up to 20 s until no process works in the folder any more. Return a text for each that
+    stays, empty if none does."""
     end = time.monotonic() + GONE_S
     while (left := processes_below(folder)) and time.monotonic() < end:
         time.sleep(0.1)

@@ -543,7 +543,7 @@ def defects_of(node: ast.AST) -> Iterator[tuple[str, object]]:
 
 def copy_tree(folder: Path) -> Path:
     """Copy the package into `folder`, where its modules can be replaced, and link the other files
-    of the checkout beside it. Return the folder.
+    of the checkout, but .git, .venv and results, beside it. Return the folder.
 
     Args:
         folder: an existing, empty folder.

@@ -91,7 +91,9 @@ def _measure(server: str, misuse: str, test: str, client: int) -> tuple[float, f
 
 
 def _honest_client_mbps(test: str, client: int) -> float:
-    """Run ndt7-client and return its own mean over the test in Mbit/s, 0 if it failed.
+    """Run ndt7-client and return its own mean over the test in Mbit/s, 0 if it failed. Raises
+    TimeoutExpired if it takes 60 s, ToolMissing if it isn't installed, ParseError if its output
+    can't be read.
 
     Args:
         test: "upload" or "download".

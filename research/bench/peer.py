@@ -48,8 +48,13 @@ class Simulated:
 
 
 def simulate(program: Path, rate_mbps: int) -> Simulated:
-    """Run the program at a rate, a key of SIMULATED_S, and return the result. Raises CommandFailed
-    if the program fails."""
+    """Simulate a flow at 100 Mbit/s for 5 s or at 1000 Mbit/s for 1 s, and return the result.
+    Raises CommandFailed if the program fails or takes 600 s, KeyError for another rate.
+
+    Args:
+        program: path of the compiled program.
+        rate_mbps: 100 or 1000.
+    """
     seconds = SIMULATED_S[rate_mbps]
     output = json.loads(run([program, str(rate_mbps), str(seconds)], timeout_s=600))
     return Simulated(output["goodput_mbps"], output["dropped"], output["wall_s"] / seconds,

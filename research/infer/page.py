@@ -81,7 +81,7 @@ _FEW_AQMS = 0.1
 def main() -> int:
     """Print the tables and, with -o, write them and the figure to the page. Return the exit status,
     1 if the archive's file can't be read or the page can't be changed. Raises OSError or ValueError
-    if the table can't be read."""
+    if the table can't be read, OSError if the figure can't be written."""
     parser = argparse.ArgumentParser(prog="python -m research.infer.page",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("table", type=Path)
@@ -143,7 +143,8 @@ class Unseen:
             self.judged |= apart
 
     def of(self, mask: Any, prior: float | None = None) -> tuple[Rows, Numbers]:
-        """Return the rows of a mask that are in a band, and the probabilities of their classes.
+        """Return the rows of a mask that are in a band, numbered from 0 again, and the
+        probabilities of their classes: a row for each, columns in the order of CLASSES.
 
         Args:
             mask: boolean mask of the rows.
@@ -160,8 +161,9 @@ class Unseen:
         return self.rows[mask].reset_index(drop=True), found[mask]
 
     def archived(self, mask: Any = True) -> tuple[Rows, Numbers]:
-        """Return the rows of M-Lab's cadence that are in a mask and in a band, and the
-        probabilities of their classes.
+        """Return the rows of M-Lab's cadence that are in a mask and in a band, numbered from 0
+        again, and the probabilities of their classes: a row for each, columns in the order of
+        CLASSES.
 
         Args:
             mask: boolean mask of the rows, True for all rows.
@@ -174,8 +176,8 @@ def log_loss(truth: Any, probabilities: Numbers, weights: Any = None) -> float:
     more.
 
     Args:
-        truth: true class of each row.
-        probabilities: probabilities of the classes, in rows.
+        truth: true class of each row, of which there is at least one.
+        probabilities: a row of probabilities for each, columns in the order of CLASSES.
         weights: weight of each row, equal by default.
     """
     columns = [CLASSES.index(name) for name in truth]
@@ -190,14 +192,15 @@ def _shares_of_classes(rows: Rows) -> Numbers:
 
 
 def _cells(test: Rows, ours: Numbers, shares: Numbers, weights: Any = None) -> tuple[str, ...]:
-    """Return the four cells of a row below _HEAD.
+    """Return the four last cells of a table's row: number of runs, log loss, log loss of somebody
+    who doesn't look at the runs, and the percentages "answered, right".
 
     Args:
-        test: the runs that are judged.
+        test: the runs that are judged, at least one.
         ours: probabilities of their classes.
         shares: shares of the classes among the runs that the model is made of, which are the
             probabilities of somebody who doesn't look at the run.
-        weights: weight of each run in the log loss.
+        weights: weight of each run in the log losses, equal by default.
     """
     nothing = numpy.tile(shares, (len(test), 1))
     return (f"{len(test)}", f"{log_loss(test['truth'], ours, weights):.2f}",
@@ -227,10 +230,12 @@ _HEAD = "| runs | log loss | without looking | answered, right, % |"
 
 
 def _held_out_table(by_rate: Unseen) -> str:
-    """Return a Markdown table of how well runs are judged by models that have seen no run like
-    them: a row for each kind of run that is held out from training.
+    """Return a Markdown table of how well runs at M-Lab's cadence are judged by models that have
+    seen no run like them: a row for each kind of run that is held out from training, and one for
+    the bands of rates by the features of IMC'17. Kinds without a run are left out.
 
-    by_rate: the runs, judged by models that haven't seen their band of rates.
+    Args:
+        by_rate: the runs, judged by models that haven't seen their band of rates.
     """
     rows = by_rate.rows
     lines = [f"| held out {_HEAD}", "|---" * 5 + "|"]
@@ -252,15 +257,23 @@ def _held_out_table(by_rate: Unseen) -> str:
 
 def _world_table(unseen: Unseen) -> str:
     """Return a Markdown table of how well runs are judged by models that haven't seen their band of
-    rates: a row for each world of the recipe, for shallow buffers, for all runs at each cadence,
-    and for a share of AQMs of _FEW_AQMS, judged with two priors."""
+    rates: a row for each world of the recipe and for shallow buffers, for all runs at M-Lab's
+    cadence, with every sample and with half as many samples, and for a share of AQMs of 10 %,
+    judged with a prior of 50 % and of 10 %. Runs have M-Lab's cadence unless the row says
+    otherwise. Rows without a run are left out."""
     rows = unseen.rows
     shares = _shares_of_classes(for_training(rows))
     lines = [f"| kind of run {_HEAD}", "|---" * 5 + "|"]
 
     def add(words: str, test: Rows, found: Numbers, weights: Any = None) -> None:
-        """Add a row to the table, if there are runs for it. The arguments are those of
-        _cells()."""
+        """Add a row to the table, if there are runs for it.
+
+        Args:
+            words: its description.
+            test: the runs.
+            found: probabilities of their classes.
+            weights: weight of each run in the log losses, equal by default.
+        """
         if len(test):
             cells = _cells(test, found, shares, weights)
             lines.append(f"| {words} | {' | '.join(cells)} |")
@@ -287,13 +300,13 @@ def answers(probabilities: Numbers) -> list[str]:
 
 
 def _answer_shares(truth: Any, probabilities: Numbers) -> tuple[str, str]:
-    """Return the percentage of rows with an answer, and the percentage of these answers that are
-    right, as texts. The latter is NONE if no row has an answer. In a row whose true class is
-    CANT_TELL, any answer is wrong.
+    """Return the percentage of rows with an answer other than CANT_TELL, and the percentage of
+    these answers that are right, as texts. The latter is "none" if no row has such an answer. In a
+    row whose true class is CANT_TELL, any such answer is wrong.
 
     Args:
-        truth: true class of each row.
-        probabilities: probabilities of the classes, in rows.
+        truth: true class of each row, of which there is at least one.
+        probabilities: a row of probabilities for each, columns in the order of CLASSES.
     """
     pairs = [(answer, true) for answer, true in zip(answers(probabilities), truth, strict=True)
              if answer != CANT_TELL]
@@ -316,9 +329,10 @@ def _class_table(unseen: Unseen) -> str:
 
 
 def _queue_table(unseen: Unseen) -> str:
-    """Return a Markdown table: number of runs, log loss and how often the answer is right, for each
-    kind of queue in the router. Wi-Fi and lines with two bottlenecks are left out, as their queue
-    may be another one. `unseen` holds out the bands of rates."""
+    """Return a Markdown table: number of runs, log loss, how many have an answer and how often it
+    is right, for each kind of queue in the router that has a run at M-Lab's cadence. Wi-Fi and
+    lines with two bottlenecks are left out, as their queue may be another one. `unseen` holds out
+    the bands of rates."""
     own = ~unseen.rows["world"].isin((WIFI, TWO_BOTTLENECKS)).to_numpy()
     test, probabilities = unseen.archived(own)
     kinds = numpy.array([_queue_kind(row) for row in test.to_dict("records")])
@@ -401,12 +415,13 @@ def _archive_table(path: Path) -> str:
 
 
 def reliability_by_bin(truth: Any, probabilities: Numbers) -> Mapping[float, tuple[float, int]]:
-    """Return for each bin of the highest probability: its mean -> (share of rows in which the
-    likeliest class is right, number of rows). Bins with fewer than _LEAST_IN_BIN rows are left out.
+    """Return for each of five equal bins of the highest probability: its mean in the bin -> (share
+    of rows in which the likeliest class is right, number of rows). Bins with fewer than five rows
+    are left out.
 
     Args:
         truth: true class of each row.
-        probabilities: probabilities of the classes, in rows.
+        probabilities: a row of probabilities for each, columns in the order of CLASSES.
     """
     highest = probabilities.max(axis=1)
     right = numpy.array([CLASSES[at] for at in probabilities.argmax(axis=1)]) == numpy.array(truth)

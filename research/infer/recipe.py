@@ -226,10 +226,11 @@ def _world_settings(world: str, draw: _Draw, rate_mbps: float, rtt_ms: float) ->
 
 def make(folder: Path, numbers: range, keys: Mapping[str, object],
          changes: Mapping[str, object]) -> int:
-    """Make the runs that aren't there. Return how many failed.
+    """Make the runs that have no complete data file. Return how many of these failed, without those
+    that are not made because several runs of their kernel had the same fault.
 
     Args:
-        folder: folder for the data files.
+        folder: folder for the data files, created if it isn't there.
         numbers: numbers of the runs.
         keys: batch keys of the sweep, such as `jobs`.
         changes: settings in place of those of each run.
@@ -241,7 +242,8 @@ def make(folder: Path, numbers: range, keys: Mapping[str, object],
 
 
 def main() -> int:
-    """Make runs, or print the settings of one. Return the exit status, 1 if a run failed."""
+    """Make runs, or print the settings of one. Return the exit status, 1 if a run failed or the
+    runs can't be made."""
     parser = argparse.ArgumentParser(prog="python -m research.infer.recipe",
                                      description=(__doc__ or "").splitlines()[0])
     parts = parser.add_subparsers(dest="what", required=True)

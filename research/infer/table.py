@@ -58,7 +58,8 @@ def with_losses(download: Download, lost: Sequence[int]) -> Download:
 
 
 def _some_segments(download: Download, draw: random.Random, most: int) -> list[int]:
-    """Return 1 to `most` random segments of a download."""
+    """Return the numbers of 1 to `most` random segments of a download, from 0. A number may be
+    there more than once."""
     sent = download.sent_bytes[-1] / _SEGMENT_BYTES
     return [int(draw.random() * sent) for _ in range(1 + int(draw.random() * most))]
 
@@ -102,8 +103,16 @@ CADENCES: Mapping[str, Callable[[Download, random.Random], Download]] = {
 
 
 def rows_of(data: DataFile) -> list[dict[str, Any]] | None:
-    """Return a run's rows, each name of a column -> value. None if it is no run of the recipe or
-    has no download. Raises BadResult if its downloads can't be judged."""
+    """Return a run's rows, one for each cadence of CADENCES, each name of a column -> value. Only
+    downloads without a loss have the row "one lost". None if the file's name doesn't begin with a
+    number and "-", which is the run's number in the recipe, or if it has no download. Raises
+    BadResult if its downloads can't be judged, KeyError if it is no run of the lab.
+
+    Columns are the features, and made_by, made_with, made_on, number, world, aqm, cc, kernel,
+    testbed, line_mbps, line_rtt_ms, depth_ms (NaN if the queue has no depth), has_aqm, drops (of
+    the router's queue, NaN if it wasn't sampled), loses, truth (the class), cadence, samples (their
+    number) and gap_s (median time between two samples).
+    """
     reasons: list[str] = []
     download = next(downloads_of_data_file(data, reasons), None)
     if download is None and reasons:

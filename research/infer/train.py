@@ -66,7 +66,8 @@ class Fitted:
     whole: dict[str, Any]
 
     def probabilities(self, rows: Rows) -> Numbers:
-        """Return the probabilities of the classes for each row of a table, in rows."""
+        """Return the probabilities of the classes for each row of a table, in rows, columns in the
+        order of CLASSES. The table must have a column for each feature of the model."""
         model = from_json(self.whole)
         return calibrated(model, votes(model, rows[list(model.names)].to_numpy())[0])
 
@@ -129,7 +130,12 @@ def forest(rows: Rows, names: list[str], trees: int) -> RandomForestClassifier:
 
 
 def voted(trained: RandomForestClassifier, rows: Rows) -> Numbers:
-    """Return the forest's shares of each class for each row, in the order of CLASSES."""
+    """Return the forest's shares of each class for each row, in the order of CLASSES.
+
+    Args:
+        trained: the forest.
+        rows: table with the columns of its features alone, in the order in which it was trained.
+    """
     shares = numpy.zeros((len(rows), len(CLASSES)))
     shares[:, [CLASSES.index(name) for name in trained.classes_]] = trained.predict_proba(
         rows.to_numpy())
@@ -176,7 +182,7 @@ def as_bytes(fitted: Fitted) -> bytes:
 
 
 def read(path: Path) -> Rows:
-    """Return the table in a Parquet file."""
+    """Return the table in a Parquet file. Raises OSError or ValueError if it can't be read."""
     return pandas.read_parquet(path)
 
 
@@ -188,7 +194,8 @@ def usual_runs(rows: Rows) -> Rows:
 
 
 def for_training(rows: Rows) -> Rows:
-    """Return the rows of the cadences that the model is made of."""
+    """Return the rows of the cadences that the model is made of: M-Lab's, and the two random ones.
+    """
     return rows[rows["cadence"].isin((ARCHIVED, *AT_RANDOM))].reset_index(drop=True)
 
 

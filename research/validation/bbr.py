@@ -167,7 +167,8 @@ def _delay_s(run: Run) -> float:
 
 def _wait_ms(run: Run, start_s: float, end_s: float | None) -> float:
     """Return the median of irtt's round-trip times minus the path's delay, in ms, between two times
-    in s since the load began. `end_s` None: up to the load's end."""
+    in s since the load began: infinite if half of the probes or more are lost, NaN without probes.
+    `end_s` None: up to the load's end."""
     window = _window(run, start_s, end_s)
     sent_s = run.probe.sent_s
     inside = (sent_s >= window.start_s) & (sent_s <= window.end_s)

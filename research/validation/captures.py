@@ -69,8 +69,9 @@ class Passage:
 
 
 def read_packets(path: Path) -> Packets:
-    """Return all packets of a capture, with the fields of _RECORD. Raises ParseError if guest.sh
-    didn't make it, or it is cut off."""
+    """Return all packets of a capture as a structured array, with fields such as "source",
+    "destination_port", "sequence", "tos" and "length" (bytes of the frame). Raises ParseError if
+    guest.sh didn't make it, or it is cut off, OSError if it can't be read."""
     data = path.read_bytes()
     body = memoryview(data)[_FILE_HEADER_BYTES:]
     if int.from_bytes(data[:4], "little") != 0xA1B23C4D or len(body) % _RECORD.itemsize:
@@ -132,7 +133,8 @@ def _packet_keys(packets: Packets) -> NDArray[numpy.uint64]:
 
 
 def shares(packets: Packets, field: str, from_s: float, to_s: float) -> dict[int, float]:
-    """Return the share (0 to 1) of all bytes for each value of a field, between two times.
+    """Return a dict with each value of a field -> its share (0 to 1) of the bytes of all packets
+    between two times. Empty if no packet is between them. Raises IndexError if `packets` is empty.
 
     Args:
         packets: the packets.

@@ -29,7 +29,8 @@ def experiment(script: str, **settings: object) -> Iterator[Path]:
         script: the script, which can use the functions of guest.sh.
         settings: batch keys of the scenario.
 
-    Raises BadResult if the script fails or a capture is incomplete.
+    Raises BadResult if the script fails or a capture is incomplete, ConfigError if a setting is
+    wrong, and another AqmError if the lab can't be started or fails.
     """
     scenario = Scenario.from_settings(settings)
     whole = f'cd "$RESULTS"; . "$VALIDATION/guest.sh"; {script}'

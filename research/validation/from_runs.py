@@ -19,16 +19,16 @@ Lines = Callable[[Sequence[Run]], Iterable[str]]
 
 
 def add_arguments(parser: argparse.ArgumentParser, page: str) -> None:
-    """Add the arguments for the results and for the page's folder. page: path of the page in docs/,
-    for the help text."""
+    """Add the arguments `results` (list of paths) and -o, --output (`output`, the page's folder
+    docs, None if it isn't given). page: path of the page in docs/, for the help text."""
     parser.add_argument("results", nargs="+", type=Path)
     parser.add_argument("-o", "--output", type=Path, metavar="DOCS", help=f"the folder of {page}")
 
 
 def make(args: argparse.Namespace, page: str, part: str, lines: Lines) -> int:
     """Read the runs of the results, print the table and, with -o, write it into its part of the
-    page. Return the exit status, 1 if the runs can't be read, or the page can't be written or
-    lacks the part's marks or its stamp.
+    page. Return the exit status, 1 if the runs can't be read or `lines` refuses them (AqmError,
+    ValueError), or the page can't be written or lacks the part's marks or its stamp.
 
     Args:
         args: the command line's arguments of add_arguments().
@@ -49,14 +49,16 @@ def make(args: argparse.Namespace, page: str, part: str, lines: Lines) -> int:
 
 
 def main(text: str | None, page: str, part: str, lines: Lines) -> int:
-    """Run a program that has only the arguments of add_arguments(): parse the command line, and do
-    what make() does. Return the exit status, 1 if the runs can't be read.
+    """Run a program whose arguments are the results and -o: parse the command line, print the table
+    of the runs and, with -o, write it into its part of the page. Return the exit status, 1 if the
+    runs can't be read or don't suit, or the page can't be written. Raises SystemExit for wrong
+    usage.
 
     Args:
         text: module docstring, whose first line is the program's description.
         page: path of the page in docs/.
         part: name of the part.
-        lines: function that yields the table's lines.
+        lines: function that takes the runs and yields the table's lines.
     """
     parser = argparse.ArgumentParser(description=(text or "").splitlines()[0])
     add_arguments(parser, page)

@@ -69,7 +69,8 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
 def lines_of_links(runs: Sequence[Run]) -> Iterator[str]:
     """Yield the lines of a Markdown table: a row for each queue and link, with the classic flow's
     rate and the ratio in a column for each of ECNS, and the probe's median and loss as pairs in one
-    cell. A queue and link needs a run with either ECN, or its row has too few cells."""
+    cell. A queue and link needs a run with either ECN, or its row has too few cells. Raises
+    ValueError if a run's queue is not in PUBLISHED, or it doesn't have exactly two flows."""
     yield (f"| queue | link | {' | '.join(f'{ecn} ECN: classic flow, ratio' for ecn in ECNS)} | "
            "probe, median ms | probes lost, % |")
     yield "|" + "---|" * 6
@@ -101,7 +102,9 @@ def ratio(value: float) -> str:
 
 
 def _queue_key(run: Run) -> tuple[str, str]:
-    """Return the run's queue as a key of PUBLISHED."""
+    """Return the run's queue in the form of PUBLISHED's keys: its name, and the value of the
+    parameter by which queues of its kind differ there (target or limit), "" for its default or for
+    a queue without one."""
     aqm = str(run.settings.get("aqm"))
     setting = run.settings.get(f"aqm_{TOLD_BY[aqm]}") if aqm in TOLD_BY else None
     return aqm, "" if setting is None else str(setting)
@@ -127,7 +130,8 @@ def _stable_rates_mbps(run: Run) -> tuple[float, float]:
 
 
 def main() -> int:
-    """Print and write the table. Return the exit status, 1 if the runs can't be read."""
+    """Print and write the table. Return the exit status, 1 if the runs can't be read or don't suit,
+    or the page can't be written."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     from_runs.add_arguments(parser, PAGE)
     parser.add_argument("--links", action="store_true", help="the table of links and ECN")

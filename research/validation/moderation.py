@@ -90,13 +90,13 @@ def segments_per_acknowledgement(rate_mbps: float, gap_us: float, frames: int = 
 
 @dataclass(frozen=True)
 class Flow:
-    """Measurements of one Cubic flow.
+    """Measurements of one Cubic flow, without its first second.
 
     Attributes:
         goodput_mbps: goodput at the receiver.
         segments: mean number of segments per acknowledgement.
         gap_us: median time between acknowledgements.
-        rtt_ms: median round-trip time of probes beside it.
+        rtt_ms: median round-trip time of probes beside it, without the first quarter of them.
     """
 
     goodput_mbps: float
@@ -137,10 +137,10 @@ def measure(rate_mbps: float, gap_us: int, *, aqm: str, limit: int = 0, length_s
 
 def acknowledgement_statistics(capture: Path) -> tuple[float, float]:
     """Return (mean number of segments per acknowledgement, median time between acknowledgements in
-    us) of the flow with most acknowledgements, from SKIP_S after its first one.
+    us) of the flow with most acknowledgements, from 1 s after its first one.
 
     Acknowledgements that acknowledge nothing new (duplicates, window updates) are left out. Raises
-    BadResult if fewer than 100 are left.
+    BadResult if fewer than 100 are left, ParseError if the capture is not of guest.sh or cut off.
     """
     packets = read_packets(capture)
     packets = packets[packets["flags"] & (_ACK | _RST) == _ACK]

@@ -126,8 +126,8 @@ def load(folder: Path) -> list[Run]:
 
 
 def refuse_mixed(runs: Sequence[Run]) -> None:
-    """Raise ConfigError if the runs have different kernels, or different versions of a program in
-    TOOLS."""
+    """Raise ConfigError if the runs have different kernels, or different versions of iperf3, irtt,
+    ndt7-client or tc."""
     stories = {_versions_of(run.aqm) for run in runs}
     if len(stories) > 1:
         raise ConfigError(f"{runs[0].path.parent}: runs of different versions: "
@@ -185,8 +185,8 @@ _SCORE_COLUMNS = {"no_aqm": "pfifo", "fq_codel": "fq_codel"}
 
 
 def scores(runs: Sequence[Run]) -> Lines:
-    """Yield the lines of a Markdown table of scores, with a column for each queue of
-    _SCORE_COLUMNS. Each of them must have a run."""
+    """Yield the lines of a Markdown table of scores, with a column for each of the queues no_aqm
+    and fq_codel. Raises KeyError if one of them has no run."""
     by_queue = {str(run.settings["aqm"]): run for run in runs}
     yield f"| | {' | '.join(_SCORE_COLUMNS.values())} |"
     yield "|---|---|---|"
@@ -219,7 +219,8 @@ PING_LOADS = ("empty", "upload", "download", "both")
 
 def ping_exp(runs: Sequence[Run]) -> Lines:
     """Yield the lines of a Markdown table: a row for each load and configuration. In the median, a
-    lost ping counts as slower than any other. Range and jitter are of the pings that came back."""
+    lost ping counts as slower than any other. Range and jitter are of the pings that came back.
+    Raises KeyError if a load and configuration has no run."""
     by_title = {tuple(run.title.rsplit(" ", 1)): run for run in runs}
     yield ("| load | configuration | `dest1`: median, range in ms | mean jitter, ms | lost, "
            "`dest1` and `dest2` |")
@@ -313,8 +314,8 @@ GALLERY_COLUMNS = {
 
 
 def rrul_gallery(runs: Sequence[Run]) -> Lines:
-    """Yield the lines of a Markdown table: a row for each run, in the order of the page's
-    batches."""
+    """Yield the lines of a Markdown table: a row for each run, in the order of the page's batches.
+    Raises ValueError if a run is of another batch."""
     yield f"| batch | case | {' | '.join(GALLERY_COLUMNS)} |"
     yield "|" + "---|" * (len(GALLERY_COLUMNS) + 2)
     by_place = {(GALLERY.index(str(run.settings["batch"])), run.title): run for run in runs}
@@ -325,7 +326,7 @@ def rrul_gallery(runs: Sequence[Run]) -> Lines:
 
 def delay_part_means(runs: Sequence[Run]) -> Lines:
     """Yield the lines of a Markdown table: a row for each run and phase of NDT7, with the mean of
-    each part of the probes' time in ms."""
+    each part of the probes' time in ms, and the throughput that NDT7 reports."""
     yield (f"| line | router | AQM | phase | {' | '.join(GROUPS)} | {ELSEWHERE} | "
            "NDT7 reports, Mbit/s |")
     yield "|" + "---|" * (len(GROUPS) + 6)

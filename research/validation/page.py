@@ -40,7 +40,9 @@ def page(results: Sequence[tuple[Check, Outcome | str]], made: Made) -> str:
 
 
 def table(results: Sequence[tuple[Check, Outcome | str]]) -> str:
-    """Return every number as CSV. Checks that could not run have none."""
+    """Return every number as CSV: a row for each with the name of its check, the number's
+    description and unit, theory, lowest and highest value that pass (empty if there is none), the
+    measured value, and "pass" or "fail". Checks that could not run have no rows."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -110,7 +112,8 @@ def allowed(finding: Finding) -> str:
 
 def number(value: float) -> str:
     """Return a number as text with five significant digits, commas between thousands, and no
-    exponent. Zeros at its end are left out; from 100,000 on it is rounded to a whole number."""
+    exponent. Zeros at the end of its decimals are left out; from 100,000 on it is rounded to a
+    whole number. "nan", "inf" or "-inf" if it isn't finite."""
     if not math.isfinite(value):
         return str(value)
     if value == 0:

@@ -31,10 +31,11 @@ QUEUES = ("no_aqm", "codel", "fq_codel", "cake")
 
 
 def lines(runs: Mapping[tuple[str, str, bool], Run]) -> Iterator[str]:
-    """Yield the lines of a Markdown table, with a row for each stack and queue. Raises what
-    of_client() raises.
+    """Yield the lines of a Markdown table, with a row for each stack and queue. Raises ValueError
+    if a log has no results of the client, OSError if it can't be read.
 
-    runs: (stack, queue, whether a Cubic flow ran beside) -> run, as by_place() returns it.
+    Args:
+        runs: (stack, queue, whether a Cubic flow ran beside) -> run, as by_place() returns it.
     """
     yield ("| stack | queue | alone: Mbit/s | others' latency, ms: median, p99 | its own round "
            "trips, ms: median, p99 | beside Cubic: Mbit/s, Cubic's | Jain's index |")
@@ -55,8 +56,9 @@ def lines(runs: Mapping[tuple[str, str, bool], Run]) -> Iterator[str]:
 
 
 def of_client(run: Run) -> Mapping[str, float]:
-    """Return the results that the client of a run printed, by their names, from the run's log.
-    Raises ValueError if the log has no such line, OSError if it can't be read."""
+    """Return the results that the client of a run printed, from the run's log: "download_mbps", and
+    its server's "rtt_median_ms" and "rtt_p99_ms". Raises ValueError if the log has no such line,
+    OSError if it can't be read."""
     log = run.path.with_name(run.path.name.removesuffix(".flent.gz") + ".log").read_text()
     line = next((one for one in reversed(log.splitlines()) if one.startswith("{\"download_mbps")),
                 None)
@@ -86,7 +88,13 @@ def by_place(folder: Path) -> dict[tuple[str, str, bool], Run]:
 def same(first: Mapping[tuple[str, str, bool], Run], second: Mapping[tuple[str, str, bool], Run]
          ) -> str:
     """Return a sentence on how many runs had the same samples, and results printed by the client,
-    in both calls of the batch. Raises what of_client() raises."""
+    in both calls of the batch. Raises ValueError if a log has no results of the client, OSError if
+    it can't be read.
+
+    Args:
+        first: (stack, queue, whether a Cubic flow ran beside) -> run of the first call.
+        second: the same of the second call.
+    """
     other = [f"{stack} {queue}{', beside Cubic' * cross}"
              for (stack, queue, cross), run in first.items()
              if run.samples != second[stack, queue, cross].samples

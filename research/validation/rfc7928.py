@@ -56,26 +56,30 @@ class Row:
 
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield the lines of the page's Markdown table, overview(), for runs of batches/rfc7928.batch.
-    Raises BadResult if a run is of another batch."""
+    """Yield the lines of a Markdown table of runs of batches/rfc7928.batch: a row for each
+    scenario, with the goodput by group and a probe's median wait in each queue. Raises BadResult if
+    a run is not of that batch."""
     yield from overview(rows_of(runs))
 
 
 def every_number(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield the lines of table() for these runs, which are of batches/rfc7928.batch."""
+    """Yield the lines of a Markdown table of runs of batches/rfc7928.batch: a row for each run with
+    all of its numbers. Raises BadResult if a run is not of that batch."""
     yield from table(rows_of(runs))
 
 
 def picture(runs: Sequence[Run], folder: Path) -> None:
-    """Write the picture of these runs, which are of batches/rfc7928.batch, to PICTURE in the page's
-    folder. Raises OSError if it can't be written."""
+    """Write the picture of these runs, which are of batches/rfc7928.batch, to img/rfc7928.png in
+    the page's folder. Raises OSError if it can't be written, BadResult if a run is not of that
+    batch."""
     figure = Figure(figsize=(7, 4), layout="constrained")
     draw(figure, rows_of(runs))
     figure.savefig(folder / PICTURE, dpi=110)
 
 
 def rows_of(runs: Sequence[Run]) -> list[Row]:
-    """Return the rows of runs of batches/rfc7928.batch, sorted by scenario and queue."""
+    """Return the rows of runs of batches/rfc7928.batch, sorted by scenario and queue. Raises
+    BadResult if a run is not of that batch, ValueError if its queue is not one of AQMS."""
     return sorted(map(row_of, runs), key=lambda row: (row.scenario, AQMS.index(row.aqm)))
 
 

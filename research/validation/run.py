@@ -64,9 +64,10 @@ def main() -> int:
 
 
 def _run_all(checks: list[Check], jobs: int) -> dict[str, Outcome | str]:
-    """Run each check on its own core, `jobs` at a time, and print numbers as they come. Return name
-    of the check -> its outcome, or the reason why it could not run. On ^C, and on an error that is
-    no AqmError, end all labs and raise it."""
+    """Run each check on a core of its own, or all checks on all cores if `jobs` exceeds the number
+    of cores, `jobs` at a time, and print numbers as they come. Return name of the check -> its
+    outcome, or the reason why it could not run. On ^C, and on an error that is no AqmError, end all
+    labs and raise it."""
     outcomes: dict[str, Outcome | str] = {}
     cores: queue.SimpleQueue[set[int]] = queue.SimpleQueue()
     for some in cores_for(jobs, sorted(os.sched_getaffinity(0))):

@@ -62,7 +62,8 @@ _AGREE = 0.1
 
 
 def main() -> int:
-    """Print and write a part. Return the exit status, 1 if the results can't be read."""
+    """Print and write a part. Return the exit status, 1 if the results can't be read, or the page
+    can't be written."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.scorecard",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("part", choices=_PARTS)
@@ -91,7 +92,7 @@ def table(results: Path, docs: Path | None) -> str:
         results: folder whose folder 1 has the cards, and 2 those of other seeds.
         docs: folder for the figure, None for no figure.
 
-    Raises AqmError if a card is missing or damaged.
+    Raises AqmError if a card is missing or damaged, or the two folders have too little in common.
     """
     shown = _read_cards(results / "1")
     if docs:

@@ -111,7 +111,8 @@ def parameters(files: Sequence[DataFile]) -> Lines:
     """Yield the lines of a Markdown table: a row for each interval and number of connections. For
     each trimming it has the lowest RPM of the managed queues divided by that of the full queue,
     each of the worse direction. The larger the ratio, the better users can distinguish them. Each
-    row needs a run of the full queue. Raises BadResult as _draft_rpm() does."""
+    row needs a run of the full queue and one of another: else KeyError or ValueError is raised.
+    Raises BadResult if a file lacks foreign or self probes."""
     yield ("| interval, s | connections | test lasts, s | " + " | ".join(
         name for name, _ in TRIMMINGS) + " | RPM, drop-tail | RPM, worst of the others |")
     yield "|" + "---|" * (5 + len(TRIMMINGS))
@@ -209,7 +210,7 @@ PARTS: Mapping[str, Callable[[Sequence[DataFile]], Lines]] = {
 
 def main() -> int:
     """Read the data files, and print and write the table. Return the exit status, 1 if a file is
-    unsuitable."""
+    unsuitable, or the page can't be written."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.speedtests",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("part", choices=sorted(PARTS))

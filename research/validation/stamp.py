@@ -47,15 +47,15 @@ class Made:
 
 
 def made_now() -> Made:
-    """Return the stamp of numbers that are measured now: this package's version, set-up's kernel
-    and today's date (UTC). Raises ToolMissing without a kernel."""
+    """Return the stamp of numbers that are measured now, by this package and set-up's kernel.
+    Raises ToolMissing if there is no kernel."""
     # The hash tells apart kernels of one version with other options or patches.
     kernel = f"{tool_versions().get('lab kernel')} ({find_kernel().hash or 'unknown'})"
     return Made((__version__,), (kernel,), f"{datetime.now(UTC):%Y-%m-%d}")
 
 
 def made_of(runs: Sequence[Run]) -> Made:
-    """Return the stamp of numbers that come from these runs, at least one."""
+    """Return the stamp of numbers that come from these runs. Raises ValueError without a run."""
     kernels = [kernel for run in runs if isinstance(kernel := run.aqm.get("kernel"), dict)]
     return Made(
         tuple(sorted({str(run.aqm.get("flent_aqm")) for run in runs})),
@@ -86,9 +86,9 @@ def line(parts: Iterable[Made]) -> str:
 
 
 def renewed(page: str) -> str:
-    """Return a page's text with the line that begins with LINE written again, from the stamps of
-    the page's parts. Raises ValueError if it doesn't have exactly one such line, or no part with a
-    stamp."""
+    """Return a page's text with the line that begins with "*Measured with " written again, from the
+    stamps of the page's parts. Raises ValueError if it doesn't have exactly one such line, or no
+    part with a stamp."""
     lines = page.split("\n")
     places = [place for place, text in enumerate(lines) if text.startswith(LINE)]
     if len(places) != 1:

@@ -98,8 +98,9 @@ KNOWN = ("rates", *(batch for table in TABLES for batch in table.batches))
 
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield the lines of the first table, with the routers of ON_PAGE only. Raises ConfigError if a
-    run belongs to no table or its file can't be read."""
+    """Yield the lines of the table of `fq_codel` at 900 Mbit/s with burst shaping and cross traffic
+    both ways, with the routers of ON_PAGE only. Raises ConfigError if a run belongs to no table or
+    its file can't be read."""
     yield from _table_of_batches(TABLES[0],
                                  [one for one in _read_runs(runs) if one.router in ON_PAGE])
 
@@ -178,7 +179,7 @@ def _cells(group: Sequence[Seen], ways: Sequence[str]) -> Iterator[str]:
 
 def deviation(mbps: Sequence[float]) -> str:
     """Return mean and standard deviation as text, with the 95 % interval of the latter for normally
-    distributed values (chi-square), or the range of one or two values."""
+    distributed values (chi-square), or the range of one or two values. `mbps` must not be empty."""
     mean, freedom = float(numpy.mean(mbps)), len(mbps) - 1
     if freedom < 2:
         return _format_range(mbps, "{:.0f}")

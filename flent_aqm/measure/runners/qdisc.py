@@ -250,14 +250,18 @@ def _queue_sample(now_s: float, queues: list[QueueSample], first: list[QueueSamp
 
 
 def _read_kernel_file(file: int) -> bytes:
-    """Return the whole text of a kernel file, read page by page. The kernel's file of probes
-    returns each probe only once.
+    """Return all that a file of the lab's kernel has to tell now. A read returns at most a page. If
+    it nearly fills one, the file is read again, because a read of the file of probes removes the
+    probes that it returns. Other files return the same page again, which counts once.
 
     file: descriptor of the open file.
     """
     pages = [os.pread(file, _PAGE_BYTES, 0)]
     while len(pages[-1]) >= _PAGE_BYTES - _LINE_BYTES:
-        pages.append(os.pread(file, _PAGE_BYTES, 0))
+        page = os.pread(file, _PAGE_BYTES, 0)
+        if page == pages[-1]:
+            break
+        pages.append(page)
     return b"".join(pages)
 
 

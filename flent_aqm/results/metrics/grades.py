@@ -118,21 +118,24 @@ def aim_idle_latency_ms(run: Run) -> float:
 
 
 def aim_streaming_points(run: Run) -> float:
-    """Return AIM's points for streaming: of latency, loss, download and increase. Raises
-    NotAvailable if one of them but loss is missing."""
+    """Return AIM's points for streaming: the sum of those for idle latency, its increase under
+    load, the download's throughput, and loss under load, which counts 0 if it is not known. At
+    least 0. Raises NotAvailable if another of these is missing."""
     return aim_points(aim_idle_latency_ms(run), aim_increase_ms(run), _loss_share(run),
                   download_mbps=throughput_mbps(run, "download"))
 
 
 def aim_gaming_points(run: Run) -> float:
-    """Return AIM's points for gaming: of latency, loss and increase. Raises NotAvailable if latency
-    or increase is missing."""
+    """Return AIM's points for gaming: the sum of those for idle latency, its increase under load
+    and loss under load, which counts 0 if it is not known. At least 0. Raises NotAvailable if
+    latency or increase is missing."""
     return aim_points(aim_idle_latency_ms(run), aim_increase_ms(run), _loss_share(run))
 
 
 def aim_rtc_points(run: Run) -> float:
-    """Return AIM's points for calls: of latency, jitter, loss and increase. Raises NotAvailable if
-    one of them but loss is missing."""
+    """Return AIM's points for calls: the sum of those for idle latency and jitter, the increase of
+    latency under load, and loss under load, which counts 0 if it is not known. At least 0. Raises
+    NotAvailable if another of these is missing."""
     return aim_points(aim_idle_latency_ms(run), aim_increase_ms(run), _loss_share(run),
                   jitter_ms=mean_jitter_ms(run.idle()))
 

@@ -268,10 +268,12 @@ class _Reader:
         return NOTHING
 
     def parameters(self, value: Any, place: str) -> Any:
-        """Copy test parameters. Those whose name is that of an account or a secret are left out,
-        and hosts are replaced in those that name hosts or devices. Of the others, numbers are
-        copied, and text of words that programs write, with known secrets replaced. Other values are
-        left out, and so are parameters whose name has words that programs don't write."""
+        """Copy the object with test parameters, name -> value. A value that is not an object is
+        copied if it is a number, True, False, None or text of numbers, and else left out (NOTHING).
+        Parameters whose name is that of an account or a secret are left out, and hosts are replaced
+        in those that name hosts or devices. Of the others, numbers are copied, and text of words
+        that programs write, with known secrets replaced. Other values are left out, and so are
+        parameters whose name has words that programs don't write."""
         return self._parameters(value, place, _Reader.leave_out, _Reader.program_text)
 
     def run_parameters(self, value: Any, place: str) -> Any:

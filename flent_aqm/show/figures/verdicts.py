@@ -151,12 +151,14 @@ def _median_or_reason(metric: Metric, runs: Sequence[Any]) -> tuple[float | None
 
 
 def _draw_cells(canvas: Any, grid: Grid, shades: Any, texts: Any) -> None:
-    """Draw the cells with their texts.
+    """Draw a table of coloured cells with their texts: a row for each of VERDICTS, a column for
+    each queue.
 
     Args:
         canvas: matplotlib figure to draw on.
-        grid: queues, the columns.
-        shades: shade of each cell, 0 to 1, NaN for a missing value.
+        grid: its queues are the columns.
+        shades: array of rows by columns: 0 is the lightest shade, 1 the darkest, NaN a missing
+            value.
         texts: (row, column) -> text.
     """
     from matplotlib import colormaps

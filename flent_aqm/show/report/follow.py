@@ -99,8 +99,10 @@ class Follower:
 
     def state(self) -> bytes:
         """Return JSON with `progress`, the progress of the sweeps and errors as HTML, and
-        `version`, the version of the answers that page() and data() would return now. It increases
-        when files are added, changed or removed, after the rest that follows each build."""
+        `version`, a whole number: that of the answers of page() and data(), unless these can't be
+        made. It increases when files are added, changed or removed. After a page was built, it
+        stays for a time that grows with the time of building, and changes meanwhile count
+        afterwards."""
         built = self._built
         resting = built is not None and time.monotonic() < self._rest_until_s
         version = built[0] if built is not None and resting else self._version

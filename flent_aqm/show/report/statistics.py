@@ -38,8 +38,8 @@ def between_queues(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]
     """Return the statistics for each slice, rate and metric, without metrics that no run has or
     that don't apply (see _metric_statistics()).
 
-    Rates are also taken together if each queue has the same number of runs at each rate. Otherwise,
-    rates would be compared instead of queues.
+    Rates are also taken together if all combinations of a queue and a rate have the same number of
+    runs. Otherwise, rates would be compared instead of queues.
 
     Each entry has:
     - slice, rate, metric: to which runs and metric it belongs. rate is ALL_RATES for all together.
@@ -63,8 +63,8 @@ def between_queues(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]
 
 
 def _balanced(rows: Sequence[ReportRow]) -> bool:
-    """Return whether each queue has the same number of runs at each rate, and no combination is
-    missing."""
+    """Return whether all combinations of a queue and a rate have the same number of runs, at least
+    one. False without rows."""
     cells = collect(rows, lambda row: (queue_of(row), rate_of(row)))
     whole = len({queue for queue, _ in cells}) * len({rate for _, rate in cells})
     return len(cells) == whole and len({len(one) for one in cells.values()}) == 1

@@ -94,7 +94,8 @@ def time_us(text: str) -> int:
 
 
 def fraction(text: str) -> float:
-    """Return a number from 0 to 1. Raises ConfigError for other texts."""
+    """Return a number from 0 to 1, from texts such as 0, 0.02 and 1. Raises ConfigError for other
+    texts, such as 2%, .5 and 1e-3."""
     if not re.fullmatch(r"\d{1,3}(\.\d{1,12})?", text) or float(text) > 1:
         raise ConfigError("expected a number from 0 to 1")
     return float(text)

@@ -159,8 +159,8 @@ _NAMED = re.compile(r"(?P<name>[a-z_]+)(?::(?P<count>[^+]*))?(?P<words>(?:\+.*)?
 
 
 def parse_topology(key: str, value: object) -> Topology:
-    """Parse the value of the key `topology`: a named topology, the path of a file NAME.topology, or
-    links.
+    """Parse the value of the key `topology`, a text: a named topology such as "clients:4+nat", the
+    path of a file NAME.topology, or links such as "client-router, router-server".
 
     key: name of the key, for messages.
 

@@ -42,12 +42,12 @@ class Server(QuicConnectionProtocol):
             self.sending = asyncio.ensure_future(self.send(event.stream_id, float(event.data)))
 
     async def send(self, stream: int, seconds: float) -> None:
-        """Send zeros for some seconds, then a line of JSON with percentiles() of the smoothed round
-        trips, and end the stream.
+        """Send zeros for some seconds, then a line of JSON with the median (`rtt_median_ms`) and
+        the 99th percentile (`rtt_p99_ms`) of the smoothed round trips, and end the stream.
 
         Args:
             stream: number of the stream.
-            seconds: how long to send.
+            seconds: how long to send, above 0.
         """
         trips_ms = []
         end_s = time.monotonic() + seconds
@@ -94,8 +94,9 @@ class Client(QuicConnectionProtocol):
 
 
 async def run_client(host: str, port: int, seconds: str) -> None:
-    """Download for `seconds`, and print a line of JSON: `download_mbps`, and the percentiles of the
-    server's round trips."""
+    """Download for `seconds`, a number as text, and print a line of JSON: `download_mbps` in
+    Mbit/s, and the server's round trips in ms, `rtt_median_ms` and `rtt_p99_ms`. Raises
+    ConnectionError if the server can't be reached."""
     configuration = QuicConfiguration(alpn_protocols=[ALPN], verify_mode=ssl.CERT_NONE,
                                       max_data=1 << 26, max_stream_data=1 << 26)
     async with connect(host, port, configuration=configuration,

@@ -91,12 +91,12 @@ def measure() -> Outcome:
 
 
 def _measure_utilisation(sent: str, control: str, rate_mbps: int, buffer: int) -> float:
-    """Run a flow, and return its goodput in the time of COUNTED_S, in % of what TCP can carry at
-    the link's rate.
+    """Run a flow, and return its goodput in % of what TCP can carry at the link's rate, over 25 s:
+    from 10 s on for Reno, from 20 s on for Cubic.
 
     Args:
         sent: PACED or DEFAULT.
-        control: congestion control.
+        control: congestion control, "reno" or "cubic".
         rate_mbps: rate of the link.
         buffer: size of the buffer, in packets.
     """

@@ -90,10 +90,11 @@ def _read_packets(path: Path) -> list[tuple[float, bool, int]]:
 
 def _retransmissions_ms(packets: list[tuple[float, bool, int]],
                         lost_at_s: list[float]) -> list[float]:
-    """Return the time in ms from each lost segment to its first retransmission.
+    """Return the time in ms from each lost segment to its first retransmission. Raises IndexError
+    if one was not sent again.
 
     Args:
-        packets: as _read_packets() returns them.
+        packets: time in s, whether the client sent it, and payload in bytes, of each packet.
         lost_at_s: time at which each lost segment was sent.
     """
     waits = []
@@ -109,7 +110,7 @@ def _acknowledgements_ms(packets: list[tuple[float, bool, int]], before_s: float
     it sent within 1 ms are left out.
 
     Args:
-        packets: as _read_packets() returns them.
+        packets: time in s, whether the client sent it, and payload in bytes, of each packet.
         before_s: end of the period that counts.
     """
     waits, came_s = [], 0.0

@@ -28,7 +28,8 @@ PAGE = "results/papers.md"
 
 
 def main() -> int:
-    """Print and write the tables. Return the exit status, 1 if the runs can't be read."""
+    """Print and write the tables. Return the exit status, 1 if the runs can't be read or don't
+    suit, or the page can't be written."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.papers",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("paper", choices=PAPERS)

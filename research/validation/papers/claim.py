@@ -66,7 +66,7 @@ class Paper:
 
     def lines(self, runs: Sequence[Run]) -> Iterator[str]:
         """Yield the lines of the Markdown table, a row for each claim. Raises BadResult if a cell
-        has no run."""
+        has no run, or a claim can't be measured in its run."""
         by_title = {run.title: run for run in runs}
         lacking = sorted({claim.cell for claim in self.claims} - set(by_title))
         if lacking:

@@ -23,7 +23,7 @@ Measure = Callable[[Run], float]
 
 def share_pct(control: str, from_s: float) -> Measure:
     """Return a function that measures the share of all throughput that the flows of a congestion
-    control get, in %.
+    control get, in %. It raises NotAvailable if the run has no flow, or flows in both directions.
 
     Args:
         control: the congestion control.
@@ -38,7 +38,9 @@ def share_pct(control: str, from_s: float) -> Measure:
 
 def ratio(from_s: float) -> Measure:
     """Return a function that measures the first flow's rate divided by the second one's, from
-    `from_s` seconds after the start of the load to its end. Runs must have two flows."""
+    `from_s` seconds after the start of the load to its end. It raises ValueError if the run doesn't
+    have two flows (groups of equal flows), NotAvailable if it has none, or flows in both
+    directions."""
     def measure(run: Run) -> float:
         (_, one), (_, other) = _rates_of_groups(run, from_s)
         return one / other
@@ -47,7 +49,8 @@ def ratio(from_s: float) -> Measure:
 
 def goodput_mbps(from_s: float) -> Measure:
     """Return a function that measures the goodput of all receivers together, from `from_s` seconds
-    after the start of the load to its end."""
+    after the start of the load to its end. It raises NotAvailable if the run has no flow, or flows
+    in both directions."""
     return lambda run: sum(mbps for _, mbps in _rates_of_groups(run, from_s))
 
 
@@ -55,7 +58,8 @@ def utilisation_pct(from_s: float) -> Measure:
     """Return a function that measures the bytes that the router sent in the direction of the flows
     as a share of its rate in that direction in %, from `from_s` seconds after the start of the load
     to the load's end. The router's own counters tell them: with dozens of slow streams, iperf3 also
-    counts data that arrives after the end."""
+    counts data that arrives after the end. The function raises NotAvailable if the run has no flow,
+    or flows in both directions, BadResult if the router's queue was not sampled."""
     def measure(run: Run) -> float:
         at_s, sent = _queue_samples(run, "sent_bytes", from_s, None)
         return 100 * float(sent[-1] - sent[0]) * 8e-6 / float(at_s[-1] - at_s[0]) / _rate_mbps(run)
@@ -65,7 +69,8 @@ def utilisation_pct(from_s: float) -> Measure:
 def total_window_segments(from_s: float) -> Measure:
     """Return a function that measures the mean sum of all flows' windows in segments, from `from_s`
     seconds after the start of the load to its end: their goodput times the base round-trip time,
-    which assumes an empty queue."""
+    which assumes an empty queue. It raises NotAvailable if the run has no flow, or flows in both
+    directions."""
     def measure(run: Run) -> float:
         delay_s = float(str(run.settings["base_delay_ms"])) / 1000
         return goodput_mbps(from_s)(run) * 1e6 * delay_s / (8 * PAYLOAD_BYTES)
@@ -75,14 +80,16 @@ def total_window_segments(from_s: float) -> Measure:
 def queue_packets(percentile: float, from_s: float) -> Measure:
     """Return a function that measures a percentile (0 to 100) of the router's queue in the
     direction of the flows, in packets, from `from_s` seconds after the start of the load to its
-    end."""
+    end. It raises NotAvailable if the run has no flow, or flows in both directions, BadResult if
+    the queue was not sampled."""
     return lambda run: float(numpy.percentile(_backlog(run, "packets", from_s, None), percentile))
 
 
 def queue_products(from_s: float) -> Measure:
     """Return a function that measures the median of the router's queue in the direction of the
     flows, in bandwidth-delay products, from `from_s` seconds after the start of the load to its
-    end."""
+    end. It raises NotAvailable if the run has no flow, or flows in both directions, BadResult if
+    the queue was not sampled."""
     def measure(run: Run) -> float:
         delay_s = float(str(run.settings["base_delay_ms"])) / 1000
         product = _rate_mbps(run) * 1e6 / 8 * delay_s / FRAME_BYTES
@@ -91,12 +98,13 @@ def queue_products(from_s: float) -> Measure:
 
 
 def queue_delay_ms(from_s: float, to_s: float) -> Measure:
-    """Return a function that measures how long the link needs to send the queue, as the mean over a
-    part of the load.
+    """Return a function that measures how long the link needs to send the queue, in ms, as the mean
+    over a part of the load. It raises NotAvailable if the run has no flow, or flows in both
+    directions, BadResult if the queue was not sampled.
 
     Args:
         from_s: begin of the part, in s after the start of the load.
-        to_s: end of the part.
+        to_s: end of the part, in s after the start of the load.
     """
     def measure(run: Run) -> float:
         return float(_backlog(run, "bytes", from_s, to_s).mean()) * 8e-3 / _rate_mbps(run)
@@ -131,15 +139,14 @@ def _rate_mbps(run: Run) -> float:
 
 
 def _backlog(run: Run, unit: str, from_s: float, to_s: float | None) -> Numbers:
-    """Return the samples of the router's backlog in the direction of the flows.
+    """Return the samples of the router's backlog in the direction of the flows. Raises BadResult if
+    there are none, or one is damaged.
 
     Args:
         run: the run.
         unit: "packets" or "bytes".
         from_s: begin, in s after the start of the load.
-        to_s: end, None for the end of the load.
-
-    Raises BadResult if there are no samples, or one is damaged.
+        to_s: end, in s after the start of the load, None for the end of the load.
     """
     return _queue_samples(run, f"backlog_{unit}", from_s, to_s)[1]
 

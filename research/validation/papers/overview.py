@@ -15,7 +15,7 @@ _SECTION = re.compile(r"^## (\w+): (.+)$", re.MULTILINE)
 
 def renew(page: Path) -> None:
     """Write the list at the top of the page again, from the page's tables. Raises ConfigError if
-    the page lacks the list's marks."""
+    the page lacks the list's marks or can't be written, OSError if it can't be read."""
     marked.replace(page, PART, "\n".join(lines(page.read_text(encoding="utf-8"))))
 
 

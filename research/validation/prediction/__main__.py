@@ -70,7 +70,8 @@ def main() -> int:
 
 def predict(folder: Path) -> tuple[str, list[str], Made]:
     """Fit a model to the cells for calibration, and run all cells with it and with an ideal router.
-    Return the page's part, the lines of the fitted cells' table, and the stamp of the lab's runs.
+    Print what `flent-aqm calibrate` prints. Return the page's part, the lines of the fitted cells'
+    table, and the stamp of the lab's runs.
 
     Args:
         folder: folder whose folder `measured` has the measurement. The lab's runs go to its folders

@@ -46,9 +46,10 @@ class Cell:
         return str(self.runs[0].settings["batch"]).startswith(CALIBRATION)
 
     def values(self, quantity: str) -> list[float]:
-        """Return the value of a quantity, a key of QUANTITIES, for each run. A percentile that
-        falls on lost probes is infinite. Raises ConfigError if `quantity` is the goodput and a run
-        has no throughput."""
+        """Return the value of a quantity for each run: "goodput" in Mbit/s, or "median" or "p99" of
+        the round-trip time under load in ms. A percentile that falls on lost probes is infinite.
+        Raises ConfigError if a run has no throughput, NotAvailable if it has no probes under load.
+        """
         return [self._value(run, quantity) for run in self.runs]
 
     @cached_property
@@ -57,8 +58,10 @@ class Cell:
         return float(numpy.median([STATISTICS["median"](run.idle()) for run in self.runs]))
 
     def point(self) -> str:
-        """Return the cell as an argument of `flent-aqm calibrate`: the medians of its runs. Raises
-        ConfigError if a run has no throughput."""
+        """Return the cell as an argument of `flent-aqm calibrate`, RATE=GOODPUT/RISE or
+        RATE+burst=GOODPUT/RISE: the rate and the median goodput in Mbit/s, and how far the median
+        round-trip time under load is above the idle one, in ms, at least 0. Raises ConfigError if a
+        run has no throughput."""
         one = self.runs[0].settings
         rise_ms = max(0.0, float(numpy.median(self.values("median"))) - self.idle_ms)
         return (f"{float(str(one['rate_up_mbps'])):g}{'+burst' if one['burst_shaping'] else ''}="
@@ -143,7 +146,7 @@ def predicted(measured: Cell, lab: Cell, quantity: str) -> float:
     Args:
         measured: the measured cell.
         lab: the lab's cell.
-        quantity: key of QUANTITIES.
+        quantity: "goodput" (Mbit/s), or "median" or "p99" of the round-trip time (ms).
     """
     value = float(numpy.median(lab.values(quantity)))
     return value if quantity == "goodput" else value + measured.idle_ms - lab.idle_ms

@@ -93,7 +93,9 @@ def _unreadable(path: Path, error: Exception) -> ConfigError:
 
 
 def _describe_machine(machine: Path) -> dict[str, str]:
-    """Return facts about the router, the machine that emulates it, and that machine's load.
+    """Return facts about the router, the machine that emulates it, and that machine's load, as
+    texts: "kernel", "qemu", "cpu" ("unknown" if Linux doesn't tell), "date" and "load" (average of
+    five minutes).
 
     Args:
         machine: folder of the emulated router.
