@@ -78,8 +78,8 @@ class Comparison:
             (see _JUDGED): the verdict -> its text, empty for "the same" and "can't tell".
         said: the verdict's sentence.
         wall_s: time of a side's runs, None if they were there already.
-        identical: number of pairs with identical samples, and of all pairs (more than 55 if further
-            seeds were made). (0, 0) if `flent-aqm verdict` judged.
+        identical: number of pairs with identical samples, and of all pairs: one for each cell and
+            seed, further seeds included. (0, 0) if `flent-aqm verdict` judged.
         aqm: queue of a planted change, "" for none.
         has_effect: whether a planted change has an effect on packets.
         right: whether the verdict is as it should be.
@@ -378,7 +378,11 @@ def stock_tree() -> Path:
     source = stock_source()
     if source is None:
         raise SystemExit("bench.gate: no kernel is set up; run: make setup")
-    return cache_to_write() / "trees" / f"{source.package}_{source.version}"
+    tree = cache_to_write() / "trees" / f"{source.package}_{source.version}"
+    if not tree.is_dir():
+        raise SystemExit(f"bench.gate: {tree} is not there: set-up has built no kernel in this "
+                         "user's cache; run: flent-aqm setup")
+    return tree
 
 
 def base_folder(output: Path, overrides: Sequence[str]) -> Path:

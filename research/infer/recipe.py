@@ -120,8 +120,9 @@ def cell(run: Line, folder: Path, changes: Mapping[str, object] | None = None) -
 
     Raises ConfigError if the settings don't fit together.
     """
-    scenario = Scenario.from_settings({"testbed": "virtual", **run.settings, **(changes or {})})
-    parameters = {"cross_traffic": run.settings["cross_traffic"]}
+    settings = {"testbed": "virtual", **run.settings, **(changes or {})}
+    scenario = Scenario.from_settings(settings)
+    parameters = {"cross_traffic": settings["cross_traffic"]}
     return Cell(
         name=run.name, folder=folder, test_name=TEST, scenario=scenario,
         settings={"HOSTS": ["server"], "LENGTH": 10, "DELAY": _IDLE_S,

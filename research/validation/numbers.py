@@ -99,6 +99,9 @@ def main() -> int:
             if part.picture:
                 part.picture(runs, page.parent)
             print(f"{part.page}: {name}, {len(runs)} runs")
+    except LookupError as error:
+        print(f"numbers: a run is missing: {error}; make them all", file=sys.stderr)
+        return 1
     except (AqmError, ValueError) as error:
         print(f"numbers: {error}", file=sys.stderr)
         return 1

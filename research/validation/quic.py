@@ -71,12 +71,15 @@ def of_client(run: Run) -> Mapping[str, float]:
 
 def by_place(folder: Path) -> dict[tuple[str, str, bool], Run]:
     """Return the runs of a folder by stack, queue, and whether a Cubic flow ran beside. Raises
-    ValueError if runs are missing, BadResult if a file is damaged."""
+    ValueError if runs are missing or of another program, BadResult if a file is damaged."""
     found = {}
     for path in sorted(folder.glob("*.flent.gz")):
         run = load_run(path)
-        program = str(run.settings["client_program"])
-        stack = next(one for one in STACKS if f"/{one}/" in program)
+        program = str(run.settings.get("client_program", ""))
+        stack = next((one for one in STACKS if f"/{one}/" in program), "")
+        if not stack:
+            raise ValueError(f"{path}: its client_program is {program[:60]!r}; expected one of "
+                             f"{', '.join(STACKS)}")
         found[stack, str(run.settings["aqm"]), bool(run.settings.get("cross_traffic"))] = run
     missing = [f"{stack} {queue}{' beside Cubic' * cross}" for stack in STACKS for queue in QUEUES
                for cross in (False, True) if (stack, queue, cross) not in found]

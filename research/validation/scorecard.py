@@ -78,7 +78,7 @@ def main() -> int:
             runs = [as_run(read_data_file(path))
                     for path in sorted(args.results.rglob(f"*{SUFFIX}"))]
             marked.replace(args.output / PAGE, name, text, made_of(runs))
-    except AqmError as error:
+    except (AqmError, ValueError) as error:
         print(f"scorecard: {error}", file=sys.stderr)
         return 1
     return 0
