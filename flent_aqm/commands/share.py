@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flent_aqm.base.errors import BadResult, ConfigError, cause_of
+from flent_aqm.base.words import plain
 from flent_aqm.commands import publish
 
 if TYPE_CHECKING:
@@ -44,8 +45,15 @@ def main(args: argparse.Namespace) -> int:
             return publish.publish(
                 args, files, lambda folder: _write_copies(files, folder, named=False))
         return 1 if _write_copies(files, args.output) else 0
+    except BrokenPipeError:  # of standard output, which is no fault of the folder
+        raise
     except OSError as error:
-        raise ConfigError(f"{args.output}: can't be written: {cause_of(error)}") from None
+        if args.output.is_file():
+            raise ConfigError(f"{args.output}: is a file; expected a folder for the copies: name "
+                              "another with -o") from None
+        # Links may be what the folder's file system lacks, or the disk of another folder is full.
+        where = error.filename2 or error.filename or args.output
+        raise ConfigError(f"{plain(where)}: can't be written: {cause_of(error)}") from None
 
 
 def _write_copies(files: Sequence[Path], output: Path, *, named: bool = True) -> int:

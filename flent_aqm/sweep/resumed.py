@@ -52,8 +52,9 @@ class Resumed:
         exist."""
         self._folder = Path(folder)
         if not self._folder.is_dir():
-            raise ConfigError(f"--batch-resume {folder}: there is no such folder; expected the "
-                              "folder with the data files of the batch to go on with")
+            what = "is a file" if self._folder.is_file() else "there is no such folder"
+            raise ConfigError(f"--batch-resume {folder}: {what}; expected the folder with the data "
+                              "files of the batch to go on with")
         self.time: datetime | None = None
         self.uuid = str(uuid.uuid4())
         for file in sorted(self._folder.rglob(f"*{SUFFIX}")):

@@ -49,7 +49,7 @@ JSON, TEXT = FORMS = ("json", "text")
 _LONGEST_PATTERN, _LONGEST_LINE = 200, 2000
 # Keys of a client's output that a message names.
 _MOST_KEYS = 8
-_PAIR = re.compile(r"(?P<place>[^=*\s]+)(?:\*(?P<factor>[0-9.eE+-]+))?=(?P<name>\w+)")
+_PAIR = re.compile(r"(?P<place>[^=*\s]+)(?:\*(?P<factor>[0-9.eE+-]+))?=(?P<name>\S+)")
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,14 @@ def test_resume_refuses_to_write_outside_of_its_folder(tmp_path: Path) -> None:
             resumed.refuse_to_leave([folder / "a.flent.gz", path])
 
 
+@pytest.mark.parametrize(("name", "why"), [
+    ("none", "there is no such folder"), ("file.flent.gz", "is a file")])
+def test_resume_of_what_is_no_folder_is_refused(name: str, why: str, tmp_path: Path) -> None:
+    (tmp_path / "file.flent.gz").touch()
+    with pytest.raises(ConfigError, match=f"^--batch-resume .*{name}: {why}; expected the folder"):
+        Resumed(str(tmp_path / name))
+
+
 def content() -> dict[str, Any]:
     data: dict[str, Any] = load(GOLDEN)
     return data

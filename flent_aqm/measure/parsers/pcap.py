@@ -414,5 +414,6 @@ def parse_tcpdump_counts(text: str) -> TcpdumpCounts:
         last = text.strip().rpartition("\n")[2]
         raise ParseError("tcpdump did not print how many packets it captured and the kernel "
                          f"dropped: it was stopped by force, or is another version; its last line: "
-                         f"{last[:80]!r}; repeat the run")
+                         f"{last[:80]!r}; repeat the run, and install Debian's tcpdump if it "
+                         "happens again")
     return TcpdumpCounts(counts["captured"], counts["dropped by kernel"])

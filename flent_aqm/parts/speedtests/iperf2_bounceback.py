@@ -29,6 +29,7 @@ from flent_aqm.base import environment
 from flent_aqm.base.defaults import IPERF2_PORT as PORT
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.switch import switch
+from flent_aqm.base.words import end_of, last_line
 from flent_aqm.tools.client import Call, delayed, lines_of, main
 from flent_aqm.tools.report import ClientReport
 from flent_aqm.tools.tool import DEBIAN, FLAG, Program, Server, Shown, Tool, both
@@ -87,10 +88,14 @@ def measure(call: Call, report: ClientReport) -> None:
 def refuse_old(program: str) -> None:
     """Raise BadResult if the iperf at this path is older than 2.1, which has no --bounceback, or if
     its --version isn't that of iperf 2, such as iperf3's."""
-    printed = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          check=False).stdout
+    done = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+    printed = done.stdout
     version = re.search(r"iperf version (\d+)\.(\d+)", printed)
+    # iperf 2 itself ends with 0 or 1 after its version.
+    if version is None and done.returncode not in (0, 1):
+        raise BadResult(f"{program} --version ended with {end_of(done.returncode)}: "
+                        f"{last_line(printed) or 'without a message'}; install iperf again")
     if version is None:
         raise BadResult(f"{program} is not iperf 2: its --version prints {printed[:40]!r}; the "
                         "option --bounceback needs iperf 2.1 or newer")

@@ -50,9 +50,10 @@ class SshServer:
                 raise TestbedError("server_testbed: the server has no route to the client, "
                                    f"{self._client}")
             if delays and facts.kinds.get("netem"):
-                raise TestbedError("base_delay_ms: delay is added by netem, which the server "
-                                   f"lacks ({facts.kinds['netem']}); install it there (OpenWrt: "
-                                   "opkg install kmod-netem), or leave base_delay_ms out")
+                raise TestbedError("base_delay_ms: delay is added by netem, which can't be used on "
+                                   f"the server ({facts.kinds['netem']}); install it there "
+                                   "(OpenWrt: kmod-netem and tc-full; a container: load sch_netem "
+                                   "on its host), or leave base_delay_ms out")
         except AqmError as error:
             text = str(error)
             raise TestbedError(text if self._address in text else

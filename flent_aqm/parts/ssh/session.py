@@ -61,7 +61,7 @@ class RouterSession:
                 self.clear()
         except AqmError as error:
             self.end()
-            raise TestbedError(f"{connection.testbed}: {error}; nothing was changed"
+            raise TestbedError(f"{connection.testbed}: {error}; its state is as before"
                                if connection.testbed not in str(error) else str(error)) from None
         except BaseException:
             self.end()

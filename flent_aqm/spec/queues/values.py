@@ -113,7 +113,7 @@ def percent(text: str) -> int:
     """Return a percentage, a whole number from 0 to 100 without a sign. Raises ConfigError for
     other texts."""
     if not re.fullmatch(r"\d{1,3}", text) or int(text) > 100:
-        raise ConfigError("expected a whole number from 0 to 100, in percent")
+        raise ConfigError("expected a whole number from 0 to 100, in percent, without a sign")
     return int(text)
 
 

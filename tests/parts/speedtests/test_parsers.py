@@ -104,7 +104,9 @@ def test_line_of_nuttcp_that_is_cut_off_is_quoted() -> None:
 def test_iperf_of_another_kind_is_named(tmp_path: Path) -> None:
     """iperf3 under iperf's name isn't an old iperf 2."""
     for version, expected in (("iperf 3.16 (cJSON 1.7.15)", r"iperf is not iperf 2: .*iperf 3.16"),
-                              ("iperf version 2.0.13 (2019)", "iperf is iperf version 2.0;")):
+                              ("iperf version 2.0.13 (2019)", "iperf is iperf version 2.0;"),
+                              ("no library'; exit 127; '", "ended with status 127: no library; i"),
+                              ("'; kill -11 $$; '", "without a message; install iperf again")):
         program = tmp_path / "iperf"
         program.write_text(f"#!/bin/sh\necho '{version}'\n")
         program.chmod(0o755)

@@ -25,7 +25,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> SshServer:
 def test_server_that_cannot_delay_is_refused_before_the_first_run(server: SshServer) -> None:
     """It failed in the first run."""
     with pytest.raises(TestbedError, match=r"10\.0\.0\.2: base_delay_ms: delay is added by netem, "
-                       r"which the server lacks \(its kernel has no module of that name\); insta"):
+                       r"which can't be used on the server \(its kernel has no module of that"):
         server.check(delays=True)
 
 
