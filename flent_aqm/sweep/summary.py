@@ -332,10 +332,10 @@ def _print_open_commands(console: Console, cells: Sequence[Cell]) -> None:
     folder = there[0].folder
     console.print(f"To look at them:\n"
                   f"  flent-gui {folder}/*.flent.gz", markup=False, soft_wrap=True)
-    aqm = there[0].scenario.router.aqm
-    if any(cell.scenario.router.aqm != aqm for cell in there):
-        console.print(f"  flent-gui {folder}/*-{there[-1].scenario.router.aqm}-*.flent.gz",
-                      markup=False, soft_wrap=True)
+    aqm, last = there[0].scenario.router.aqm, there[-1].scenario.router.aqm
+    # A file's name need not have its queue's between dashes.
+    if any(cell.scenario.router.aqm != aqm for cell in there) and f"-{last}-" in there[-1].name:
+        console.print(f"  flent-gui {folder}/*-{last}-*.flent.gz", markup=False, soft_wrap=True)
 
 
 def _scores(cell: Cell, scored: Mapping[Path, Scores]) -> Scores:

@@ -25,9 +25,9 @@ LOST = Unavailable("2 % of the probes were lost", lost=True)
 
 
 def cell(folder: Path, number: int, test: str = "ndt7", parameters: Mapping[str, str] | None = None,
-         **settings: object) -> Cell:
-    """A run whose data file is there."""
-    name = f"run-{number}"
+         name: str = "run-{}", **settings: object) -> Cell:
+    """A run whose data file is there. name: its name, with {} for the number."""
+    name = name.format(number)
     (folder / f"{name}.flent.gz").touch()
     return Cell(name=name, folder=folder, test_name=test, scenario=Scenario.from_settings(settings),
                 settings={"TEST_PARAMETERS": dict(parameters or {})}, commands={}, metadata={},
@@ -210,10 +210,15 @@ def test_runs_that_repeat_none_have_no_medians(tmp_path: Path) -> None:
 
 def test_commands_to_open_the_files_name_one_queue_of_several(tmp_path: Path) -> None:
     """The last one's, as a pattern; of one queue there is nothing to choose."""
-    cells = [cell(tmp_path, number, aqm=aqm) for number, aqm in enumerate(("sfq", "codel", "pie"))]
+    cells = [cell(tmp_path, number, aqm=aqm, name=f"run-{aqm}-{{}}")
+             for number, aqm in enumerate(("sfq", "codel", "pie"))]
     text = table(cells, scores(cells, Scores(9.0, 9.0, 5.0, 6.0)), width=300)
     assert text.splitlines()[-2:] == [f"  flent-gui {tmp_path}/*.flent.gz",
                                       f"  flent-gui {tmp_path}/*-pie-*.flent.gz"]
+    unnamed = [cell(tmp_path, number, aqm=aqm, name="90percent-htb_{}")
+               for number, aqm in enumerate(("sfq", "pie"))]
+    text = table(unnamed, scores(unnamed, Scores(9.0, 9.0, 5.0, 6.0)), width=300)
+    assert "pie-" not in text  # no file has the queue's name between dashes
     alone = table(cells[:1], scores(cells, Scores(9.0, 9.0, 5.0, 6.0)), width=300)
     assert alone.splitlines()[-1] == f"  flent-gui {tmp_path}/*.flent.gz"
     none = Cell("none", tmp_path / "none", "ndt7", Scenario(), {}, {}, {}, 10)

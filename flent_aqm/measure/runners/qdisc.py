@@ -14,12 +14,14 @@ import os
 import socket
 import struct
 import time
+from contextlib import suppress
 from typing import IO, Any, BinaryIO, cast
 
 from flent_aqm.base.errors import BadResult, ParseError, cause_of
 from flent_aqm.measure.parsers.lab_cards import CardSample, ProbeTimes, parse_cards, parse_probes
 from flent_aqm.measure.runners.part import PARTS
 from flent_aqm.measure.runners.process import DUE, Parsed, SupervisedRunner
+from flent_aqm.router.shaping import IFB_DEVICE
 from flent_aqm.router.tc.dump import QueueSample, is_complete, parse_dump, request
 
 INTERVAL_S = 0.1
@@ -105,7 +107,7 @@ class AqmQdiscRunner(SupervisedRunner):
             netlink: netlink socket in the router's namespace.
             store: file to write to.
         """
-        numbers = [socket.if_nametoindex(device) for device in DEVICES]
+        numbers = [_index_of_queue(device) for device in DEVICES]
         store.write(struct.pack("=II", *numbers))
         question = request()
         files = [os.open(f"{_CARDS}/{name}", os.O_RDONLY)
@@ -263,6 +265,16 @@ def _read_kernel_file(file: int) -> bytes:
             break
         pages.append(page)
     return b"".join(pages)
+
+
+def _index_of_queue(device: str) -> int:
+    """Return the index of the device that has the queue of a direction: of the IFB device for
+    "down", where there is one, because the download is shaped there (ingress = ifb). Raises OSError
+    if there is no such device in the calling thread's namespace."""
+    if device == "down":
+        with suppress(OSError):
+            return socket.if_nametoindex(IFB_DEVICE)
+    return socket.if_nametoindex(device)
 
 
 def _router_socket() -> socket.socket:

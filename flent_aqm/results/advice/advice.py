@@ -193,8 +193,8 @@ def _remedy_sentence(worst: Configuration, busy: str, title: str, conditions: Co
         # A slower setting may have less latency still, and stand first in a report's headline.
         has_slower = len(good) > len(_equally_fast(good, worst))
         room = " and leave room below the line's rate" if best.sqm else ""
-        why = (f" It is the fastest of {len(good)} settings that add less than "
-               f"{MOST_ADDED_MS:g} ms{room}." if has_slower else "")
+        why = (f" It is the fastest, to within {100 * _SAME_SHARE:.0f} %, of {len(good)} settings "
+               f"that add less than {MOST_ADDED_MS:g} ms{room}." if has_slower else "")
         return (f"{_what_to_set(best, good, worst)}: here they then added {_ms(max(added_ms, 0.0))}"
                 f"{lost}{price}.{why}")
     if _is_fast(worst, busy):

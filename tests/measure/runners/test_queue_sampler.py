@@ -148,3 +148,18 @@ def test_plots_show_the_marks_where_they_were(folder: Path, monkeypatch: pytest.
                   for x, y in path.vertices if y > 0)
     assert above.get_lines()[0].get_xdata()[0] - 0.2 <= first_s
     assert first_s <= above.get_lines()[0].get_xdata()[-1]
+
+
+def test_download_that_is_shaped_as_it_arrives_has_the_queue_of_the_ifb_device(
+        tmp_path: Path) -> None:
+    """The LAN's device has none then: its backlog was told, which is 0."""
+    done = subprocess.run(
+        [Path(sys.executable).with_name("flent-aqm"), "lab", "--aqm", "codel", "--rate", "20",
+         "--delay", "20", "--set", "ingress=ifb", "--", "flent", "iperf3_download", "-H", "server",
+         "-l", "4"], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr
+    file, = tmp_path.glob("*.flent.gz")
+    queue = queues(read_data_file(file).raw_values)["download"]
+    assert queue.backlog_packets.max() > 10
+    assert queue.drops.sum() > 0
+    assert 5 < queue.delay_ms.max() < 100

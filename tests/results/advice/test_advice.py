@@ -158,8 +158,8 @@ def test_remedy_says_that_it_is_the_fastest_where_slower_ones_add_less() -> None
     fast, slow = sqm(0.9, run(3, 12, mbps=(36, 9))), sqm(0.85, run(3, 4, mbps=(34, 8.5)))
     text = output(off, fast, slow)
     assert "Set SQM to 36/9 Mbit/s" in text
-    assert text.endswith("It is the fastest of 2 settings that add less than 30 ms and leave room "
-                         "below the line's rate.")
+    assert text.endswith("It is the fastest, to within 1 %, of 2 settings that add less than 30 ms "
+                         "and leave room below the line's rate.")
     assert "It is the fastest" not in output(off, fast)
 
 
