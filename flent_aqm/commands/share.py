@@ -51,7 +51,7 @@ def main(args: argparse.Namespace) -> int:
         if args.output.is_file():
             raise ConfigError(f"{args.output}: is a file; expected a folder for the copies: name "
                               "another with -o") from None
-        # Links may be what the folder's file system lacks, or the disk of another folder is full.
+        # The fault may be in another folder, such as the temporary one; os.link() has two names.
         where = error.filename2 or error.filename or args.output
         raise ConfigError(f"{plain(where)}: can't be written: {cause_of(error)}") from None
 

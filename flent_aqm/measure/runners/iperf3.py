@@ -171,9 +171,9 @@ def one_direction(report: Iperf3Output, direction: str, start_s: float) -> Parse
     if not rates_of:
         raise BadResult(f"iperf3 reported no interval of the {direction}: it transferred no data, "
                         "or was stopped at once")
-    rates = [{"t": start_s + one.end_s, "val": one.throughput_mbps,
-              "dur": one.end_s - one.start_s} if rates_of is sender
-             else _raw_value(one, start_s, None) for one in rates_of]
+    # The sender's state is in samples of its own below.
+    rates = [_rate_value(one, start_s) if rates_of is sender else _raw_value(one, start_s, None)
+             for one in rates_of]
     state = [_raw_value(one, start_s, report.mss_bytes, rate=False) for one in sender
              if one.streams[0].rtt_ms is not None]
     metadata: dict[str, Any] = {
@@ -208,6 +208,13 @@ def one_direction(report: Iperf3Output, direction: str, start_s: float) -> Parse
             sorted(rates + state, key=lambda one: one["t"]), metadata)
 
 
+def _rate_value(interval: Iperf3Interval, start_s: float) -> dict[str, Any]:
+    """Return the raw sample of an interval's rate: its end (t, in epoch seconds), throughput (val,
+    in Mbit/s) and length (dur, in s). start_s: start of the test in epoch seconds."""
+    return {"t": start_s + interval.end_s, "val": interval.throughput_mbps,
+            "dur": interval.end_s - interval.start_s}
+
+
 def _raw_value(interval: Iperf3Interval, start_s: float, mss_bytes: int | None,
                rate: bool = True) -> dict[str, Any]:
     """Return the raw sample of one interval: its end (t, in epoch seconds), the sender's state of
@@ -225,9 +232,8 @@ def _raw_value(interval: Iperf3Interval, start_s: float, mss_bytes: int | None,
         rate: include the throughput.
     """
     streams = interval.streams
-    value: dict[str, Any] = {"t": start_s + interval.end_s}
-    if rate:
-        value |= {"val": interval.throughput_mbps, "dur": interval.end_s - interval.start_s}
+    value: dict[str, Any] = (_rate_value(interval, start_s) if rate
+                             else {"t": start_s + interval.end_s})
     each = {str(one.socket): {key: number for key, number in (
         ("retransmits", one.retransmits), ("tcp_rtt", one.rtt_ms),
         ("tcp_rtt_var", one.rtt_var_ms), ("tcp_cwnd_bytes", one.cwnd_bytes),

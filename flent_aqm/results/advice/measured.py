@@ -138,7 +138,7 @@ def measured(run: Run) -> Measured | Unavailable:
         idle = run.idle()
         loaded = {busy: run.loaded(direction) for busy, direction in loads(run).items()}
     except NotAvailable as error:
-        return Unavailable(str(error))
+        return Unavailable.of(error)
     return measured_of_samples(idle, loaded, throughput(run))
 
 

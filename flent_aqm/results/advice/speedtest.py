@@ -263,6 +263,6 @@ def advice(idle: DataFile | None, loaded: DataFile) -> list[str]:
             {busy: pings(run, direction) for busy, direction in loads(run).items()},
             throughput(run))
     except NotAvailable as error:
-        measured = Unavailable(str(error))
+        measured = Unavailable.of(error)
     line = tried("the line", [({}, measured)])
     return [" ".join([*advise({"": [line]}), *([AGAIN] if line.no_advice else [])])]

@@ -43,6 +43,12 @@ class Unavailable:
     lost: bool = False
     too_few: bool = False
 
+    @classmethod
+    def of(cls, error: NotAvailable) -> Unavailable:
+        """Return what replaces the value whose computation raised `error`."""
+        return cls(str(error), lost=isinstance(error, LostProbe),
+                   too_few=isinstance(error, TooFewSamples))
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -85,8 +91,7 @@ class Metric:
         try:
             return self.function(run)
         except NotAvailable as error:
-            return Unavailable(str(error), lost=isinstance(error, LostProbe),
-                               too_few=isinstance(error, TooFewSamples))
+            return Unavailable.of(error)
 
     def is_of_probe(self, run: Run) -> bool:
         """Return whether the run has a value that is from its latency probe: without the probe,

@@ -77,14 +77,7 @@ def write_groups_json(console: Console, scored: Sequence[ScoredFile], requested:
                 pool: Sequence[str], names: Sequence[str]) -> None:
     """Write a JSON list to the console, with an object for each group and metric: settings, metric,
     unit, and the statistics in NUMBERS, null for a missing value. Raises ConfigError if a setting
-    is one that no run has.
-
-    Args:
-        console: receives the text.
-        scored: the runs.
-        requested: names of the settings to group by. Others in which runs differ are added.
-        pool: names of the settings that are not added. If "all" is among them, none is added.
-        names: names of the metrics.
+    is one that no run has. Arguments are those of write_groups_csv().
     """
     console.file.write(json_text(
         [{"settings": settings, "metric": name, "unit": METRICS[name].unit, **numbers}

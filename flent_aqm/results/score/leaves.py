@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy
 
-from flent_aqm.base.errors import ConfigError, LostProbe, NotAvailable, TooFewSamples
+from flent_aqm.base.errors import ConfigError, NotAvailable
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics import latency
@@ -62,8 +62,7 @@ class Leaf:
             if self.function in GLITCHES:
                 return GLITCHES[self.function][0](run, self.threshold_ms)
         except NotAvailable as error:
-            return Unavailable(str(error), lost=isinstance(error, LostProbe),
-                               too_few=isinstance(error, TooFewSamples))
+            return Unavailable.of(error)
         return METRICS[self.function].of(run)
 
 

@@ -41,7 +41,6 @@ LICENCES = {
     "CC0-1.0": ("Creative Commons Zero 1.0 Universal",
                 "https://creativecommons.org/publicdomain/zero/1.0/legalcode"),
 }
-# The file beside a batch file from which its batches inherit.
 
 
 @dataclass(frozen=True)

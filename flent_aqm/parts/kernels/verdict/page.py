@@ -31,9 +31,10 @@ from flent_aqm.results.metrics.table import digits
 from flent_aqm.show.templates import text_page
 from flent_aqm.spec.queues.external import is_external
 
-# Of a metric, more cells than this stand in one line at the end. Of a verdict, as many metrics have
-# their numbers in the sentence.
+# Of a metric, more cells than this stand in one line at the end.
 MOST_CELLS = 3
+# Metrics of a verdict that have their numbers in the sentence.
+MOST_NUMBERS = 3
 KERNEL = "kernel"
 HOW = ("Base and test: medians over seeds. Difference: the mean over seeds, which isn't that of "
        f"the medians; as a share of the base's median; and its {CONFIDENCE:.0%} interval. "
@@ -58,8 +59,8 @@ def sentence(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
     for word in (WORSE, MIXED, BETTER, UNTOLD):
         metrics = [one for one in judged if one.verdict == word]
         if metrics:
-            names = [*map(_named, metrics[:MOST_CELLS]),
-                     *(one.metric.name for one in metrics[MOST_CELLS:])]
+            names = [*map(_named, metrics[:MOST_NUMBERS]),
+                     *(one.metric.name for one in metrics[MOST_NUMBERS:])]
             parts.append(f"{word}: {', '.join(names)}")
     if comparison.fails_more:
         base, test = comparison.failed_alone_at_most

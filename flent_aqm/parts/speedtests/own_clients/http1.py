@@ -47,13 +47,7 @@ class Http1Connection(Connection):
         """Send a request on the open connection. Return a future of the response, which gets a
         BadResult if the connection ends before. The previous request must have its complete
         response, unless the connection has ended.
-
-        Args:
-            method: "GET" or "POST".
-            path: path and query.
-            size: bytes of filler to upload, 0 without a body.
-            count: called with the number of bytes of each piece, of the response's body for GET, of
-                the upload for POST. None for none.
+        Arguments are those of Connection.request().
         """
         assert self._request is None or self._request.future.done(), "one request at a time"
         self._request = pending = PendingRequest(method, size, count)
