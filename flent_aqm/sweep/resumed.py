@@ -17,13 +17,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.base.errors import BadResult, ConfigError, cause_of
+from flent_aqm.base.errors import BadResult, ConfigError, SetupError, ToolMissing, cause_of
 from flent_aqm.base.json_text import json_text
 from flent_aqm.base.waiting import with_progress
 from flent_aqm.results.data_file import SUFFIX, DataFile, read_data_file
 from flent_aqm.results.reading.limits import OWN
+from flent_aqm.setup.kernel.locate import kernel_called
 from flent_aqm.spec.cell import Cell
+from flent_aqm.spec.kernel import STOCK
 from flent_aqm.spec.scenario import KEYS, Scenario
+from flent_aqm.spec.testbeds import VIRTUAL
 from flent_aqm.sweep.run import refuse_incomplete, samples_sha256
 
 # Appended to the name of a data file whose run is repeated. Commands that look for data files
@@ -93,8 +96,10 @@ def set_aside_unfinished(planned: Mapping[Path, Cell]) -> Iterator[str]:
     Args:
         planned: data file -> the cell that it should contain.
 
-    Raises ConfigError if a file has another run in it than planned, or can't be renamed.
+    Raises ConfigError if a file has another run in it than planned, is of another build of its
+    kernel, or can't be renamed.
     """
+    builds = _builds_of_kernels(planned.values())
     there = [path for path in planned if os.path.lexists(path)]
     for path in with_progress(there, len(there), "reading data files"):
         try:
@@ -109,7 +114,38 @@ def set_aside_unfinished(planned: Mapping[Path, Cell]) -> Iterator[str]:
                                   "so that its run is repeated") from None
             yield f"{fault}: now {aside.name}, and its run is repeated"
         else:
-            refuse_another_run(file, planned[path])
+            cell = planned[path]
+            refuse_another_run(file, cell)
+            _refuse_another_build(file, cell.scenario.lab.kernel, builds)
+
+
+def _builds_of_kernels(cells: Iterable[Cell]) -> dict[str, str]:
+    """Return name of each of the cells' kernels in the lab -> hash of its present build. Kernels
+    that aren't built, or are too old, are left out: no run can be made with them."""
+    builds = {}
+    for name in {cell.scenario.lab.kernel for cell in cells
+                 if cell.scenario.lab.testbed == VIRTUAL}:
+        with contextlib.suppress(ToolMissing, SetupError):
+            builds[name] = kernel_called(name).hash
+    return builds
+
+
+def _refuse_another_build(file: DataFile, name: str, builds: Mapping[str, str]) -> None:
+    """Raise ConfigError if a data file's run was made with another build of its kernel than the
+    present one. The runs of both in one folder would be taken for repetitions.
+
+    Args:
+        file: the data file, whose metadata have the object AQM.
+        name: name of its kernel.
+        builds: name of a kernel -> hash of its present build.
+    """
+    was, now = _mapping(file.metadata["AQM"].get("kernel")).get("hash"), builds.get(name)
+    if was and now and was != now:
+        whose = "set-up's kernel" if name == STOCK else f"the kernel {name}"
+        raise ConfigError(
+            f"{file.path} was made with another build of {whose} (hash {_value_text(was)}, now "
+            f"{now}), and runs of two builds are no repetitions of each other; write to another "
+            "folder, or move the files of the earlier build away")
 
 
 def _refuse_unfinished(file: DataFile) -> None:

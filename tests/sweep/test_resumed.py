@@ -17,11 +17,13 @@ import pytest
 from rich.console import Console
 
 from flent_aqm.base import defaults
-from flent_aqm.base.errors import BadResult, ConfigError, StorageError
+from flent_aqm.base.errors import BadResult, ConfigError, StorageError, ToolMissing
 from flent_aqm.results.data_file import read_data_file
+from flent_aqm.setup.kernel.locate import Kernel
 from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.sweep import missing, preflight, sweep
+from flent_aqm.sweep import resumed as resumed_module
 from flent_aqm.sweep.progress import SweepProgress
 from flent_aqm.sweep.resumed import Resumed, refuse_another_run, set_aside_unfinished
 from flent_aqm.sweep.run import refuse_incomplete, samples_sha256
@@ -72,7 +74,8 @@ def written(cell: Cell, change: Callable[[Any], object] = lambda data: None) -> 
     aqm = data["metadata"]["AQM"]
     aqm |= {"requested": json.loads(json.dumps(cell.scenario.as_dict())),
             "run": json.loads(json.dumps(cell.as_metadata)), "schema": 1,
-            "samples_sha256": samples_sha256(data)}
+            "samples_sha256": samples_sha256(data),
+            "kernel": {"version": "7.3.4", "hash": None}}
     data["metadata"]["DATA_FILENAME"] = cell.data_file.name
     change(data)
     save(cell.data_file, data)
@@ -188,6 +191,46 @@ def test_file_of_another_run_is_refused(
             {"aqm": "codel", "rate_mbps": 20, "seed": 7, **changes["scenario"]})
     with pytest.raises(ConfigError, match="has another run than planned: " + why):
         refuse_another_run(file, replace(cell, **changes))
+
+
+@pytest.mark.parametrize(("built", "refused"), [("hash-then", False), ("hash-now", True)])
+@pytest.mark.parametrize(("name", "whose"), [("stock", "set-up's kernel"),
+                                             ("mine", "the kernel mine")])
+def test_runs_of_two_builds_of_a_kernel_are_not_mixed(
+        name: str, whose: str, built: str, refused: bool, tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table would give one median of both. A file that tells no build is taken as it is."""
+    monkeypatch.setattr(resumed_module, "kernel_called",
+                        lambda kernel: Kernel(Path("linux"), "7.3.4", built, name=kernel))
+    cell = planned(tmp_path)
+    cell = replace(cell, scenario=cell.scenario.but(kernel=name))
+    file = written(cell, lambda data: data["metadata"]["AQM"].update(
+        kernel={"version": "7.3.4", "hash": "hash-then", "name": name}))
+    if not refused:
+        assert list(set_aside_unfinished({file: cell})) == []
+        return
+    with pytest.raises(ConfigError, match=rf"{whose} \(hash hash-then, now hash-now\).* another "
+                                          "folder, or move"):
+        list(set_aside_unfinished({file: cell}))
+    assert file.exists()
+    untold = written(cell)
+    assert list(set_aside_unfinished({untold: cell})) == []
+    real_time = replace(cell, scenario=cell.scenario.but(testbed="netns", kernel="stock"))
+    other = written(real_time, lambda data: data["metadata"]["AQM"].update(
+        kernel={"version": "6.12", "hash": "hash-then"}))
+    assert list(set_aside_unfinished({other: real_time})) == []
+
+
+def test_kernel_that_is_gone_keeps_no_complete_folder_from_being_read(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No run can be made with it, so nothing is mixed."""
+    def gone(name: str) -> Kernel:
+        raise ToolMissing(f"the kernel {name} is gone")
+
+    monkeypatch.setattr(resumed_module, "kernel_called", gone)
+    cell = planned(tmp_path)
+    file = written(cell, lambda data: data["metadata"]["AQM"].update(kernel={"hash": "then"}))
+    assert list(set_aside_unfinished({file: cell})) == []
 
 
 def test_further_differences_are_counted(tmp_path: Path) -> None:

@@ -75,6 +75,7 @@ class ScoredFile:
         counters: the router's counters after the run, by names such as `up qdisc drops`, for
             `verdict`.
         programs: name of a program that the run was made with -> its version, for `verdict`.
+        kernel: name and hash of the lab's kernel, for `verdict`. None if they aren't recorded.
     """
 
     path: Path
@@ -85,11 +86,12 @@ class ScoredFile:
     notes: Sequence[str] = ()
     counters: Mapping[str, float] = field(default_factory=dict)
     programs: Mapping[str, str] = field(default_factory=dict)
+    kernel: tuple[str, str] | None = None
 
 
 def score(run: Run) -> ScoredFile:
-    """Return a run's settings and every metric, without counters and programs. Called in other
-    processes."""
+    """Return a run's settings and every metric, without counters, programs and kernel. Called in
+    other processes."""
     return ScoredFile(run.path, run.settings, values(run), run.samples,
                       probe=probe_line(run.probe) if run.probes else "", notes=tuple(run.notes))
 

@@ -38,7 +38,11 @@ from flent_aqm.parts.kernels.verdict.exercised import (
     reach_of_change,
 )
 from flent_aqm.parts.kernels.verdict.made_with import differing as differing_programs
-from flent_aqm.parts.kernels.verdict.made_with import programs
+from flent_aqm.parts.kernels.verdict.made_with import (
+    programs,
+    recorded_kernel,
+    refuse_two_builds,
+)
 from flent_aqm.parts.kernels.verdict.more_seeds import FOLDER, add_seeds
 from flent_aqm.parts.kernels.verdict.pairs import (
     Cell,
@@ -129,6 +133,8 @@ def _run_verdict(args: argparse.Namespace) -> int:
         raise ConfigError(f"{min(both)} is on both sides, and a run is always like itself; "
                           "expected runs before the change and runs after it")
     sides = [scored(side) for side in files]
+    for side, runs in zip(("base", "test"), sides, strict=True):
+        refuse_two_builds(side, runs)
     try:
         comparison, judged = _compare_and_judge(sides, failed, names)
     except TooFewPairs:
@@ -326,8 +332,8 @@ def failed_runs(side: str, paths: Sequence[Path]) -> Iterator[Failed]:
 
 
 def scored(files: Sequence[Path]) -> list[ScoredFile]:
-    """Read the data files of a side. Return each run with its metrics, hash of samples, counters
-    and programs. Raises BadResult for the first file that is damaged."""
+    """Read the data files of a side. Return each run with its metrics, hash of samples, counters,
+    programs and kernel. Raises BadResult for the first file that is damaged."""
     runs = []
     for _, result in each_file(files, _score_with_evidence):
         if isinstance(result, BadResult):
@@ -338,12 +344,12 @@ def scored(files: Sequence[Path]) -> list[ScoredFile]:
 
 
 def _score_with_evidence(data: DataFile) -> ScoredFile:
-    """Return the metrics of a data file as a ScoredFile, with the hash of its samples, its counters
-    and the versions of its programs."""
+    """Return the metrics of a data file as a ScoredFile, with the hash of its samples, its
+    counters, the versions of its programs and its kernel."""
     samples = json_text(data.raw_values, sort_keys=True).encode()
     aqm = data.metadata.get("AQM")
     aqm = aqm if isinstance(aqm, dict) else {}
     after = aqm.get("after")
     return replace(score(as_run(data)), samples=hashlib.sha256(samples).hexdigest(),
                    counters=flat(after.get("counters") if isinstance(after, dict) else None),
-                   programs=programs(aqm))
+                   programs=programs(aqm), kernel=recorded_kernel(aqm))

@@ -166,16 +166,11 @@ def exercise(cells: Sequence[Pairs], folder: Path | None) -> Exercised | None:
         folder: folder of the test side, where the notes are. None: runs are not noted.
 
     Returns:
-        None if a data file of the first pair names no kernel, or both name the same build of one.
+        None if a run of the first pair names no kernel, or both name the same build of one.
             An Exercised with `fault` if the kernel reported a call that may sleep, or with
             `why_unknown` if the lines can't be recorded.
-
-    Raises BadResult if a data file of the first pair can't be read.
     """
-    base_run, test_run = cells[0].pairs[0]
-    base_file, test_file = (read_data_file(run.path) for run in (base_run, test_run))
-    # Files of other testbeds, and of early versions, name no kernel.
-    then = [told for file in (base_file, test_file) if (told := _recorded_kernel(file.metadata))]
+    then = [run.kernel for run in cells[0].pairs[0] if run.kernel]
     if len(then) < 2 or then[0] == then[1]:
         return None
     if then[1][0] == STOCK:
@@ -242,16 +237,6 @@ def reach_of_change(comparison: Comparison, judged: Sequence[JudgedMetric],
         return Reach.NONE
     partly = exercised.lines and not exercised.is_whole and not is_better(judged)
     return Reach.PART if partly else Reach.ENOUGH
-
-
-def _recorded_kernel(metadata: Mapping[str, object]) -> tuple[str, str] | None:
-    """Return the name and the hash of a run's kernel from a data file's metadata. None if they
-    aren't recorded."""
-    aqm = metadata.get("AQM")
-    kernel = aqm.get("kernel") if isinstance(aqm, dict) else None
-    if not isinstance(kernel, dict) or not kernel.get("hash"):
-        return None
-    return str(kernel.get("name", STOCK)), str(kernel["hash"])
 
 
 def _blocks_that_ran(cells: Sequence[Pairs], folder: Path | None, kernel: NamedKernel

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Compare the versions of the programs that made each side's runs.
+"""Compare the versions of the programs, and the builds of the kernels, that made each side's runs.
 
-If they differ, a difference between the samples need not come from the change.
+If programs differ, a difference between the samples need not come from the change. Runs of two
+builds of a kernel are not one side.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from flent_aqm.base.words import plain
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.words import counted, plain
 from flent_aqm.results.score.shown import ScoredFile
+from flent_aqm.spec.kernel import STOCK
 from flent_aqm.spec.queues.table import QUEUES
 
 NONE = "none"
@@ -36,6 +39,37 @@ def programs(aqm: Mapping[str, object]) -> dict[str, str]:
     if version := aqm.get("flent_aqm"):
         found["flent-aqm"] = str(version)
     return found
+
+
+def recorded_kernel(aqm: Mapping[str, object]) -> tuple[str, str] | None:
+    """Return the name and the hash of a run's kernel from the AQM metadata of a data file. None if
+    they aren't recorded, as for other testbeds and early versions."""
+    kernel = aqm.get("kernel")
+    if not isinstance(kernel, dict) or not kernel.get("hash"):
+        return None
+    return str(kernel.get("name", STOCK)), str(kernel["hash"])
+
+
+def refuse_two_builds(side: str, runs: Sequence[ScoredFile]) -> None:
+    """Raise ConfigError if a side has runs of two builds of the same kernel: which of them the
+    verdict would be about isn't known.
+
+    Args:
+        side: "base" or "test", for the message.
+        runs: the side's runs.
+    """
+    files: dict[str, dict[str, list[ScoredFile]]] = {}
+    for run in runs:
+        if run.kernel:
+            name, build = run.kernel
+            files.setdefault(name, {}).setdefault(build, []).append(run)
+    for name, builds in files.items():
+        if len(builds) > 1:
+            told = " and ".join(
+                f"{counted(len(made), 'run')} of build {plain(build)} (such as {made[0].path})"
+                for build, made in builds.items())
+            raise ConfigError(f"--{side}: the kernel {plain(name)} was built again between the "
+                              f"runs: {told}; give the runs of one build")
 
 
 def differing(base: Sequence[ScoredFile], test: Sequence[ScoredFile]) -> dict[str, str]:

@@ -566,6 +566,32 @@ def test_runs_of_a_version_without_a_key_are_partners_of_those_with_its_default(
         "colour": ("-", "red")}
 
 
+@pytest.mark.parametrize("side_of_two", ["base", "test"])
+@pytest.mark.parametrize(("name", "build", "refused"), [
+    ("mine", "now", True), ("mine", "then", False), ("other", "now", False)])
+def test_side_of_two_builds_of_a_kernel_is_refused(
+        side_of_two: str, name: str, build: str, refused: bool, tmp_path: Path,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    """Which of them would the verdict be about? Two kernels of different names are two settings."""
+    for each in ("base", "test"):
+        for path in write(tmp_path / each, "5ms" if each == "base" else "6ms", 0).iterdir():
+            whole = load(path)
+            last = each == side_of_two and path.name == "5.flent.gz"
+            whole["metadata"]["AQM"]["kernel"] = {
+                "version": "7.3.4", "hash": build if last else "then",
+                "name": name if last else "mine"}
+            save(path, whole)
+    status = main(["verdict", "--no-coverage", "--base", str(tmp_path / "base"),
+                   "--test", str(tmp_path / "test")])
+    error = capsys.readouterr().err
+    assert (status == 2) is refused, error
+    assert (f"--{side_of_two}: the kernel mine was built again between the runs: " in error
+            ) is refused
+    if refused:
+        assert "4 runs of build then (such as " in error
+        assert "5.flent.gz); give the runs of one build" in error
+
+
 def test_nothing_missing_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The same folder twice is a mistake; a run that failed, and one without a partner, leave open
     what they would have said."""
