@@ -11,7 +11,7 @@ from __future__ import annotations
 import fnmatch
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from flent_aqm.base.errors import ConfigError
@@ -88,7 +88,9 @@ def argument_lists(runner: Any, batch: Mapping[str, Any]) -> list[Sequence[Any]]
             each value in a `for_KEY` list.
         batch: keys and values of the batch.
 
-    Raises ConfigError if a `for_…` list has an unknown name, or the number of repetitions is wrong.
+    Raises ConfigError if a `for_…` list has an unknown name, if the number of repetitions is wrong,
+    or if an override of a batch's own key has a value that no argument has, where the arguments set
+    other keys, too.
     """
     args = runner.args
     batch = {**batch, **_values_as_arguments(batch, args)}
@@ -100,6 +102,7 @@ def argument_lists(runner: Any, batch: Mapping[str, Any]) -> list[Sequence[Any]]
         values := [name.strip() for name in str(batch.get(key, "")).split(",")]) > 1}
     for key in several:
         overrides.pop(key, None)
+    _refuse_unknown_choices(runner, lists, overrides)
     lists = [_apply_overrides(list(names), args, overrides) for names in lists]
     for key, values in several.items():
         # The values replace the batch's own list of arguments with this key only.
@@ -190,6 +193,42 @@ def _check_repetitions(batch: Mapping[str, object]) -> None:
                           "repetitions")
 
 
+def _refuse_unknown_choices(runner: Any, lists: Iterable[Sequence[str]],
+                            overrides: Mapping[str, object]) -> None:
+    """Raise ConfigError if an override of a key that only the batch knows has a value that no
+    argument of its list has, and each argument of the list sets other keys, too: such a key names
+    the choice, as `check` does in gate.batch, and does nothing itself.
+
+    Args:
+        runner: Flent's batch runner.
+        lists: the batch's lists of names of arguments.
+        overrides: values of --batch-override, by key.
+    """
+    # Imported late, as in _values_as_arguments().
+    from flent_aqm.spec.keys import (
+        BATCH_KEYS,
+        PARAMETER_PREFIXES,
+        SCENARIO_KEYS,
+        SWEEP_KEYS,
+    )
+
+    known = SCENARIO_KEYS | SWEEP_KEYS.keys() | BATCH_KEYS
+    for key, value in overrides.items():
+        if (key in known or key.startswith(PARAMETER_PREFIXES)
+                or hasattr(runner.settings, key.upper())):
+            continue
+        for names in lists:
+            choices = [runner.args[name] for name in names]
+            if not choices or not all(key in choice and len(choice) > 1 for choice in choices):
+                continue
+            there = [str(choice[key]) for choice in choices]
+            for wanted in _values_of_override(value, there):
+                if wanted not in map(_normalised, there):
+                    raise ConfigError(f"{key}: {wanted[:40]!r} is none of this batch's choices"
+                                      f"{did_you_mean(wanted, there)}; expected one or more of "
+                                      f"{', '.join(there)}", key)
+
+
 def _apply_overrides(
     names: list[str],
     args: MutableMapping[str, Any],
@@ -198,8 +237,8 @@ def _apply_overrides(
     """Return the names of a list whose arguments have the values of the overrides.
 
     An override applies if all arguments of the list have its key. If no argument has its value, a
-    new argument with that value is added to `args`, and is returned. If the arguments have numbers,
-    the override may be several, such as 20,100, each of which is a value.
+    new argument with that value is added to `args`, and is returned. The override may be several
+    values, such as codel,pie, if the arguments have each, or numbers if the arguments have numbers.
 
     Args:
         names: names of a list's arguments.
@@ -221,8 +260,8 @@ def _apply_overrides(
 
 
 def _values_of_override(value: object, instead_of: Sequence[object]) -> list[str]:
-    """Return the values of an override: its numbers if it is a list of several numbers and each
-    value that it replaces is a number, too, otherwise the whole as one value, with "1" and "0" for
+    """Return the values of an override: each word of a list, if the arguments have each of them or
+    if all words and arguments are numbers, otherwise the whole as one value, with "1" and "0" for
     yes and no.
 
     Args:
@@ -230,8 +269,8 @@ def _values_of_override(value: object, instead_of: Sequence[object]) -> list[str
         instead_of: the arguments' values that it replaces.
     """
     words = _words(value)
-    if len(words) > 1 and all(math.isfinite(number_or_nan(str(word)))
-                              for word in [*words, *instead_of]):
+    if len(words) > 1 and (set(words) <= {str(each) for each in instead_of} or all(
+            math.isfinite(number_or_nan(str(word))) for word in [*words, *instead_of])):
         return words
     return [_normalised(value)]
 

@@ -85,6 +85,32 @@ def test_several_queues_take_the_place_of_the_batchs_list() -> None:
     assert sum(all("aqm" in args[name] for name in names) for names in all_names) == 1
 
 
+def test_choice_that_no_argument_is_called_is_refused() -> None:
+    """A key that only the batch knows names its choices: a cell of another name would be the
+    first of them. A setting, and a key that a choice consists of, take any value."""
+    def with_choices(override: Mapping[str, object]) -> list[object]:
+        runner = new(SimpleNamespace(BATCH_FILES=[], INPUT=[], BATCH_NAMES=None, NAME=None))
+        runner.args = {"fair": {"check": "fair", "rate_mbps": "20", "up_aqm_x": "1", "length": "5"},
+                       "bursts": {"check": "bursts", "rate_mbps": "50", "up_aqm_x": "2",
+                                  "length": "6"},
+                       "cubic": {"control": "cubic"}}
+        runner.settings.BATCH_OVERRIDE = dict(override)
+        runner.settings.LENGTH = 60
+        names, controls, _ = argument_lists(runner, {"for_check": "fair, bursts",
+                                                     "for_control": "cubic", "repetitions": "1"})
+        key = next(iter(override))
+        return [runner.args[name][key] for name in (*names, *controls) if key in runner.args[name]]
+
+    with pytest.raises(ConfigError, match=(
+            r"^check: 'burst' is none of this batch's choices; .*bursts.*; expected "
+            r"one or more of fair, bursts$")):
+        with_choices({"check": "burst"})
+    assert with_choices({"check": "bursts"}) == ["bursts"]
+    assert with_choices({"check": "bursts,fair"}) == ["bursts", "fair"]
+    for key, value in (("rate_mbps", "7"), ("up_aqm_x", "3"), ("length", "9"), ("control", "bbr")):
+        assert with_choices({key: value}) == [value], key
+
+
 def test_restore_zeros_leaves_switches_alone() -> None:
     """A rate of 0 is a number, burst shaping of 0 is a no."""
     overrides: dict[str, object] = {"rate_mbps": False, "burst_shaping": False, "seed": "7"}
