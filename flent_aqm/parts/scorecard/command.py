@@ -78,25 +78,38 @@ def main(args: argparse.Namespace) -> int:
     from flent_aqm.parts.scorecard.contestant import own_contestant
     from flent_aqm.parts.scorecard.order import hold
     from flent_aqm.parts.scorecard.places import places
-    from flent_aqm.parts.scorecard.steps import own_folder, print_and_write_page, score, search
+    from flent_aqm.parts.scorecard.steps import (
+        keep_earlier,
+        own_folder,
+        print_and_write_page,
+        score,
+        search,
+    )
     from flent_aqm.parts.scorecard.worst import USUAL_RUNS
 
     _check_search(args)
     pairs = [(one, args.output / one.name) for one in _selected_tests(args, own)]
     cells = places(args.cells, _parse_seeds(args.seeds), args.only)
     keys = {name: value for name in ("jobs", "scheduler") if (value := getattr(args, name))}
+    earlier = None
     if own:
         if args.scheduler:
             raise ConfigError("--scheduler: workers don't have your own test; leave --scheduler "
                               "out")
         mine = own_contestant()
-        pairs.append((mine, own_folder(args.output, mine.label, own)))
+        folder, earlier = own_folder(args.output, mine.label, own)
+        pairs.append((mine, folder))
     complete = []
-    for one, folder in pairs:
-        if args.worst:
-            search(one, args.worst, args.runs or USUAL_RUNS, folder, keys)
-        else:
-            complete.append(score(one, cells, folder, args.testbed, keys))
+    try:
+        for one, folder in pairs:
+            if args.worst:
+                search(one, args.worst, args.runs or USUAL_RUNS, folder, keys)
+            else:
+                complete.append(score(one, cells, folder, args.testbed, keys))
+    finally:
+        # The user's own test is the last one.
+        if earlier:
+            keep_earlier(folder, earlier)
     for folder in args.against:
         hold(args.output, folder)
     print_and_write_page(args.output)

@@ -33,9 +33,10 @@ PAGE = "scorecard"
 EARLIER = "earlier"
 
 
-def own_folder(output: Path, label: str, file: Path) -> Path:
-    """Make the folder for runs of the user's own test, with a copy of its file in it, and return
-    its path.
+def own_folder(output: Path, label: str, file: Path) -> tuple[Path, Path | None]:
+    """Make the folder for runs of the user's own test, with a copy of its file in it. Return its
+    path, and the path of the folder to which the runs of an earlier version of the test were moved,
+    None if there are none.
 
     If the file has changed since the copy, and the folder has data files, the folder is moved to
     EARLIER/NAME-N in `output` first, and a message on standard error says so.
@@ -49,25 +50,26 @@ def own_folder(output: Path, label: str, file: Path) -> Path:
     """
     folder = output / f"own-{re.sub(r'[^A-Za-z0-9_-]+', '-', label)[:60]}"
     kept = folder / "tool.py"
+    earlier = None
     try:
         text = file.read_bytes()
     except OSError as error:
         raise ConfigError(f"{file}: can't be read: {cause_of(error)}") from None
     try:
         if kept.is_file() and kept.read_bytes() != text:
-            _move_earlier(folder, file)
+            earlier = _move_earlier(folder, file)
         folder.mkdir(parents=True, exist_ok=True)
         kept.write_bytes(text)
     except OSError as error:
         raise ConfigError(f"-o: can't write {error.filename or kept}: {cause_of(error)}; choose "
                           "another folder with -o") from None
-    return folder
+    return folder, earlier
 
 
-def _move_earlier(folder: Path, file: Path) -> None:
+def _move_earlier(folder: Path, file: Path) -> Path | None:
     """Move a folder with the runs of an earlier version of a test to EARLIER/NAME-N beside it, NAME
-    being its name and N the first free number, and say so on standard error. Nothing is moved or
-    said if the folder has no data file, because all runs failed.
+    being its name and N the first free number, say so on standard error, and return the new path.
+    None, and nothing is moved or said, if the folder has no data file, because all runs failed.
 
     Args:
         folder: folder of the runs. It doesn't exist any more once it is moved.
@@ -76,7 +78,7 @@ def _move_earlier(folder: Path, file: Path) -> None:
     Raises OSError if the folder can't be moved.
     """
     if not any(folder.rglob(f"*{SUFFIX}")):
-        return
+        return None
     aside = folder.parent / EARLIER
     aside.mkdir(exist_ok=True)
     number = 1
@@ -86,6 +88,33 @@ def _move_earlier(folder: Path, file: Path) -> None:
     folder.rename(target)
     print(f"flent-aqm: {plain(file)} has changed: the runs of its earlier version are in "
           f"{plain(target)}", file=sys.stderr)
+    return target
+
+
+def keep_earlier(folder: Path, earlier: Path) -> None:
+    """Move the runs of a test's earlier version back, unless the new version has a data file, and
+    say so on standard error: a test none of whose runs succeeds, such as after a typing error in
+    --reads, does not replace one that was measured. The new version's logs take the place that the
+    earlier runs had in EARLIER.
+
+    Args:
+        folder: folder with the runs of the new version.
+        earlier: folder to which the runs of the earlier version were moved.
+
+    Raises ConfigError if a folder can't be moved.
+    """
+    if any(folder.rglob(f"*{SUFFIX}")):
+        return
+    between = earlier.with_name(f"{earlier.name}.moving")
+    try:
+        folder.rename(between)
+        earlier.rename(folder)
+        between.rename(earlier)
+    except OSError as error:
+        raise ConfigError(f"-o: can't move {error.filename}: {cause_of(error)}; the runs of the "
+                          f"earlier version are in {earlier}") from None
+    print(f"flent-aqm: no run of the changed test succeeded: its row stays that of the earlier "
+          f"version, and the logs of the new one are in {plain(earlier)}", file=sys.stderr)
 
 
 def score(contestant: Contestant, places: Sequence[Place], folder: Path, testbed: str,

@@ -17,7 +17,7 @@ import pytest
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.lab.own_programs import refuse_missing
 from flent_aqm.parts.scorecard.contestant import own_contestant
-from flent_aqm.parts.scorecard.steps import own_folder
+from flent_aqm.parts.scorecard.steps import keep_earlier, own_folder
 from flent_aqm.spec.batch_keys.programs import Programs
 from flent_aqm.tools import own
 from flent_aqm.tools.command import (
@@ -473,7 +473,42 @@ def test_folder_with_failed_runs_alone_is_used_again(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     for text in ("# first\n", "# second\n"):
         file.write_text(text)
-        folder = own_folder(tmp_path / "out", "mine", file)
+        folder, earlier = own_folder(tmp_path / "out", "mine", file)
+        assert earlier is None
         (folder / "sweep.json").write_text("{}")
         assert (folder / "tool.py").read_text() == text
     assert not (tmp_path / "out" / "earlier").exists()
+
+
+@pytest.mark.parametrize("succeeds", [True, False])
+def test_changed_test_replaces_the_earlier_one_once_a_run_succeeds(
+        succeeds: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A typing error in --reads took a measured row off the page."""
+    file = tmp_path / "mine.py"
+    file.write_text("# first\n")
+    folder, _ = own_folder(tmp_path / "out", "mine", file)
+    (folder / "line.flent.gz").write_text("measured")
+    (folder / "card.json").write_text("its card")
+    file.write_text("# second\n")
+    again, earlier = own_folder(tmp_path / "out", "mine", file)
+    assert (again, earlier) == (folder, tmp_path / "out" / "earlier" / "own-mine-1")
+    assert earlier is not None
+    (folder / "line.log").write_text("no number")
+    if succeeds:
+        (folder / "line.flent.gz").write_text("measured anew")
+    capsys.readouterr()
+    keep_earlier(folder, earlier)
+    told = capsys.readouterr().err
+    if succeeds:
+        assert told == ""
+        assert (folder / "line.flent.gz").read_text() == "measured anew"
+        assert (earlier / "line.flent.gz").read_text() == "measured"
+        return
+    assert told == ("flent-aqm: no run of the changed test succeeded: its row stays that of the "
+                    f"earlier version, and the logs of the new one are in {earlier}\n")
+    assert (folder / "line.flent.gz").read_text() == "measured"
+    assert (folder / "card.json").read_text() == "its card"
+    assert (earlier / "line.log").read_text() == "no number"
+    assert (folder / "tool.py").read_text() == "# first\n"
+    # The same wrong test again is tried again, and the mended one replaces the first.
+    assert own_folder(tmp_path / "out", "mine", file)[1] == earlier.with_name("own-mine-2")
