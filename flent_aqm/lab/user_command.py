@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import time
@@ -26,7 +27,8 @@ _SCRIPT_BYTES = 1 << 20
 
 def run_command(scenario: Scenario, command: Sequence[str], *, prelude: Sequence[Sequence[str]],
                 servers: Sequence[str], results: Path | None = None,
-                wall_limit_s: float = defaults.WALL_LIMIT_S) -> int:
+                wall_limit_s: float = defaults.WALL_LIMIT_S,
+                clock_start_ns: int = defaults.CLOCK_START_NS) -> int:
     """Boot a lab, run a command on its client, and copy the files that it wrote to the user's
     folder. Return the command's exit status.
 
@@ -43,6 +45,7 @@ def run_command(scenario: Scenario, command: Sequence[str], *, prelude: Sequence
             user's current folder. It is created if it doesn't exist. If the current folder is /,
             the command can't write to it.
         wall_limit_s: wall time in s after which a command is stopped.
+        clock_start_ns: time on the lab's clock at boot, in ns since 1970, UTC.
 
     Raises an AqmError if the folder can't be written, the lab doesn't start, or the command doesn't
     end in time.
@@ -61,6 +64,7 @@ def run_command(scenario: Scenario, command: Sequence[str], *, prelude: Sequence
         interactive=interactive,
         writable_cwd=here != Path("/"),  # an overlay on / would hide the guest's own mounts
         wall_limit_s=None if interactive else wall_limit_s,
+        clock_start_ns=clock_start_ns,
     ) as lab:
         status = lab.run().status if interactive else _run_and_show(lab)
         # The command sees the files of the current folder, but of no other results folder.
@@ -84,7 +88,8 @@ def servers_for(command: Sequence[str], mlab: bool = False) -> list[str]:
     the other servers with `in_lab`, as far as this machine has their programs.
 
     A server that takes long to start is left out, unless the command, or a file that it names,
-    contains a word that belongs to the server. For a shell, all servers are started.
+    contains a word that belongs to the server. For a shell all servers are started, and for a
+    command with the word `doctor`, which looks at all of them.
 
     Args:
         command: words of the command, empty for a shell.
@@ -93,9 +98,10 @@ def servers_for(command: Sequence[str], mlab: bool = False) -> list[str]:
     Raises ConfigError if M-Lab's ndt-server is to be used, but is not on PATH.
     """
     text = "\n".join([*command, *map(_script_text, command)])
+    looks_at_all = not command or re.search(r"\bdoctor\b", text)
     more = [name for name, server in SERVERS.items()
             if server.in_lab and name not in defaults.SERVERS
-            and (not command or not server.words or any(word in text for word in server.words))]
+            and (looks_at_all or not server.words or any(word in text for word in server.words))]
     names = [name for name in (*defaults.SERVERS, *more) if can_start(SERVERS[name])]
     if not mlab:
         return names

@@ -81,6 +81,8 @@ class Lab(RunEnvironment):
         argv: words of the command.
         kernel: the kernel to boot, by default the scenario's kernel.
         wall_limit_s: wall time in seconds after which the command is stopped, None for no limit.
+        clock_start_ns: time on the guest's clock at boot, in ns since 1970, UTC. Runs repeat only
+            if it is the same.
         options: how the command runs, see guest_files.CommandOptions.
 
     Raises ConfigError if the kernel lacks a queue or NAT that the scenario needs, ToolMissing if
@@ -94,9 +96,11 @@ class Lab(RunEnvironment):
 
     def __init__(self, scenario: Scenario, argv: Sequence[str], *, kernel: Kernel | None = None,
                  wall_limit_s: float | None = defaults.WALL_LIMIT_S,
+                 clock_start_ns: int = defaults.CLOCK_START_NS,
                  **options: Unpack[CommandOptions]) -> None:
         self._own_programs = OwnPrograms(scenario.programs)
         self._kernel = kernel or kernel_called(scenario.lab.kernel)
+        self._clock_start_ns = clock_start_ns
         _check_kernel_features(scenario)
         self._hangs_in = ""
         self._only_computes = False
@@ -279,7 +283,7 @@ class Lab(RunEnvironment):
             # process has KASAN's shadow memory.
             *(["carriers=off"] if self._interactive or (
                 scenario.lab.kernel != STOCK and self._kernel.has_kasan) else []),
-            f"time-travel-start={defaults.CLOCK_START_NS}",
+            f"time-travel-start={self._clock_start_ns}",
             # Symbolic links of the host's /proc lead to this process's working folder.
             "--", "/proc/self/cwd/guest/init.pl",
         ]

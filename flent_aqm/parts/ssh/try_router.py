@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from pathlib import Path
 
 from flent_aqm.base import defaults
@@ -60,4 +61,6 @@ def main(args: argparse.Namespace) -> int:
     scripts = str(in_guest(GUEST))
     return run_command(
         Scenario(), command, prelude=[["sh", f"{scripts}/pretend_router.sh", scripts]],
-        servers=[] if args.no_servers else servers_for(command), wall_limit_s=args.wall_limit)
+        servers=[] if args.no_servers else servers_for(command), wall_limit_s=args.wall_limit,
+        # A sweep's folder has the name of its second, and must be a new one each time.
+        clock_start_ns=time.time_ns())

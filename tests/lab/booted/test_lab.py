@@ -407,6 +407,8 @@ def test_servers_that_take_time_start_where_a_command_asks_for_them(tmp_path: Pa
         (["sh", str(script)], {"fetch"}),
         (["cat", str(pipe), str(tmp_path)], set()),
         ([], {"speedtest", "speedtest-http3", "fetch"}),
+        (["flent-aqm", "doctor"], {"speedtest", "speedtest-http3", "fetch"}),
+        (["flent-aqm", "doctors"], set()),
     ):
         started = servers_for(command, False)
         # Without aioquic there are no servers that need it.

@@ -7,6 +7,7 @@ import argparse
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,14 @@ def test_every_command_of_the_page_works_as_typed(folder: Path) -> None:
     assert "qdisc noqueue 0: dev lan1" in done.stdout
     assert applied(folder) == {"no_aqm": ("pfifo", "pfifo"), "fq_codel": ("fq_codel", "fq_codel"),
                                "cake": ("cake", "cake")}
+
+
+@pytest.mark.lab
+def test_clock_is_that_of_this_machine(tmp_path: Path) -> None:
+    """The lab's own start made two sweeps, one after the other, write to one folder."""
+    before_s = time.time()
+    done = run_flent_aqm("try-router", "--no-servers", "--", "date", "+%s", cwd=tmp_path)
+    assert before_s <= int(done.stdout) <= time.time() + 60, done.stderr
 
 
 @pytest.mark.lab
