@@ -13,8 +13,6 @@ from flent_aqm.base.words import counted, plain
 from flent_aqm.results import status
 from flent_aqm.setup.kernel.locate import find_kernel
 
-RESULTS = "results"  # folder in which batches write their results
-
 
 def next_step(here: Path) -> str:
     """Return a suggestion for the user, with the command to type: set up the lab if it has no
@@ -29,7 +27,7 @@ def next_step(here: Path) -> str:
     except ToolMissing:
         return ("The lab is not set up yet. Set it up once; it compiles for some 10 minutes:\n"
                 "  flent-aqm setup")
-    newest = _newest_results(here / RESULTS)
+    newest = status.newest_folder(here / status.RESULTS)
     if newest is None:
         there = str(resource_dir("batches") / "aqm_sweep.batch")
         batch = min(os.path.relpath(there, here), there, key=len)
@@ -45,15 +43,3 @@ def next_step(here: Path) -> str:
     return (f"{summary}. Next, write them as a report, or open them in a window:\n"
             f"  flent-aqm report {plain(name)} -o report.html\n"
             f"  flent-gui {plain(name)}/*.flent.gz")
-
-
-def _newest_results(results: Path) -> Path | None:
-    """Return the folder that was changed last, of `results` and its subfolders with data files or a
-    sweep's status. None if there is none."""
-    try:
-        folders = [path for path in results.iterdir() if path.is_dir()]
-    except OSError:
-        return None
-    folders = [path for path in (*folders, results)
-               if status.count_done(path) or status.read(path) is not None]
-    return max(folders, key=lambda path: path.stat().st_mtime, default=None)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.base.words import counted, plain
+from flent_aqm.results import status
 from flent_aqm.results.jobs_option import add_jobs
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ MOST_NAMED = 10
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `flent-aqm report`."""
     parser.add_argument("results", nargs="*", type=Path, metavar="RESULTS",
-                        help="data files, or folders of them (default: the newest folder in "
-                             "results/)")
+                        help="data files, or folders of them (default: of results/ and its "
+                             "subfolders, the one with data files that was changed last)")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE",
                         help="page to write (default: report.html in the newest folder)")
     parser.add_argument("--follow", action="store_true",
@@ -57,10 +58,14 @@ def main(args: argparse.Namespace) -> int:
     from flent_aqm.show.report.odd import odd_runs
     from flent_aqm.show.report.read import read, require_content
 
-    results = args.results or [newest_folder()]
+    newest = None if args.results else status.newest_folder(Path(status.RESULTS))
+    if not args.results and newest is None:
+        raise ConfigError("there are no data files in ./results or its subfolders; name data files "
+                          "or folders")
+    results = args.results or [newest]
     if args.follow:
         return _serve_following(args, results)
-    output = args.output or (newest_folder() / "report.html" if not args.results else None)
+    output = args.output or (newest / "report.html" if newest else None)
     if output is None:
         raise ConfigError("no page to write is named; add -o FILE, such as -o report.html")
     if output.suffix not in (".html", ".htm"):
@@ -109,15 +114,6 @@ def _serve_following(args: argparse.Namespace, results: list[Path]) -> int:
         raise ConfigError(f"--port {args.port}: expected 0 to 65535")
     serve(Follower(results, args.title or title_of(results), args.jobs), args.host, args.port)
     return 0
-
-
-def newest_folder() -> Path:
-    """Return the subfolder of ./results that was changed last, of those with a "-" in their name,
-    as sweeps have. Raises ConfigError if there is none."""
-    folders = [path for path in Path("results").glob("*-*") if path.is_dir()]
-    if not folders:
-        raise ConfigError("there is no folder of a sweep in ./results; name data files or folders")
-    return max(folders, key=lambda path: path.stat().st_mtime)
 
 
 def purpose_of(folders: Sequence[Folder]) -> str:

@@ -20,6 +20,7 @@ from flent_aqm.base.whole_file import write_text
 from flent_aqm.results.data_file import SUFFIX, a_number
 
 NAME = "sweep.json"
+RESULTS = "results"  # folder in whose subfolders batches write, below the user's current folder
 SCHEMA_VERSION = 1
 
 
@@ -125,3 +126,14 @@ def count_done(folder: Path) -> int:
     """Return the number of data files (*.flent.gz) in a folder, without hidden ones and those in
     subfolders."""
     return sum(not path.name.startswith(".") for path in folder.glob(f"*{SUFFIX}"))
+
+
+def newest_folder(results: Path) -> Path | None:
+    """Return the folder that was changed last, of `results` and its subfolders with data files or a
+    sweep's status. None if there is none."""
+    try:
+        folders = [path for path in results.iterdir() if path.is_dir()]
+    except OSError:
+        return None
+    folders = [path for path in (*folders, results) if count_done(path) or read(path) is not None]
+    return max(folders, key=lambda path: path.stat().st_mtime, default=None)

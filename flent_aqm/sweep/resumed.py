@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -20,6 +21,8 @@ from typing import Any
 from flent_aqm.base.errors import BadResult, ConfigError, SetupError, ToolMissing, cause_of
 from flent_aqm.base.json_text import json_text
 from flent_aqm.base.waiting import with_progress
+from flent_aqm.base.words import plain
+from flent_aqm.results import status
 from flent_aqm.results.data_file import SUFFIX, DataFile, read_data_file
 from flent_aqm.results.reading.limits import OWN
 from flent_aqm.setup.kernel.locate import kernel_called
@@ -76,13 +79,17 @@ class Resumed:
                 return
 
     def refuse_to_leave(self, planned: Iterable[Path]) -> None:
-        """Raise ConfigError if a planned data file would not be written below the folder."""
+        """Raise ConfigError if a planned data file would not be written below the folder. The
+        message has the command that began the folder's sweep, if its sweep.json tells it."""
         for path in planned:
             if not path.resolve().is_relative_to(self._folder.resolve()):
+                sweep = status.read(self._folder)
+                begun = f"; it was begun by: {plain(shlex.join(sweep.command))}" if sweep else ""
                 raise ConfigError(f"--batch-resume {self._folder}: this batch writes to "
                                   f"{path.parent.absolute()}, which is not in this folder; give "
-                                  "the folder to which the batch wrote, give it its old name if "
-                                  "it was renamed, or start flent where it was started before")
+                                  "the folder to which the batch wrote, with the same overrides, "
+                                  "give it its old name if it was renamed, or start flent where "
+                                  f"it was started before{begun}")
 
 
 def set_aside_unfinished(planned: Mapping[Path, Cell]) -> Iterator[str]:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -103,5 +105,14 @@ def test_next_is_the_report_on_the_newest_results(
     assert "are 1 run in results/quick-2026-01-31T120000." in shown
     assert "  flent-aqm report results/quick-2026-01-31T120000 -o report.html\n" in shown
     assert all(f"  {name} " in shown for name in COMMANDS)
+    # A report without a name is of the same folder, which needs no "-" in its name.
+    other = here / "results" / "mine"
+    other.mkdir()
+    (other / "one.flent.gz").write_bytes((GOLDEN / "stock_ping.flent.gz").read_bytes())
+    os.utime(folder, (1, 1))
+    assert main(["report"]) == 0
+    assert "1 run in results/mine/report.html" in capsys.readouterr().out
+    assert "are 1 run in results/mine." in next_step.next_step(here)
+    shutil.rmtree(other)
     status.write(folder, Status(["flent"], 8, 0, 1.0))
     assert "1 run in results/quick-2026-01-31T120000, of 8 planned." in next_step.next_step(here)

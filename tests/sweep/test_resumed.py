@@ -18,6 +18,7 @@ from rich.console import Console
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import BadResult, ConfigError, StorageError, ToolMissing
+from flent_aqm.results import status
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.setup.kernel.locate import Kernel
 from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
@@ -46,6 +47,12 @@ def test_resume_refuses_to_write_outside_of_its_folder(tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match=(
                 r"writes to /.*, which is not in this folder; .* where it was started before$")):
             resumed.refuse_to_leave([folder / "a.flent.gz", path])
+    # An override of output_path that is left out is seen at the command that began the sweep.
+    status.write(folder, status.Status(
+        ["flent", "-B", "a.batch", "--batch-override", "output_path=my results"], 1, 0, 1.0))
+    with pytest.raises(ConfigError, match=(
+            r"; it was begun by: flent -B a\.batch --batch-override 'output_path=my results'$")):
+        resumed.refuse_to_leave([tmp_path / "a.flent.gz"])
 
 
 @pytest.mark.parametrize(("name", "why"), [

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import sys
 import time
 from pathlib import Path
 
-from flent_aqm.base.errors import ConfigError, ToolMissing
+from flent_aqm.base.errors import AqmError, ConfigError, ToolMissing
 from flent_aqm.base.paths import cache_to_write
 from flent_aqm.base.words import plain
 from flent_aqm.parts.kernels.own import KernelRequest, build_named, read_options, read_patches
@@ -87,7 +88,14 @@ def _build_and_print(args: argparse.Namespace) -> None:
     )
     cache = cache_to_write()
     with locked(cache):
-        kernel, fresh = build_named(cache, name, request, _command_line(args))
+        try:
+            kernel, fresh = build_named(cache, name, request, _command_line(args))
+        except AqmError:
+            # Otherwise the next sweep would seem to be of the kernel that could not be built.
+            if any(there.name == name and there.program for there in named.all_named()):
+                print(f"flent-aqm: {name} is still the kernel that was built before",
+                      file=sys.stderr)
+            raise
     has = f" with {', '.join(kernel.made_of)}" if kernel.made_of else ""
     how = f"built in {time.monotonic() - begun_s:.0f} s" if fresh else "is there already"
     print(f"{name}: Linux {kernel.version}{has}, {how}; --batch-override kernel={name}")

@@ -20,6 +20,7 @@ from flent_aqm.parts.ssh.needs import ALWAYS, KIND_OF_AQM, PARTS
 from flent_aqm.parts.ssh.offer import batch_command, missing_on_router
 from flent_aqm.parts.ssh.probe import RouterProperties, check_devices, check_host, probe
 from flent_aqm.parts.ssh.routes import address_of, own_address_towards
+from flent_aqm.parts.ssh.testbed import WATCHDOG_LIMIT_S
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.spec.testbeds import NETNS
 from flent_aqm.tools.irtt import SERVER as IRTT
@@ -76,6 +77,10 @@ def report(testbed: str, *, server: str | None = None, as_json: bool = False) ->
             indent=1))
     else:
         _print_tables(testbed, facts, addresses)
+        if facts.text.get("holder"):
+            print("A sweep holds the router: it is running, or it was killed less than "
+                  f"{WATCHDOG_LIMIT_S} s ago and the router restores itself. If it does not, or "
+                  f"at once:\n  flent-aqm restore --testbed {testbed}\n")
         _print_servers(server, server_answers)
         if not problem:
             print(_advice(testbed, server, command, missing_on_router(facts),

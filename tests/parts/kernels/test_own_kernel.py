@@ -297,6 +297,7 @@ def test_a_file_that_does_not_compile_is_told_by_its_first_error(
     assert "net/sched/sch_headdrop.c:54:" in done.stderr.splitlines()[-1]
     assert "'limt' undeclared" in done.stderr.splitlines()[-1]
     assert f"kernel-build-{kernel}.log" in done.stderr.splitlines()[-1]
+    assert f"flent-aqm: {kernel} is still the kernel that was built before\n" in done.stderr
     assert "sch_faulty.c" in run("flent-aqm", "kernel", "list").stdout
 
 

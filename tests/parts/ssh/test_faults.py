@@ -101,6 +101,20 @@ def test_router_that_is_held_is_refused_with_holder_and_age(in_guest: InGuest) -
     assert lines[1:] == ["applied", "as found"]
 
 
+def test_doctor_tells_what_to_do_about_a_held_router(in_guest: InGuest) -> None:
+    lines = in_guest("""
+        found
+        echo 'flent-aqm doctor --testbed $testbed | grep -A 2 "sweep holds"' | hold
+        flent-aqm doctor --testbed $testbed | grep "sweep holds"
+        as_found
+    """)
+    assert lines[0].startswith("A sweep holds the router: it is running, or it was killed less "
+                               "than 60 s ago")
+    assert lines[1] == f"  flent-aqm restore --testbed {ROUTER}"
+    assert lines[-1] == "as found"
+    assert not any("sweep holds" in line for line in lines[1:])
+
+
 def test_lock_when_left_behind_is_told_and_restored_by_hand(in_guest: InGuest) -> None:
     """No watchdog any more, and no sweep follows: test_struck.py has one that does."""
     lines = in_guest("""
