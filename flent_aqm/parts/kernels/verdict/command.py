@@ -90,9 +90,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print the verdict's page. With --output, write it to that file, and print only what was
-    found. If so many runs of the test side failed that too few are left to compare, print a line
-    that says so in place of the page. Print errors to standard error.
+    """Print the verdict's page in Markdown, on a terminal without its backslashes. With --output,
+    write it to that file, and print only what was found. If so many runs of the test side failed
+    that too few are left to compare, print a line that says so in place of the page. Print errors
+    to standard error.
 
     Returns:
         The exit status: 0 if the change does what --expect says. 1 if it is worse: a metric, more
@@ -176,7 +177,7 @@ def _run_verdict(args: argparse.Namespace) -> int:
             raise ConfigError(f"--output: can't write {args.output}: {cause_of(error)}") from None
         print("\n".join(page.findings(comparison, judged, exercised)))
     else:
-        print(text, end="")
+        print(page.without_escapes(text) if sys.stdout.isatty() else text, end="")
     if reach is not Reach.ENOUGH:
         return NOT_EXERCISED
     return _exit_status(args.expect, worse=worse, better=better, differs=differs,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 from flent_aqm.base.words import counted
@@ -36,6 +37,7 @@ MOST_CELLS = 3
 # Metrics of a verdict that have their numbers in the sentence.
 MOST_NUMBERS = 3
 KERNEL = "kernel"
+_SPECIAL = "\\`*_{}[]<>()#+!|~"  # characters with a meaning in Markdown
 HOW = ("Base and test: medians over seeds. Difference: the mean over seeds, which isn't that of "
        f"the medians; as a share of the base's median; and its {CONFIDENCE:.0%} interval. "
        "A difference counts if it is larger than people care about, and if chance explains it "
@@ -168,6 +170,11 @@ def markdown(heading: str, comparison: Comparison, judged: Sequence[JudgedMetric
     return "\n".join(lines) + "\n"
 
 
+def without_escapes(text: str) -> str:
+    """Return the Markdown page without its backslashes, to be read on a terminal."""
+    return re.sub(rf"\\([{re.escape(_SPECIAL)}])", r"\1", text)
+
+
 def html(text: str) -> str:
     """Convert the Markdown page to an HTML page that loads no other resource."""
     return text_page("Verdict", text)
@@ -201,4 +208,4 @@ def _format_signed(value: float) -> str:
 def _escape(text: str) -> str:
     """Escape Markdown's special characters in a text, with backslashes, for a cell of a table.
     Newlines, bare URLs and @names are not escaped."""
-    return "".join("\\" + char if char in "\\`*_{}[]<>()#+!|~" else char for char in text)
+    return "".join("\\" + char if char in _SPECIAL else char for char in text)

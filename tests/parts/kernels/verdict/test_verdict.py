@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +30,13 @@ from flent_aqm.parts.kernels.verdict.decide import (
     judge,
 )
 from flent_aqm.parts.kernels.verdict.exercised import Exercised, unknown
-from flent_aqm.parts.kernels.verdict.page import findings, html, markdown, sentence
+from flent_aqm.parts.kernels.verdict.page import (
+    findings,
+    html,
+    markdown,
+    sentence,
+    without_escapes,
+)
 from flent_aqm.parts.kernels.verdict.pairs import pair
 from flent_aqm.results import status
 from flent_aqm.results.metrics.settings import Setting
@@ -456,6 +463,22 @@ def test_command_writes_a_page_and_ends_as_ci_wants_it(
     (slow / "1.flent.gz").write_bytes(b"no data")
     assert main([*words, str(slow)]) == 2
     assert "1.flent.gz: damaged" in capsys.readouterr().err
+
+
+def test_terminal_gets_the_page_without_backslashes(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pull request needs them, a reader at a terminal reads over them."""
+    fast, slow = write(tmp_path / "fast", "5ms", 0), write(tmp_path / "slow", "6ms", 20)
+    words = ["verdict", "--base", str(fast), "--test", str(slow)]
+    assert main(words) == 1
+    assert "latency\\_loaded\\_median\\_ms" in capsys.readouterr().out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert main(words) == 1
+    shown = capsys.readouterr().out
+    assert "latency_loaded_median_ms (+" in shown
+    assert "\\" not in shown
+    assert without_escapes("a\\_b \\\\ c\\x \\|") == "a_b \\ c\\x |"
 
 
 def test_better_is_a_difference_of_its_own(
