@@ -121,7 +121,8 @@ def _write_copy(file: Path, copy: Path) -> StrippedFile:
 
 def _name_copies(copies: Sequence[tuple[Path, Path, StrippedFile]], output: Path, named: bool
                  ) -> int:
-    """Give the copies their final names in `output`, and print what was removed from them. Two
+    """Give the copies their final names in `output`, and print what was removed from them: the
+    names of all copies with the same lines about them, these lines, and texts of the user. Two
     kinds of copies are left out and named on standard error: those of Flent's own tests that Flent
     can't open or plot, and those whose name a file in `output` has already. Return the number of
     copies left out.
@@ -131,12 +132,15 @@ def _name_copies(copies: Sequence[tuple[Path, Path, StrippedFile]], output: Path
         output: folder for the copies.
         named: print full paths.
     """
+    from flent_aqm.base.words import plain
+    from flent_aqm.results.grouping import collect
     from flent_aqm.results.share.check import is_of_flent, open_all
 
     opened = open_all([copy for _, copy, stripped in copies
                        if is_of_flent(stripped.whole["metadata"]["NAME"])])
     faults = 0
     taken: set[Path] = set()
+    told: list[tuple[str, StrippedFile]] = []
     for file, copy, stripped in copies:
         why = opened.get(copy, "")
         target = output / stripped.name
@@ -154,30 +158,44 @@ def _name_copies(copies: Sequence[tuple[Path, Path, StrippedFile]], output: Path
             faults += 1
             print(f"flent-aqm: skipped: {BadResult(f'{file}: {why}')}", file=sys.stderr)
         else:
-            _print_removed(target if named else Path(target.name), stripped)
+            told.append((plain(target if named else Path(target.name)), stripped))
+    # Runs of one sweep differ in little: what is the same of all is said once.
+    for lines, alike in collect(told, lambda one: _about(one[1])).items():
+        words = dict.fromkeys(text for _, stripped in alike for text in _free_texts(stripped))
+        print(*(name for name, _ in alike), *(f"  {line}" for line in lines), sep="\n")
+        if words:
+            print("  your words, where names of people and telephone numbers are not found: "
+                  + ", ".join(words))
     return faults
 
 
-def _print_removed(target: Path, stripped: StrippedFile) -> None:
-    """Print a copy's path, what was removed from it, and texts of the user that it still has.
+def _about(stripped: StrippedFile) -> tuple[str, ...]:
+    """Return lines about a copy: what was removed from it, and if its test is not one of Flent's.
 
     Args:
-        target: path to print.
         stripped: the cleaned content.
     """
     from flent_aqm.base.words import plain
     from flent_aqm.results.grouping import harmless
-    from flent_aqm.results.share.allowed import FREE_TEXTS
     from flent_aqm.results.share.check import is_of_flent
 
+    test = stripped.whole["metadata"]["NAME"]
+    lines = [plain(line) for line in stripped.removed] or [
+        "nothing removed: nothing in it names a machine or a person"]
+    if not is_of_flent(test):
+        lines.append(f"its test {harmless(test)!r} is not one of Flent's: to plot it, Flent needs "
+                     "its definition, or this package")
+    return tuple(lines)
+
+
+def _free_texts(stripped: StrippedFile) -> list[str]:
+    """Return the texts of the user that a copy still has, each as "KEY 'TEXT'".
+
+    Args:
+        stripped: the cleaned content.
+    """
+    from flent_aqm.results.grouping import harmless
+    from flent_aqm.results.share.allowed import FREE_TEXTS
+
     metadata = stripped.whole["metadata"]
-    print(plain(target))
-    for line in stripped.removed or ["nothing removed: nothing in it names a machine or a person"]:
-        print(f"  {plain(line)}")
-    if not is_of_flent(metadata["NAME"]):
-        print(f"  its test {harmless(metadata['NAME'])!r} is not one of Flent's: to plot it, "
-              "Flent needs its definition, or this package")
-    if words := [f"{key} {harmless(str(metadata[key]))!r}" for key in FREE_TEXTS
-                 if metadata.get(key)]:
-        print("  your words, where names of people and telephone numbers are not found: "
-              + ", ".join(words))
+    return [f"{key} {harmless(str(metadata[key]))!r}" for key in FREE_TEXTS if metadata.get(key)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 import textwrap
 import time
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from flent_aqm.base import environment
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.words import plain
 from flent_aqm.results.advice.speedtest import advice, report
 from flent_aqm.results.data_file import DataFile
 from flent_aqm.sweep.speedtest import (
@@ -152,6 +154,9 @@ def main(args: argparse.Namespace) -> int:
         loaded = _measure_and_print(request, _MODES[mode], args.output)
         for sentence in advice(idle, loaded):
             _print_now("\n" + textwrap.fill(sentence, 79))
+        if args.output:
+            _print_now(f"\nData file: {plain(args.output)}; for every metric: flent-aqm score "
+                       f"{plain(shlex.quote(str(args.output)))}")
     return 0
 
 

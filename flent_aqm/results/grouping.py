@@ -283,6 +283,9 @@ def _values(settings: Settings, keys: Sequence[str]) -> tuple[Setting, ...]:
 
 
 def _value_order(value: Setting) -> tuple[bool, float, str]:
-    """Return the sort key of a value: numbers first, by size."""
-    number = isinstance(value, (int, float))
-    return (not number, float(value) if number else 0.0, str(value))
+    """Return the sort key of a value: numbers first, by size, then texts by the number at their
+    beginning, then texts without one."""
+    if isinstance(value, (int, float)):
+        return (False, float(value), "")
+    leading = _LEADING_NUMBER.match(value)
+    return (True, float(leading[0]) if leading else math.inf, value)

@@ -106,6 +106,9 @@ def test_groups_are_sorted_numbers_first() -> None:
     found = grouped([(one, str(at)) for at, one in enumerate(values)], ["x"])
     assert list(found.items()) == [((True,), ["5"]), ((9.5,), ["2"]), ((10,), ["1"]),
                                    (("",), ["4"]), (("a",), ["3"]), (("b",), ["0"])]
+    words = grouped([({"x": text}, "") for text in ("40xcubic", "10xcubic", "none", "2xcubic")],
+                    ["x"])
+    assert list(words) == [("2xcubic",), ("10xcubic",), ("40xcubic",), ("none",)]
     with pytest.raises(ConfigError, match=r"^no run has the setting 'y'; known: x$"):
         grouped([(values[0], "")], ["y"])
     with pytest.raises(ConfigError) as caught:

@@ -26,11 +26,14 @@ def test_report_in_the_lab_is_that_of_the_link(tmp_path: Path) -> None:
     name gives a file in which no part has failed."""
     commands = ("flent-aqm speedtest -H server -t 10",
                 "flent-aqm speedtest -H server -i 15 -s 15",
-                "flent-aqm speedtest -6 -H server -c 10 -n 2",
+                "flent-aqm speedtest -6 -H server -c 10 -n 2 -o kept.flent.gz",
                 "flent speedtest_concurrent -H server -l 5 >/dev/null")
     done = run_flent_aqm("lab", "--rate", "10", "--", "sh", "-ec", "; ".join(commands),
                          cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("\nData file: kept.flent.gz; for every metric: flent-aqm score "
+                                "kept.flent.gz\n")
+    assert read_data_file(tmp_path / "kept.flent.gz").metadata["IP_VERSION"] == 6
     one, two = done.stdout.split("(IPv6)")
     one, advised = one.split("flent-aqm speedtest -i -s\n")
     assert re.search(r"Busy (up|down)loads add \d+ ms( and lose [\d.]+ % of the packets)?: .* "

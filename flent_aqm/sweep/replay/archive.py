@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flent_aqm.base.errors import AqmError, BadResult
+from flent_aqm.results.grouping import collect
 from flent_aqm.results.share.archive import DATA, Packed, ReplayedRuns
 from flent_aqm.sweep.replay import recorded
 from flent_aqm.sweep.replay.again import again
@@ -58,9 +59,9 @@ def repeat_some(target: Path, packed: Sequence[Packed], most: int, traces: Seque
 def _sample(packed: Sequence[Packed], most: int) -> list[Packed]:
     """Choose up to `most` files: first one of each combination of test and testbed, then others,
     evenly spread over the rest."""
-    first = list({(data_file.test, data_file.testbed): data_file
-                  for data_file in reversed(packed)}.values())[::-1]
+    first = [alike[0] for alike in collect(packed, lambda one: (one.test, one.testbed)).values()]
     rest = [data_file for data_file in packed if data_file not in first]
     missing = max(0, min(most - len(first), len(rest)))
-    spread = [rest[index * len(rest) // missing] for index in range(missing)]
+    # Neighbours are repetitions of one cell.
+    spread = [rest[(2 * index + 1) * len(rest) // (2 * missing)] for index in range(missing)]
     return [*first, *spread][:most]

@@ -144,10 +144,37 @@ def by_router(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[dict[
     with redirect_stdout(io.StringIO()) as output:
         assert main(["share", *map(str, files), "-o", str(top / "out")]) == 0
     made = [top / "out" / file.name for file in files]
-    of_each = re.split("|".join(rf"^{re.escape(str(file))}$" for file in made), output.getvalue(),
-                       flags=re.MULTILINE)[1:]
-    return {address: (content(file), told)
-            for address, file, told in zip(ROUTERS, made, of_each, strict=True)}
+    told = lines_about(output.getvalue())
+    return {address: (content(file), told[str(file)])
+            for address, file in zip(ROUTERS, made, strict=True)}
+
+
+def lines_about(output: str) -> dict[str, str]:
+    """Name of a copy -> the lines about it. Copies with the same lines stand above them."""
+    about: dict[str, str] = {}
+    for names, lines in re.findall(r"((?:^\S.*\n)+)((?:^ .*\n)+)", output, re.MULTILINE):
+        about |= dict.fromkeys(names.splitlines(), lines)
+    return about
+
+
+def test_what_is_the_same_of_several_copies_is_told_once(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A sweep of 96 runs filled the terminal with one line."""
+    files = []
+    for name, title in (("a", "cake"), ("b", "other"), ("c", "codel")):
+        whole = content(GOLDEN / "ndt7.flent.gz")
+        if name == "b":
+            del whole["metadata"]["EGRESS_INFO"]
+        whole["metadata"]["TITLE"] = title
+        files.append(packed(tmp_path / f"{name}.flent.gz", whole))
+    assert main(["share", *map(str, files), "-o", str(tmp_path / "out")]) == 0
+    shown = capsys.readouterr().out
+    names = [Path(line).name for line in shown.splitlines() if not line.startswith(" ")]
+    assert names == ["a.flent.gz", "c.flent.gz", "b.flent.gz"]
+    about = {Path(name).name: lines for name, lines in lines_about(shown).items()}
+    assert about["a.flent.gz"] == about["c.flent.gz"] != about["b.flent.gz"]
+    assert about["a.flent.gz"].count("\n") == 2
+    assert about["a.flent.gz"].endswith("not found: TITLE 'cake', TITLE 'codel'\n")
 
 
 @pytest.mark.parametrize("address", ROUTERS)

@@ -17,9 +17,11 @@ import pytest
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.cli import main
 from flent_aqm.results import status
+from flent_aqm.results.share.archive import Packed
 from flent_aqm.setup.kernel import recipe
 from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.kernel.recipe import KernelSource, Recipe
+from flent_aqm.sweep.replay.archive import _sample
 from tests.files import GOLDEN, load, save
 
 from ..conftest import new_bench
@@ -74,6 +76,22 @@ def test_archive_holds_what_makes_its_data_again(made: Path, tmp_path: Path) -> 
     assert "1 of 2 runs were made again" in readme
     assert 'title: "One: two"' in (target / "CITATION.cff").read_text()
     assert "CC-BY-4.0" in (target / "LICENSE").read_text()
+
+
+@pytest.mark.parametrize(("most", "chosen"), [
+    (0, []), (1, [0]), (2, [0, 4]), (3, [0, 2, 5]), (4, [0, 2, 4, 6]), (9, [0, 1, 2, 3, 4, 5, 6])])
+def test_repeated_runs_are_spread_over_the_files(most: int, chosen: list[int]) -> None:
+    """The first of each test and testbed, then others far apart: neighbours are repetitions."""
+    files = [Packed(str(number), "ndt7", "virtual", "", "", {}) for number in range(7)]
+    assert [int(one.name) for one in _sample(files, most)] == chosen
+
+
+def test_each_test_and_testbed_is_repeated_once_at_least() -> None:
+    files = [Packed(str(number), test, testbed, "", "", {}) for number, (test, testbed)
+             in enumerate((("a", "x"), ("a", "x"), ("b", "x"), ("b", "y"), ("a", "x")))]
+    assert [one.name for one in _sample(files, 3)] == ["0", "2", "3"]
+    assert [one.name for one in _sample(files, 2)] == ["0", "2"]
+    assert [one.name for one in _sample(files, 4)] == ["0", "2", "3", "4"]
 
 
 @pytest.mark.lab
