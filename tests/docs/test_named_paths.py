@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every path that a document, docstring or comment names is one of the tree."""
+"""Every path that a document, docstring or comment names is one of the tree, and CONTRIBUTING's
+tables of files name each by one path."""
 
 from __future__ import annotations
 
@@ -113,6 +114,39 @@ def test_named_paths_are_there() -> None:
                     gone.append(f"{name}: {path}")
     assert gone == []
     assert elsewhere == set(ELSEWHERE)
+
+
+def places(section: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each row of the tables of CONTRIBUTING's section "Where is it decided?", with a list
+    for each path in its second cell: the files of the tree that the path may stand for. Paths are
+    from the folder in the heading, or from the root."""
+    folder = ""
+    for line in section.splitlines():
+        if line.startswith("### "):
+            found = re.search(r"`(.+/)`$", line)
+            folder = found[1] if found else ""
+        elif line.startswith("| ") and not line.startswith("| what is decided |"):
+            _, _, cell, _ = line.split("|")
+            for path in re.findall(r"`([^`]+)`", cell) or [""]:
+                yield line, [one for one in dict.fromkeys((folder + path, path))
+                             if path and (ROOT / one).exists()]
+
+
+def test_table_of_files_names_each_by_one_path() -> None:
+    """None is gone, and none could be taken for another's."""
+    text = (ROOT / "docs" / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text.partition("\n## Where is it decided?\n")[2].partition("\n## ")[0]
+    rows = [*places(section)]
+    assert len({line for line, _ in rows}) > 150
+    assert [line for line, found in rows if len(found) != 1] == []
+
+
+def test_row_with_a_path_that_is_gone_or_that_may_be_either_is_found() -> None:
+    rows = "### Tests: `tests/`\n| typed | `docs/gone.py` |\n| nothing | none |\n"
+    assert [len(found) for _, found in places(rows)] == [0, 0]
+    assert [len(found) for _, found in places("### A: `flent_aqm/parts/why/`\n| a | `html.py` |\n"
+                                              "### B: `flent_aqm/`\n| b | `docs/lab.md` |\n"
+                                              "### C: `research/`\n| c | `./` |\n")] == [1, 1, 2]
 
 
 @pytest.mark.parametrize(("name", "source"), [
