@@ -41,7 +41,11 @@ def settings_of(cell: Cell, run: Run) -> Sequence[tuple[str, str]]:
         told = [(f"Queue, {DIRECTION[way]}", text) for way, text in queues.items()]
     rates = (f"{router.rate_up_mbps:g} Mbit/s" if router.rate_up_mbps == router.rate_down_mbps
              else f"{router.rate_up_mbps:g} Mbit/s upload, {router.rate_down_mbps:g} download")
-    if router.shaper == "none":
+    path = scenario.path
+    if router.shaper == "none" and path.modem_up_mbps:
+        rates = (f"of the modem: {path.modem_up_mbps:g} Mbit/s upload, {path.modem_down_mbps:g} "
+                 "download; the router does not shape")
+    elif router.shaper == "none":
         rates += ", to which the router does not shape"
     cross = str(cell.test_parameters.get("cross_traffic", "0"))
     others = [f"{name} {_text(value)}" for name, value in scenario.differing().items()

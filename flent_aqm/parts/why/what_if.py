@@ -37,6 +37,8 @@ from flent_aqm.sweep.run import samples_sha256
 
 # The four queues of the study that the default batch follows.
 STUDY = ("no_aqm", "codel", "sfq", "fq_codel")
+# SQM is set to this share of a line's rates, so that packets wait in the router.
+SQM_SHARE = 0.9
 UNCHANGED = "nothing changed"
 # Keys that would make it another run: another seed, another kernel, another place.
 _NOT_CHANGED = ("seed", "testbed", "kernel", "router_program", "server_testbed")
@@ -159,17 +161,25 @@ def changed(cell: Cell, change: str) -> Cell:
 
     A change of `aqm` or `up_aqm` drops the parameters that the cell has for that queue. `aqm` drops
     `up_aqm` and its parameters, too. A key for both directions drops the keys of single directions.
-    Raises ConfigError if a change has another form, or its key is unknown, may not be changed, or
-    has no such value.
+    Raises ConfigError if a change has another form, its key is unknown, may not be changed, or has
+    no such value, or if the changed settings contradict each other.
     """
+    requested = _as_batch_keys(cell.scenario)
     for one in filter(None, change.split(",")):
-        cell = _with(cell, one.strip())
-    return cell
+        key, value = _parse_change(one.strip())
+        if key == "cross_traffic":
+            parse_cross_traffic("--what-if: cross_traffic", value)
+            cell = replace(cell, settings={
+                **cell.settings,
+                "TEST_PARAMETERS": {**cell.test_parameters, "cross_traffic": value}})
+        requested = {**_without_replaced(requested, key), key: value}
+    # All at once, because shaper = cake needs aqm = cake.
+    return replace(cell, scenario=Scenario.from_settings(requested)) if change else cell
 
 
-def _with(cell: Cell, change: str) -> Cell:
-    """Return a cell with a single change KEY=VALUE. See changed() for the settings that it drops,
-    and for its errors."""
+def _parse_change(change: str) -> tuple[str, str]:
+    """Return key and value of a single change KEY=VALUE. Raises ConfigError if it has another form,
+    or if its key is unknown or may not be changed."""
     key, equals, value = change.partition("=")
     key, value = key.strip(), value.strip()
     if not equals or not key or not value:
@@ -179,24 +189,26 @@ def _with(cell: Cell, change: str) -> Cell:
         raise ConfigError(f"--what-if: {key} can't be changed: with another seed, kernel, testbed "
                           "or program nothing would be the same; expected a key of the queue, "
                           "the path or the hosts")
-    if key == "cross_traffic":
-        parse_cross_traffic("--what-if: cross_traffic", value)
-        settings = {**cell.settings,
-                    "TEST_PARAMETERS": {**cell.test_parameters, "cross_traffic": value}}
-        cell = replace(cell, settings=settings)
     refuse_unknown_scenario_keys("--what-if", [key])
-    requested = _as_batch_keys(cell.scenario)
+    return key, value
+
+
+def _without_replaced(requested: Mapping[str, object], key: str) -> dict[str, object]:
+    """Return settings without those that no longer hold once a key has another value: parameters
+    are of the queue that they were given for, and a key for both directions replaces those of
+    single ones.
+
+    Args:
+        requested: batch key -> value.
+        key: the key that is changed.
+    """
+    replaced = {name for name, row in KEYS.items() if row.both == key}
     if key in ("aqm", "up_aqm"):
-        # Parameters are of the queue that they were given for.
-        requested = {name: old for name, old in requested.items()
-                     if not name.startswith(f"{key}_")}
-        if key == "aqm":
-            requested = {name: old for name, old in requested.items() if name != "up_aqm"
-                         and not name.startswith("up_aqm_")}
-    for name, row in KEYS.items():
-        if row.both == key:
-            requested.pop(name, None)
-    return replace(cell, scenario=Scenario.from_settings({**requested, key: value}))
+        replaced |= {name for name in requested if name.startswith(f"{key}_")}
+    if key == "aqm":
+        replaced |= {name for name in requested if name == "up_aqm"
+                     or name.startswith("up_aqm_")}
+    return {name: value for name, value in requested.items() if name not in replaced}
 
 
 def _as_batch_keys(scenario: Scenario) -> dict[str, object]:
@@ -213,21 +225,34 @@ def _as_batch_keys(scenario: Scenario) -> dict[str, object]:
 
 
 def usual_changes(run: WatchedRun) -> Sequence[str]:
-    """Return the changes that are run without --what-if, each as `key=value`: the other queues of
+    """Return the changes that are run without --what-if, each as `key=value,…`: the other queues of
     STUDY (none if the shaper is CAKE), aqm_limit as half of the limit in packets that the kernel
     reported for the upload's queue, if it did so and the limit can be set, and no cross traffic if
-    there is some. Empty if none of these applies."""
+    there is some. With a modem and a router that doesn't shape, packets wait in the modem, so SQM
+    takes the place of all changes of the queue. Empty if none of these applies."""
     scenario = run.cell.scenario
     now = scenario.router.aqm
-    changes = [f"aqm={name}" for name in STUDY
-               if name != now and scenario.router.shaper != "cake"]
-    limit = run.run.applied("upload").get("qdisc_parameters", {}).get("limit_packets")
-    if isinstance(limit, int) and limit > 1 and "limit" in queue_of(now).parameters:
-        changes.append(f"aqm_limit={limit // 2}")
+    if scenario.router.shaper == "none" and scenario.path.modem_up_mbps:
+        changes = _sqm(scenario)
+    else:
+        changes = [f"aqm={name}" for name in STUDY
+                   if name != now and scenario.router.shaper != "cake"]
+        limit = run.run.applied("upload").get("qdisc_parameters", {}).get("limit_packets")
+        if isinstance(limit, int) and limit > 1 and "limit" in queue_of(now).parameters:
+            changes.append(f"aqm_limit={limit // 2}")
     given = test_parameters(run.data["metadata"]).get("cross_traffic", "no")
     if parse_cross_traffic("cross_traffic", given):
         changes.append("cross_traffic=no")
     return changes
+
+
+def _sqm(scenario: Scenario) -> list[str]:
+    """Return the changes that let the router shape to SQM_SHARE of the modem's rates in both
+    directions: with CAKE, and with HTB and fq_codel."""
+    rates = ",".join(f"rate_{way}_mbps={SQM_SHARE * (scenario.path.modem_mbps(way) or 0):.4g}"
+                     for way in ("down", "up"))
+    return [f"shaper={shaper},aqm={aqm},ingress=ifb,{rates}"
+            for shaper, aqm in (("cake", "cake"), ("htb", "fq_codel"))]
 
 
 def run_changed(cell: Cell, change: str, number: int, series: str = "") -> Outcome:

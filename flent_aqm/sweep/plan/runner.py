@@ -245,7 +245,13 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             values: the batch section before it was expanded.
             arguments: names of the run's arguments.
             repetition: number of the repetition.
+
+        Raises ConfigError if filename_extra is a word that Flent reads as yes or no.
         """
+        for key in ("filename_extra", "title"):
+            if isinstance(section.get(key), bool):
+                raise ConfigError(f"{key}: Flent reads a value of on, off, yes, no, true or false "
+                                  "as a switch; expected a text, such as sqm-off", key)
         name: str = self.gen_filename(settings, section, tuple(arguments), repetition)
         kernel = str(section.get("kernel") or STOCK)
         if kernel == STOCK or "${kernel}" in str(values.get("filename_extra", "")):

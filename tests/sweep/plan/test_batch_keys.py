@@ -212,6 +212,15 @@ def test_list_of_values_runs_each(tmp_path: Path, keys: str, names: list[str]) -
     assert [one.replace("-", " ") for one in found] == names
 
 
+@pytest.mark.parametrize("key", ["filename_extra", "title"])
+def test_word_that_flent_reads_as_a_switch_is_no_name(tmp_path: Path, key: str) -> None:
+    """It ended in a traceback of Flent's."""
+    ended = plain_dry_run(tmp_path, f"{key} = off")
+    assert ended.returncode == 1
+    assert f"{key}: Flent reads a value of on, off, yes, no, true or false as a" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
 def test_runs_of_one_name_are_told_what_differs(tmp_path: Path) -> None:
     """The key that varies, in the form that a name takes."""
     ended = plain_dry_run(tmp_path, "for_shaper = htb, tbf")

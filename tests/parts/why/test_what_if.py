@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What --what-if changes in the settings of a recorded run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.parts.why.what_if import changed
+from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
+from flent_aqm.spec.scenario import Scenario
+from tests.files import ROOT
+
+WAS = {"aqm": "codel", "aqm_target": "5ms", "up_aqm": "pie", "up_aqm_limit": "99",
+       "rate_down_mbps": 50, "rate_up_mbps": 5}
+
+
+def of(change: str) -> Mapping[str, object]:
+    """The settings that differ from the defaults after a change."""
+    cell = Cell(name="run", folder=ROOT, test_name="iperf3_upload",
+                scenario=Scenario.from_settings(WAS), settings={}, commands=ROUTER_COMMAND,
+                metadata={}, length_s=5)
+    now = changed(cell, change)
+    return {**now.scenario.differing(), **now.settings}
+
+
+@pytest.mark.parametrize(("change", "differs"), [
+    ("", {}),
+    ("base_delay_ms=40", {"base_delay_ms": 40.0}),
+    ("aqm_interval=50ms", {"aqm_parameters": {"target": "5ms", "interval": "50ms"}}),
+    # Parameters are of the queue that they were given for, and so is a queue of one direction.
+    ("aqm=fq_codel", {"aqm": "fq_codel", "aqm_parameters": None, "up_aqm": None,
+                      "up_aqm_parameters": None}),
+    ("aqm=fq_codel,aqm_limit=7", {"aqm": "fq_codel", "aqm_parameters": {"limit": "7"},
+                                  "up_aqm": None, "up_aqm_parameters": None}),
+    ("up_aqm=sfq", {"up_aqm": "sfq", "up_aqm_parameters": None}),
+    ("rate_mbps=20", {"rate_down_mbps": 20.0, "rate_up_mbps": 20.0}),
+    ("rate_mbps=20,rate_up_mbps=2", {"rate_down_mbps": 20.0, "rate_up_mbps": 2.0}),
+    # In any order, although neither is possible alone.
+    ("shaper=cake,aqm=cake", {"shaper": "cake", "aqm": "cake", "aqm_parameters": None,
+                              "up_aqm": None, "up_aqm_parameters": None}),
+    ("aqm=cake, shaper=cake", {"shaper": "cake", "aqm": "cake", "aqm_parameters": None,
+                               "up_aqm": None, "up_aqm_parameters": None}),
+    ("cross_traffic=1", {"TEST_PARAMETERS": {"cross_traffic": "1"}, "cross_traffic": True}),
+])
+def test_change_takes_the_place_of_what_it_replaces(
+        change: str, differs: Mapping[str, object]) -> None:
+    """None: the setting has its default again."""
+    before, now = of(""), of(change)
+    assert {name: now.get(name) for name in before.keys() | now.keys()
+            if now.get(name) != before.get(name)} == differs
+
+
+@pytest.mark.parametrize(("change", "why"), [
+    ("aqm", "'aqm' is no change; expected key=value, such as aqm=fq_codel"),
+    ("aqm=", "'aqm=' is no change"), ("=codel", "'=codel' is no change"),
+    ("seed=3", "seed can't be changed: with another seed"),
+    ("kernel=mine", "kernel can't be changed"),
+    ("aqn=codel", "aqn"), ("aqm=codle", "aqm: "), ("shaper=cake", "shaper: cake is AQM and shaper"),
+    ("aqm=fq_codel,rate_mbps=x", "rate_mbps: ")])
+def test_change_that_cannot_be_made_is_refused(change: str, why: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        of(change)
+    assert why in str(caught.value)
