@@ -117,7 +117,8 @@ OTHER_TRUTHS: Sequence[Column] = [column for column in COLUMNS if column.kind.st
                                   or column.kind in ("idle_to_true", "rise_error_ms",
                                                      "blind_to_tail")]
 RANK = ("A test's rank is 1 more than the number of tests whose interval of \"tells apart\" is "
-        "wholly above its own.")
+        "wholly above its own. Without a pair of lines of which one stalls at least twice as "
+        "long, as in a set of few cells, or without a latency, there is no rank (none).")
 INTERVALS = ("In brackets: 95 % intervals, the wider of the exact one over cells (medians by the "
              "sign test, shares by Clopper and Pearson) and a bootstrap over whole lines; then the "
              f"number of cases. {RANK}")

@@ -111,7 +111,7 @@ def _format_axes(latency_axis: Any, tells_apart_axis: Any, throughput_axis: Any)
     """Set scales, labels and looks of the three axes, which contain the data already."""
     latency_axis.set_xscale("log")
     low, high = latency_axis.get_xlim()
-    low, high = min(low, 0.5), max(high, 2.0)
+    low, high = min(low, 0.45), max(high, 2.2)
     latency_axis.set_xlim(low, high)
     # An axis of less than a factor of ten has one power of ten at most, and matplotlib would write
     # the numbers between as powers: 6 × 10⁻¹. On a long axis it finds no place for such numbers,
@@ -125,7 +125,11 @@ def _format_axes(latency_axis: Any, tells_apart_axis: Any, throughput_axis: Any)
     latency_axis.axvline(1, color=QUIET, linewidth=0.5)
     latency_axis.set_xlabel("latency shown\n÷ true median")
     tells_apart_axis.set_xlim(0, 100)
-    tells_apart_axis.set_xticks([0, 50])
+    tells_apart_axis.set_xticks([0, 50, 100])
+    # Numbers at the ends of the axis would run into those of its neighbours.
+    first, _, last = tells_apart_axis.get_xticklabels()
+    first.set_horizontalalignment("left")
+    last.set_horizontalalignment("right")
     tells_apart_axis.set_xlabel("tells queues\napart (%)")
     throughput_axis.axvline(100, color=QUIET, linewidth=0.5)
     throughput_axis.set_xlim(left=0)
