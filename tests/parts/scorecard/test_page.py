@@ -161,10 +161,11 @@ def test_heading_has_two_lines_at_most() -> None:
 
 
 def test_figure_has_a_row_per_test_with_its_numbers() -> None:
-    """In percent, in the order of the table from above; the axis of ratios holds 0.5 and 2."""
+    """In percent, in the order of the table from above; the axis of ratios holds 0.5 and 2
+    with room beside them."""
     alone = Figure()
     figure._draw_rows([card("below", 0.95), card("above", 1.1)], alone)
-    assert alone.axes[0].get_xlim() == (0.5, 2)
+    assert alone.axes[0].get_xlim() == (0.45, 2.2)
     shown = [card("right", 1.0, "A test with a long name (of somebody)"), card("blind", 0.01)]
     canvas = Figure()
     figure._draw_rows(shown, canvas)
