@@ -39,7 +39,8 @@ _TIME_IN_NAME = re.compile(r"\d{4}-\d\d-\d\dT\d{6}")
 
 
 class Resumed:
-    """The folder of --batch-resume.
+    """The batch in the folder of --batch-resume: its time and UUID, so that resumed runs belong to
+    that batch. Which runs are complete, set_aside_unfinished() finds out.
 
     Args:
         folder: path of the folder.
@@ -47,7 +48,7 @@ class Resumed:
     Attributes:
         time: time at which the batch began, in UTC without a time zone, as in Flent's settings.
             File names contain it. None if neither data files nor names contain it.
-        uuid: the batch's UUID, or a new one if no readable data file has it.
+        uuid: the batch's UUID, or a new one if no readable data file has both it and the time.
 
     Raises ConfigError if the folder doesn't exist.
     """

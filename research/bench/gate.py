@@ -414,8 +414,8 @@ def _compare(name: str, base: Sequence[ScoredFile], test: Sequence[ScoredFile],
 
 
 def sweep(batch: Path, folder: Path, overrides: Sequence[str]) -> float | None:
-    """Run the batch, and return the wall time in s that it took. None if the runs in the folder are
-    complete already.
+    """Run the batch, and return the wall time in s that it took. None if all of its runs are in the
+    folder already.
 
     Args:
         batch: file of the batch.
@@ -438,8 +438,11 @@ def sweep(batch: Path, folder: Path, overrides: Sequence[str]) -> float | None:
 
 
 def is_there(folder: Path) -> bool:
-    folder_status = status.read(folder)
-    return folder_status is not None and folder_status.ended_s is not None
+    """Return whether a sweep into the folder has ended, and each of its runs is there or failed. An
+    interrupted sweep has ended, too, but lacks runs."""
+    sweep_status = status.read(folder)
+    return (sweep_status is not None and sweep_status.ended_s is not None
+            and status.count_done(folder) + len(sweep_status.failed) >= sweep_status.planned)
 
 
 if __name__ == "__main__":

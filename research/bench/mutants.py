@@ -828,8 +828,9 @@ def forget_results() -> None:
 
 
 def replace_function(mutant: Mutant) -> None:
-    """Give the function that has the defect its defective code, wherever it is referred to. A
-    module that is imported later has it from its file."""
+    """Give the function that has the defect its defective code, wherever this process refers to it,
+    and clear what the package's functions remember (forget_results()). There is no way back. A
+    module that is imported later has the defect from its file, into which defect_in() writes it."""
     defective = {(code.co_qualname, code.co_firstlineno): code for code in codes_in(mutant.code)}
     forget_results()
     for value in gc.get_objects():

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.parts.kernels.verdict.suggest import gate_cells
+from flent_aqm.results import status
 from flent_aqm.setup.kernel.coverage import Instrumented
+from research.bench import gate
 from research.bench.gate_coverage import greedy, summary
 from research.bench.gate_page import write_part
 
@@ -69,3 +71,14 @@ def test_every_cell_of_the_gate_is_in_the_batch_and_on_the_page() -> None:
     assert line[1].split(", ") == list(gate_cells())
     document = (Path(__file__).parents[2] / "docs" / "own-queue.md").read_text()
     assert f"`gate.batch` has {len(gate_cells())} cells" in document
+
+
+def test_sweep_is_there_once_each_run_is_or_failed(tmp_path: Path) -> None:
+    """An interrupted sweep has an end, too, and was never completed."""
+    assert not gate.is_there(tmp_path)
+    (tmp_path / "1.flent.gz").touch()
+    for planned, failed, ended_s, whole in (
+            (1, {}, 2.0, True), (1, {}, None, False), (2, {}, 2.0, False),
+            (2, {"2.flent.gz": "why"}, 2.0, True), (3, {"2.flent.gz": "why"}, 2.0, False)):
+        status.write(tmp_path, status.Status(["flent"], planned, 0, 1.0, ended_s, failed))
+        assert gate.is_there(tmp_path) is whole

@@ -662,7 +662,9 @@ class _ModelsInLab:
 
     def _measure_in(self, settings: Sequence[BenchSetting]) -> Callable[[Values],
                                                                         list[MeasuredResult]]:
-        """Return a function that measures one model in these settings."""
+        """Return a function that takes values of the fitted parameters, measures that model in each
+        of these settings, and returns its results in their order. It raises the errors of
+        measure()."""
         return lambda values: measure(self.text_of(values), settings, latency=self.latency)
 
 

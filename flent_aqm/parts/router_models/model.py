@@ -57,12 +57,15 @@ class RouterModel:
         tx_byte_ns: the same, per byte of the packet.
         wakeup_us: time from an interrupt to the beginning of work on the first packet.
         napi_weight: most packets of one port in a poll.
-        netdev_budget: most packets of all polls before the timers of qdiscs are looked at.
-        softirq_limit_us: after so long in softirqs without a break, processes run.
+        netdev_budget: after so many packets, counted at the end of each poll, a round of polls
+            ends, and the timers of qdiscs are looked at. A round also ends after softirq_limit_us.
+        softirq_limit_us: after so long in softirqs without a break, or after ten rounds, processes
+            run.
         other_work_per_s: work other than packets: mean number per second (a Poisson process).
         other_work_us: mean duration of other work (exponentially distributed).
-        other_work_kind: `process`: it runs when no packet waits and, after softirq_limit_us, for
-            process_slice_us. `interrupt`: it takes the processor at once.
+        other_work_kind: `process`: it runs when no packet waits, and for process_slice_us whenever
+            processes run although packets wait (softirq_limit_us). `interrupt`: it takes the
+            processor at once.
         process_slice_us: longest time for which processes run while packets wait.
     """
 

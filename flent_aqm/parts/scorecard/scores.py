@@ -353,9 +353,11 @@ def _compare_attribute(first: DirectionValues, second: DirectionValues, name: st
 
 def _wrong_verdict_scorer(says_good: Callable[[Reading], bool | None], *, good: bool
                           ) -> Callable[[Sequence[Reading]], Score | None]:
-    """Return a function that scores wrong verdicts, as a share of runs (ideal: 0). A run without a
-    verdict counts as not wrong. A line is bad if its 95th percentile rises by more than BAD_MS in
-    the worse direction, good if it rises by less than GOOD_MS.
+    """Return a function that scores wrong verdicts: the share of the runs on bad lines that are
+    called good, or of those on good lines that are called bad (ideal: 0). It returns None if no run
+    has a verdict, or if there is no such line; otherwise a run without a verdict counts as not
+    wrong. A line is bad if its 95th percentile rises by more than BAD_MS in the worse direction,
+    good if it rises by less than GOOD_MS.
 
     Args:
         says_good: function that returns the verdict on a reading's line, None for none.

@@ -77,13 +77,15 @@ class PageReport:
         self._epoch_s = time.time() - time.monotonic()
 
     def take(self, message: bytes) -> None:
-        """Record a state of the worker as the last one, and its rate if the worker tests a
-        direction and shows one.
+        """Record a state of the worker as the last one. If the worker tests a direction, the
+        direction's load in the report begins at the state's time, unless it has begun, and ends
+        there; the rate is recorded if the state shows one.
 
         Args:
             message: the state as JSON, with `at_ms` as its Unix time in ms.
 
-        Raises ValueError or KeyError if the message has another form.
+        Raises ValueError, KeyError or TypeError if the message has another form, BadResult if the
+        rate is below 0 or too large.
         """
         self.last = state = json.loads(message)
         at_s = state["at_ms"] / 1000 - self._epoch_s

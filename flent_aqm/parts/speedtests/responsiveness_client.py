@@ -197,10 +197,12 @@ async def measure(server: ServerAddress, report: ClientReport, call: Call) -> No
 
 
 async def _test_direction(test: _Test, direction: str) -> dict[str, float]:
-    """Test one direction, "download" or "upload". Return its numbers by name: "rpm", its parts
-    "foreign_rpm" and "loaded_rpm", "go_rpm", "go_p90_rpm", "goodput_mbps", the confidences
-    "goodput_confidence" and "confidence" (0 low to 2 high), "connections" (open at the end), and
-    the numbers of probes in the last intervals, "foreign_probes" and "self_probes".
+    """Test one direction, "download" or "upload". Return its numbers by name: "rpm", the mean of
+    "foreign_rpm" (of probes on new connections) and "loaded_rpm" (of probes on connections of the
+    load); what goresponsiveness would compute of them, "go_rpm" from trimmed means and "go_p90_rpm"
+    from 90th percentiles; "goodput_mbps", the confidences "goodput_confidence" and "confidence" (0
+    low to 2 high), "connections" (open at the end), and the numbers of probes in the last
+    intervals, "foreign_probes" (on new connections) and "self_probes" (on those of the load).
 
     Load and probes go on afterwards, until the caller cancels test.tasks. Raises BadResult if fewer
     than 5 probes of a kind came back in the last intervals.

@@ -564,8 +564,9 @@ def _codel_writer(**more: Writer) -> Callable[[Words], Words | None]:
         more: name of an option -> function that converts its value.
     """
     def options(words: Words) -> Words | None:
-        """Convert CoDel's options and those in `more`, with `noecn` if ECN is off. None if one is
-        unknown."""
+        """Convert options of CoDel, and those in _codel_writer()'s `more`, from the words that tc
+        shows to those that it takes. Add `noecn` if `ecn` isn't shown. None if an option is unknown
+        or lacks its value."""
         output = _convert_options(words, {"limit": _packets_for_tc, "target": _codel_time,
                                           "interval": _codel_time, "ce_threshold": _codel_time,
                                           **more},

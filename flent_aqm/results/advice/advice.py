@@ -74,8 +74,10 @@ def advise(conditions: Conditions) -> list[str]:
 
 
 def _why_none(configuration: Configuration) -> str:
-    """Return the reason why a configuration allows no advice. It has no load that all runs have in
-    common."""
+    """Return the reason why a configuration allows no advice, as a clause to put after a colon.
+
+    configuration: one whose runs have no load in common (its `busy` is empty).
+    """
     return configuration.no_advice or "the runs of one setting load different directions"
 
 

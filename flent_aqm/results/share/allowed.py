@@ -164,8 +164,9 @@ class _Reader:
         return clean
 
     def hosts(self, value: Any, place: str) -> Any:
-        """Copy a list of hosts, or hosts in a text, separated by commas, semicolons or blanks.
-        Elements of a list that are no text are left out."""
+        """Copy a list of hosts, or a text of hosts separated by commas, semicolons or blanks, each
+        host as host() does it, which may replace it. Elements of a list that are no text are left
+        out. Numbers, True, False and None are copied. Any other value is left out (NOTHING)."""
         if isinstance(value, list):
             return [self.host(one, f"{place}.{number}") for number, one in enumerate(value)
                     if isinstance(one, str)]
@@ -476,7 +477,9 @@ NOT_ALWAYS_SHARED = ("SERIES_META.*.COMMAND", "SERIES_META.*.NDT7.uuid")
 def allowed_metadata(metadata: Mapping[str, Any], secrets: Secrets
                      ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the metadata that may be shared, and what was removed or replaced: place in the
-    metadata -> kind. The metadata are not changed."""
+    metadata, such as "AQM.kernel" -> what happened, such as "removed" or "host name". Empty values
+    of unknown keys, and entries that are not true of the shared file (DATA_FILENAME,
+    AQM.samples_sha256), are left out without a record. The argument `metadata` is not changed."""
     reader = _Reader(secrets)
     kept = reader.mapping(dict(metadata), "", _METADATA, None)
     return kept, reader.removed

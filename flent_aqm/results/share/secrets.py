@@ -304,8 +304,9 @@ class Secrets:
         return "".join(word if is_common(word) else self._stand_in_word(word) for word in words)
 
     def _stand_in_word(self, word: str) -> str:
-        """Return a word of a series' name with the part inside punctuation replaced, and learn that
-        part."""
+        """Return a word of a series' name with the part between brackets, commas and semicolons
+        replaced as a host's name (stand_in_for()). That part is also replaced in all texts that are
+        cleaned later (learn())."""
         inner = word.strip("()[],;")
         self.learn(inner)
         start = word.index(inner) if inner else 0

@@ -303,7 +303,11 @@ class DownloadSender:
 
 
 class Upload:
-    """Receives the load of an upload."""
+    """Receives the load of an upload. run() does it, once.
+
+    Args:
+        session: the test's session.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session

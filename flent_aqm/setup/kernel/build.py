@@ -134,8 +134,9 @@ def is_built(wanted: Recipe) -> bool:
 
 
 def _build_lab_kernel(cache: Path, archive: DebianArchive, wanted: Recipe) -> None:
-    """Build the lab's kernel by a recipe, and print the progress. Raises SetupError,
-    PatchDoesntFit, CommandFailed or ToolMissing."""
+    """Build the lab's kernel by a recipe into CACHE/kernels/HASH, and print the progress. The
+    caller holds the cache's lock. Raises SetupError, PatchDoesntFit, CommandFailed or ToolMissing,
+    as build_kernel() does."""
     progress = Progress("lab kernel")
     progress.finish(build_kernel(cache, DebianOrigin(cache, archive, wanted.source), wanted,
                                  progress))

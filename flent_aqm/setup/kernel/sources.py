@@ -147,8 +147,10 @@ class InstalledOrigin:
 
 
 class GitTree:
-    """The files of a commit or working tree from which a kernel was built before. They are in the
-    git repository that set-up keeps beside the kept tree."""
+    """Source of a kernel that was built before from a git commit or working tree. It fills a tree
+    with the source's files again, and finds what changed since an older one. The files are in
+    set-up's own git repository, CACHE/trees/FOLDER.git, beside CACHE/trees/FOLDER in which the
+    kernel was compiled."""
 
     def __init__(self, trees: Path, folder: str, tree_id: str, series: str = "") -> None:
         """Refer to a tree.

@@ -27,8 +27,9 @@ LINE_STYLES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 
 
 class QueueColours(Plotter):
-    """Mixin for Flent's plotters, placed before them: each file gets the colour of its queue.
-    Colours that the user requests win."""
+    """Mixin for Flent's plotters, placed before them: each file gets the colour of its queue,
+    further files of the same queue shades of it. Colours that the user requests win. Several files
+    are labelled with the settings in which they differ."""
 
     metadata: Any
     colours: Sequence[str]

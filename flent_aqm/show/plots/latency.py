@@ -191,8 +191,10 @@ def thinned(at: Numbers, share: Numbers, log_share: bool = False) -> tuple[Numbe
 
 
 class AqmLatencyCdfPlotter(ChartPlotter):
-    """A line for each latency series of a run. For several runs, a line for each, or, with the
-    plot's key `together` or many runs, for all with the same settings, see latency_lines().
+    """Distribution of latency: the share of probes that were answered within a time. There is a
+    line for each latency series of a run. For several runs there is one for each, or, with the
+    plot's key `together` or more than MOST_LINES runs, one for all with the same settings, see
+    latency_lines(). A line without a latency is left out, with a note.
 
     Each line has the run's own probes under its own load, or all probes of a test without load.
     With the key `log`, the axis of latencies is logarithmic.
@@ -462,9 +464,11 @@ class AqmPercentilesOverTimePlotter(ChartPlotter):
 
 
 def span_s(probe: Probe) -> float:
-    """Return the length in s of the spans into which a latency series is divided: whole seconds (or
-    SHORTEST_S) with about SPAN_PROBES probes, or less if there would be fewer than FEWEST_SPANS.
-    Raises NotAvailable if the series has fewer than two probes at different times."""
+    """Return the length in s of the spans into which a latency series is divided: SHORTEST_S, or
+    the shortest whole number of seconds with about SPAN_PROBES probes or more. If there would be
+    fewer than FEWEST_SPANS, spans are shorter, in tenths of a second, but have at least 2 *
+    SAMPLES_BEYOND probes, enough for a median, so that a short series still has fewer spans. Raises
+    NotAvailable if the series has fewer than two probes at different times."""
     spacing_s = probe.spacing_ms / 1000
     lasts_s = float(probe.sent_s[-1] - probe.sent_s[0])
     if not spacing_s > 0 or not math.isfinite(spacing_s) or not lasts_s > 0:

@@ -18,8 +18,9 @@ MOST_READY_S = 3600.0
 
 
 def _commands(name: str, value: object) -> str:
-    """Return the value of server_program: one or more command lines with ` ; ` between them. Raises
-    ConfigError if one of them is empty, or if command() refuses the value.
+    """Return the value of server_program as text without blanks at its ends. It is one or more
+    command lines, with the word `;` between them. Raises ConfigError if one of them is empty, or if
+    command() refuses the value.
 
     name: name of the key, for the message.
     """

@@ -368,8 +368,9 @@ def six_digits(value: float) -> float:
 
 
 def dualpi2_factor(value: Scalar) -> Expected:
-    """Return the value that tc reports for DualPI2's alpha or beta. tc sends 256ths, and the kernel
-    stores them in units that don't represent each value exactly (dualpi2_scale_alpha_beta)."""
+    """Return the number that tc reports for a requested alpha or beta of DualPI2. It may be a
+    little lower than the requested one: tc sends whole 256ths, the kernel stores them in coarser
+    units (dualpi2_scale_alpha_beta), and tc prints six digits."""
     kept = (int(float(value) * 256) * _U32 >> 2) // 10**9
     return six_digits(((kept * 10**9 << 2) // _U32) / 256)
 

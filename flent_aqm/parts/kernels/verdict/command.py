@@ -346,7 +346,8 @@ def scored(files: Sequence[Path]) -> list[ScoredFile]:
 
 def _score_with_evidence(data: DataFile) -> ScoredFile:
     """Return the metrics of a data file as a ScoredFile, with the hash of its samples, its
-    counters, the versions of its programs and its kernel."""
+    counters, the versions of its programs and its kernel. Raises BadResult if the run is damaged.
+    """
     samples = json_text(data.raw_values, sort_keys=True).encode()
     aqm = data.metadata.get("AQM")
     aqm = aqm if isinstance(aqm, dict) else {}
