@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,3 +70,34 @@ def test_page_names_the_versions_that_its_programs_pin() -> None:
     assert f") {go} " in page
     assert f") {rust} " in page
     ast.parse((folder / "aioquic" / "stack.py").read_text())
+
+
+def test_client_ends_when_its_connection_does(tmp_path: Path) -> None:
+    """It waited for the rest for ever."""
+    pytest.importorskip("aioquic")
+    from aioquic.asyncio import QuicConnectionProtocol, serve
+    from aioquic.quic.configuration import QuicConfiguration
+    from aioquic.quic.events import StreamDataReceived
+
+    from research.quic.aioquic import stack
+
+    class Closing(QuicConnectionProtocol):
+        def quic_event_received(self, event: Any) -> None:
+            if isinstance(event, StreamDataReceived):
+                self.close(reason_phrase="enough")
+
+    async def download() -> None:
+        files = [str(tmp_path / name) for name in ("cert.pem", "key.pem")]
+        stack.write_certificate(*files)
+        configuration = QuicConfiguration(is_client=False, alpn_protocols=[stack.ALPN])
+        configuration.load_cert_chain(*files)
+        server = await serve("127.0.0.1", 0, configuration=configuration, create_protocol=Closing)
+        port = server._transport.get_extra_info("sockname")[1]
+        try:
+            async with asyncio.timeout(60):
+                await stack.run_client("127.0.0.1", port, "1")
+        finally:
+            server.close()
+
+    with pytest.raises(ConnectionError, match="ended before the download did: enough"):
+        asyncio.run(download())

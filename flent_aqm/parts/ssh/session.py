@@ -60,9 +60,14 @@ class RouterSession:
             if clear:
                 self.clear()
         except AqmError as error:
-            self.end()
-            raise TestbedError(f"{connection.testbed}: {error}; its state is as before"
-                               if connection.testbed not in str(error) else str(error)) from None
+            cause = (f"{connection.testbed}: {error}" if connection.testbed not in str(error)
+                     else str(error))
+            try:
+                self.end()
+            except AqmError as fault:
+                raise TestbedError(f"{cause}; and then: {fault}") from None
+            raise TestbedError(cause if cause == str(error) else f"{cause}; its state is as before"
+                               ) from None
         except BaseException:
             self.end()
             raise

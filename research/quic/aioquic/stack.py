@@ -20,7 +20,7 @@ import time
 
 from aioquic.asyncio import QuicConnectionProtocol, connect, serve
 from aioquic.quic.configuration import QuicConfiguration
-from aioquic.quic.events import QuicEvent, StreamDataReceived
+from aioquic.quic.events import ConnectionTerminated, QuicEvent, StreamDataReceived
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
@@ -77,35 +77,39 @@ class Client(QuicConnectionProtocol):
     Attributes:
         count: number of bytes that arrived, with the last line.
         tail: the last 300 bytes, which hold the server's line of JSON.
-        ended: event that is set when the server has ended the stream. The caller assigns it before
-            it sends the request.
+        ended: future that is done when the server has ended the stream, and fails with a
+            ConnectionError if the connection ends before. The caller assigns it before it sends the
+            request.
     """
 
     count = 0
     tail = b""
-    ended: asyncio.Event
+    ended: asyncio.Future[None]
 
     def quic_event_received(self, event: QuicEvent) -> None:
         if isinstance(event, StreamDataReceived):
             self.count += len(event.data)
             self.tail = (self.tail + event.data)[-300:]
             if event.end_stream:
-                self.ended.set()
+                self.ended.set_result(None)
+        elif isinstance(event, ConnectionTerminated) and not self.ended.done():
+            self.ended.set_exception(ConnectionError(
+                f"the connection ended before the download did: {event.reason_phrase or 'idle'}"))
 
 
 async def run_client(host: str, port: int, seconds: str) -> None:
     """Download for `seconds`, a number as text, and print a line of JSON: `download_mbps` in
     Mbit/s, and the server's round trips in ms, `rtt_median_ms` and `rtt_p99_ms`. Raises
-    ConnectionError if the server can't be reached."""
+    ConnectionError if the server can't be reached, or the connection ends before the download."""
     configuration = QuicConfiguration(alpn_protocols=[ALPN], verify_mode=ssl.CERT_NONE,
                                       max_data=1 << 26, max_stream_data=1 << 26)
     async with connect(host, port, configuration=configuration,
                        create_protocol=Client) as connection:
-        connection.ended = asyncio.Event()
+        connection.ended = asyncio.get_running_loop().create_future()
         begin_s = time.monotonic()
         connection._quic.send_stream_data(0, seconds.encode(), end_stream=True)
         connection.transmit()
-        await connection.ended.wait()
+        await connection.ended
         took_s = time.monotonic() - begin_s
         print(json.dumps({"download_mbps": round(connection.count * 8e-6 / took_s, 3),
                           **json.loads(connection.tail.rpartition(b"\n")[2])}))
