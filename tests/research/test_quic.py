@@ -81,7 +81,7 @@ def test_client_ends_when_its_connection_does(tmp_path: Path) -> None:
 
     from research.quic.aioquic import stack
 
-    class Closing(QuicConnectionProtocol):
+    class Closing(QuicConnectionProtocol):  # type: ignore[misc]  # it has no types
         def quic_event_received(self, event: Any) -> None:
             if isinstance(event, StreamDataReceived):
                 self.close(reason_phrase="enough")
