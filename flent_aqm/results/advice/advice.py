@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from statistics import median
 
 from flent_aqm.base.words import significant
@@ -163,7 +164,12 @@ def _fault_sentence(worst: Configuration, busy: str, title: str, several: bool) 
         return f"Busy {busy} {lost}{where}: {_LOSSY}."
     also = f" and {lost}" if _is_lossy(worst, busy) else ""
     effect = _noticed_effect(worst.runs, busy)
-    return f"Busy {busy} add {_ms(worst.added_ms(busy))}{also}{where}: {effect}."
+    added = _ms(worst.added_ms(busy))
+    # The other direction would seem to be well otherwise.
+    others = [other for other in worst.busy if other != busy and not _is_fast(worst, other)]
+    alike = [busy, *(one for one in others if not also and _ms(worst.added_ms(one)) == added)]
+    too = "".join(f", busy {one} {_ms(worst.added_ms(one))}" for one in others if one not in alike)
+    return f"Busy {' or '.join(alike)} add {added}{also}{too}{where}: {effect}."
 
 
 def _noticed_effect(runs: Sequence[Measured], busy: str) -> str:
@@ -246,16 +252,19 @@ def _good_configurations(worst: Configuration, here: Sequence[Configuration],
 def _best_configuration(good: Sequence[Configuration], worst: Configuration) -> Configuration:
     """Return the good configuration that adds the least latency, of those that lose the least
     throughput, within _SAME_SHARE, compared with the worst configuration. Throughput above the
-    worst one's is no advantage."""
-    return min(_equally_fast(good, worst), key=_added_ms)
+    worst one's is no advantage. Of configurations that add the same it is the first by name."""
+    return _equally_fast(good, worst)[0]
 
 
 def _equally_fast(good: Sequence[Configuration], worst: Configuration) -> list[Configuration]:
     """Return the good configurations that lose the least throughput, within _SAME_SHARE, compared
     with the worst configuration, in the direction in which they lose most. All that lose none count
-    as equally fast, even if one gains throughput."""
+    as equally fast, even if one gains throughput. Those that add the least latency are first, of
+    equal ones in the order of their names."""
     least = min(_throughput_loss(one, worst) for one in good)
-    return [one for one in good if _throughput_loss(one, worst) <= least + _SAME_SHARE]
+    return sorted(
+        (one for one in good if _throughput_loss(one, worst) <= least + _SAME_SHARE),
+        key=lambda one: (max(map(one.added_ms, one.busy)), one.name))
 
 
 def _added_ms(configuration: Configuration) -> float:
@@ -300,21 +309,25 @@ def _throughput_loss(configuration: Configuration, worst: Configuration) -> floa
 
 def _what_to_set(best: Configuration, good: Sequence[Configuration], worst: Configuration) -> str:
     """Return the beginning of the sentence on what to use: "Set SQM to" with rates and queue if the
-    best configuration has a shaper. Otherwise "Use" with the names of all good ones without a
-    shaper that are equally fast (_equally_fast()) and add the same latency to 0.1 ms."""
-    if best.sqm is not None:
-        return f"Set SQM to {_sqm_text(best.sqm)}"
-    return "Use " + " or ".join(one.name for one in _equally_fast(good, worst)
-                                if one.sqm is None and _added_ms(one) == _added_ms(best))
+    best configuration has a shaper. Otherwise "Use" with the name of the best one. Names or queues
+    of all good ones with the same rates, or without a shaper, that are equally fast
+    (_equally_fast()) and add the same latency to 0.1 ms are named, with "or" between them."""
+    alike = [one for one in _equally_fast(good, worst) if _added_ms(one) == _added_ms(best)]
+    if best.sqm is None:
+        return "Use " + " or ".join(one.name for one in alike if one.sqm is None)
+    queues = dict.fromkeys(one.sqm.queue for one in alike if one.sqm is not None
+                           and replace(one.sqm, queue="") == replace(best.sqm, queue=""))
+    return f"Set SQM to {_sqm_text(best.sqm)}, with {' or '.join(queues)}"
 
 
 def _sqm_text(sqm: Sqm) -> str:
-    """Return rates and queue of an SQM configuration as text."""
+    """Return the rates of an SQM configuration as text, with their share of the line's rates in
+    brackets if it is the same in both directions."""
     shares = {round(100 * own / its, 1) for own, its in (
         (sqm.down_mbps, sqm.modem_down_mbps), (sqm.up_mbps, sqm.modem_up_mbps))}
     of_line = (f" ({shares.pop():g} % of {sqm.modem_down_mbps:g}/{sqm.modem_up_mbps:g})"
                if len(shares) == 1 else "")
-    return f"{sqm.down_mbps:g}/{sqm.up_mbps:g} Mbit/s{of_line}, with {sqm.queue}"
+    return f"{sqm.down_mbps:g}/{sqm.up_mbps:g} Mbit/s{of_line}"
 
 
 def _steady_rates_mbps(configuration: Configuration) -> list[float]:

@@ -193,8 +193,32 @@ def test_queue_that_is_good_in_all_conditions_goes_before_others() -> None:
     sentences = advise({"10 Mbit/s": [of("no_aqm", 500), of("codel", 5), of("sfq", 6)],
                         "1 Mbit/s": [of("no_aqm", 400), of("codel", 60), of("sfq", 20)]})
     assert sentences == [
-        "Busy downloads add 500 ms with no_aqm (10 Mbit/s): calls break.",
+        "Busy downloads or uploads add 500 ms with no_aqm (10 Mbit/s): calls break.",
         "Use sfq: here they then added 6 ms."]
+
+
+def test_fault_names_both_directions_where_both_are_bad() -> None:
+    """Of one alone it would seem that the other is well. A direction that loses packets, too, has
+    its own number."""
+    def fault(**of_run: Any) -> str:
+        return output(Configuration("SQM off", [run(**of_run)], managed=False)).partition(":")[0]
+
+    assert fault(down_ms=420, up_ms=440) == "Busy uploads add 440 ms, busy downloads 420 ms"
+    assert fault(down_ms=441, up_ms=440) == "Busy downloads or uploads add 440 ms"
+    assert fault(down_ms=29, up_ms=440) == "Busy uploads add 440 ms"
+    assert fault(down_ms=31, up_ms=440) == "Busy uploads add 440 ms, busy downloads 31 ms"
+
+
+def test_remedy_is_the_same_in_any_order_of_the_settings() -> None:
+    """Of the queues that do as well, all with its rates are named, the one that adds least first,
+    of equal ones by name."""
+    off = Configuration("SQM off", [run(5, 620, mbps=(40, 10))], managed=False)
+    calm, same = (sqm(0.9, run(2, 2, mbps=(36, 9)), aqm=aqm) for aqm in ("fq_codel", "cake"))
+    other = sqm(0.89, run(2.01, 2.01, mbps=(35.9, 9)), aqm="sfq")
+    for settings in ((off, calm, same, other), (same, other, off, calm)):
+        assert "Set SQM to 36/9 Mbit/s (90 % of 40/10), with cake or fq_codel:" in output(*settings)
+    calmer = sqm(0.9, run(1.98, 1.98, mbps=(36, 9)), aqm="fq_codel")
+    assert ", with fq_codel or cake: here they then added 2 ms" in output(off, same, calmer)
 
 
 def test_lost_packets_are_said_as_such() -> None:
