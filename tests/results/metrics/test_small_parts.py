@@ -112,7 +112,7 @@ def test_share_of_variance(values: list[float], labels: str, share: float) -> No
 
 
 @pytest.mark.parametrize(("values", "why"), [
-    ([], "all runs have the same value"), ([2.0, 2.0], "all runs have the same value"),
+    ([], "no run has a value"), ([2.0, 2.0], "all runs have the same value"),
     ([1.0, math.inf], "for some runs the value is a lost probe, so there is no variance")])
 def test_share_of_no_variance(values: list[float], why: str) -> None:
     with pytest.raises(NotAvailable) as caught:
