@@ -352,10 +352,8 @@ def test_phase_of_a_second_with_an_answer_counts(
     if has_phase:
         assert libreqos_phase_rise_ms(one, "download") == 20.0
         assert libreqos_rise_ms(one) == 20.0
-        with pytest.raises(NotAvailable, match=r"^the test doesn't load the upload alone for 1 s"):
-            libreqos_phase_rise_ms(one, "upload")
         return
-    with pytest.raises(NotAvailable, match=r"^no phase of the load lasts 1 s and has an answered"):
+    with pytest.raises(NotAvailable, match=r"^no phase of the load has 1 s in which probes were"):
         libreqos_rise_ms(one)
 
 
