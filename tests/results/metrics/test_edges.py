@@ -180,7 +180,7 @@ def test_libreqos_of_a_probe_that_stopped_early_does_not_deny_the_load(make_run:
     kept = run.probe.sent_s < run.loaded().sent_s[50]
     short = replace(run, probes=(replace(run.probe, sent_s=run.probe.sent_s[kept],
                                          rtt_ms=run.probe.rtt_ms[kept]),))
-    with pytest.raises(NotAvailable, match="has 1 s in which probes were sent and answered$"):
+    with pytest.raises(NotAvailable, match=r"has 1 s in which probes were sent and answered$"):
         grades.libreqos_rise_ms(short)
 
 
