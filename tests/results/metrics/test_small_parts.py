@@ -408,4 +408,15 @@ def test_few_intervals_tell_no_synchronisation() -> None:
     with pytest.raises(NotAvailable) as caught:
         rates_mbps([flow])
     assert str(caught.value) == ("the flow 'TCP upload' has 19 intervals of throughput; expected "
-                                 "20 or more, as a longer test has")
+                                 "20 or more, as a longer test has, or one with shorter intervals")
+
+
+def test_longer_test_does_not_help_a_tool_that_reports_a_total() -> None:
+    """Such as a maker's program, of which one rate is read."""
+    flow = read_flow(Series("TCP upload", SeriesKind.THROUGHPUT, {}, [
+        {"t": 10.0, "val": 1.0, "dur": 10.0}]))
+    assert flow is not None
+    with pytest.raises(NotAvailable) as caught:
+        rates_mbps([flow])
+    assert str(caught.value) == ("the flow 'TCP upload' has 1 interval of throughput; expected 20 "
+                                 "or more, but its tool reports a throughput of the whole test")
