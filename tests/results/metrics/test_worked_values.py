@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -141,7 +141,7 @@ def test_goresponsiveness_keeps_the_fastest_twentieth_and_the_draft_drops_the_sl
         (1960 * 10 + 40 * 1 - 100 * 10) / 1900), rel=0.01)
 
 
-def counted_run(before: dict[str, object], after: dict[str, object]) -> Run:
+def counted_run(before: Mapping[str, object], after: Mapping[str, object]) -> Run:
     """A run with these counters of the upload's device."""
     return Run(Path("made"), "made", "", (), (), {
         moment: {"counters": {"up": counters}}
