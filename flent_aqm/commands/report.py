@@ -72,8 +72,7 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError(f"{output}: the report is an HTML page; expected a name that ends in "
                           ".html")
     rows, damaged, folders = read(results, args.jobs)
-    failed = sum(len(one.status.failed) for one in folders if one.status)
-    require_content(rows, damaged, failed)
+    require_content(rows, damaged, folders)
     title = args.title or purpose_of(folders) or title_of(results)
     with announced("making the page"):
         try:

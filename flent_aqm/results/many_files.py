@@ -52,7 +52,7 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
     for path in paths:
         # os.path: Path.is_dir() and exists() raise where a folder above can't be looked into.
         if os.path.isdir(path):
-            below = sorted(_files_below(path))
+            below = sorted(files_below(path))
             if not below:
                 raise ConfigError(f"{path}: {_why_no_files(path)}")
             files.update(dict.fromkeys(below))
@@ -95,7 +95,7 @@ def _why_unusable(path: Path) -> str:
     return ""
 
 
-def _files_below(folder: Path) -> Iterator[Path]:
+def files_below(folder: Path) -> Iterator[Path]:
     """Yield the data files in and below a folder, in any order: those with one of SUFFIXES, and
     *.json.gz with a key of a data file near its beginning. Folders that can't be read, links to
     folders, and hidden files are skipped.

@@ -12,7 +12,7 @@ from typing import Protocol
 from flent_aqm.servers.acceptor import Client
 from flent_aqm.servers.http1 import Http1
 from flent_aqm.servers.http2 import PREFACE, Http2
-from flent_aqm.servers.limits import IDLE_TIMEOUT_S, Credit, Flood, Held
+from flent_aqm.servers.limits import IDLE_TIMEOUT_S, Credit, Flood, Held, TooLarge
 from flent_aqm.servers.log import log
 from flent_aqm.servers.loop import Loop
 from flent_aqm.servers.protocols.watermarks import stop_at_once
@@ -47,8 +47,8 @@ class Grammar(Protocol):
 
     def received(self, data: bytes) -> None:
         """Process received bytes, and send responses. Raises ValueError if the bytes aren't valid
-        in this version of HTTP or exceed its limits, Flood (also a ValueError) if the client has
-        used up its credit."""
+        in this version of HTTP, TooLarge (also a ValueError) if they exceed this server's limits,
+        Flood (also a ValueError) if the client has used up its credit."""
 
     def writable(self) -> None:
         """Continue to send, because the kernel accepts data again. Raises ValueError if bytes that
@@ -190,7 +190,7 @@ class _Connection(asyncio.Protocol):
         """End the connection because of this fault. After a Flood, the client's address isn't
         served for 10 s."""
         if not isinstance(fault, Flood):
-            self._end(f"not valid HTTP: {fault}")
+            self._end(str(fault) if isinstance(fault, TooLarge) else f"not valid HTTP: {fault}")
             return
         assert self._grammar is not None
         self._grammar.refuse()

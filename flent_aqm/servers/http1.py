@@ -9,9 +9,13 @@ from typing import Any
 import h11
 
 from flent_aqm.servers.endpoints import FOR_OTHER_ORIGINS, Request, Response, answer, request_of
-from flent_aqm.servers.limits import Credit
+from flent_aqm.servers.limits import Credit, TooLarge
 from flent_aqm.servers.protocols.content import FILLER, length_of
 from flent_aqm.servers.protocols.watermarks import UnsentLimit, WakeAt
+
+_MOST_HEAD_BYTES = 1 << 14
+# HTTP's status for a head that is too large, which h11 suggests in its exception.
+_TOO_LARGE = 431
 
 
 class Http1:
@@ -27,7 +31,7 @@ class Http1:
         self.heads = self.moved = 0
         self._transport = transport
         self._credit = credit
-        self._http = h11.Connection(h11.SERVER)
+        self._http = h11.Connection(h11.SERVER, _MOST_HEAD_BYTES)
         self._request: Request | None = None
         self._waiting = b""  # received bytes that h11 hasn't got yet
         self._left = 0  # bytes of filler to send
@@ -38,14 +42,14 @@ class Http1:
 
     def received(self, data: bytes) -> None:
         """Process received bytes, and send responses. Raises ValueError if they aren't HTTP/1.1 or
-        a request's target isn't a URL, Flood if the client has used up its credit."""
+        a request's target isn't a URL, TooLarge if a head is too long, Flood if the client has used
+        up its credit."""
         self._waiting += data
         self._process_received()
 
     def writable(self) -> None:
         """Continue with a response. When it is complete, process requests that arrived meanwhile.
-        Raises ValueError if they aren't HTTP/1.1 or a request's target isn't a URL, Flood if the
-        client has used up its credit."""
+        Raises as received() does."""
         self._send_filler()
         if not self._busy():
             self._transport.resume_reading()
@@ -104,6 +108,9 @@ class Http1:
         try:
             event = self._http.next_event()
         except h11.RemoteProtocolError as fault:
+            if fault.error_status_hint == _TOO_LARGE:
+                raise TooLarge(f"a request with a head of more than {_MOST_HEAD_BYTES} bytes"
+                               ) from None
             raise ValueError(str(fault)) from None
         if isinstance(event, h11.Request):
             self._credit.spend()
@@ -188,6 +195,6 @@ class Http1:
             self._transport.close()
         elif self._past_h11:
             self._past_h11 = False
-            self._http = h11.Connection(h11.SERVER)
+            self._http = h11.Connection(h11.SERVER, _MOST_HEAD_BYTES)
         else:
             self._http.start_next_cycle()

@@ -13,7 +13,7 @@ import h2.events
 import h2.exceptions
 
 from flent_aqm.servers.endpoints import FOR_OTHER_ORIGINS, Request, Response, answer, request_of
-from flent_aqm.servers.limits import MOST_STREAMS, RESET_COST, UNREAD_BYTES, Credit
+from flent_aqm.servers.limits import MOST_STREAMS, RESET_COST, UNREAD_BYTES, Credit, TooLarge
 from flent_aqm.servers.protocols.content import FILLER
 from flent_aqm.servers.protocols.http2_bulk import (
     HeadTooLargeError,
@@ -62,8 +62,9 @@ class Http2:
         connection preface. If the client leaves more than UNREAD_BYTES unread, reading from it is
         paused.
 
-        Raises ValueError if the bytes aren't HTTP/2, a frame or head is too long, or a request's
-        target isn't a URL. Raises Flood if the client has used up its credit.
+        Raises ValueError if the bytes aren't HTTP/2, a frame is too long, or a request's target
+        isn't a URL. Raises TooLarge if a head is too long, Flood if the client has used up its
+        credit.
         """
         try:
             if self._preface:  # http.py has waited until the preface is complete
@@ -89,7 +90,7 @@ class Http2:
             raise ValueError(str(fault)) from None
         except HeadTooLargeError as fault:
             self.refuse()
-            raise ValueError(str(fault)) from None
+            raise TooLarge(f"a request with {fault}") from None
         except h2.exceptions.ProtocolError as fault:
             self._flush()  # send the error that h2 has prepared
             raise ValueError(str(fault)) from None

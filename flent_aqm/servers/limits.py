@@ -41,6 +41,10 @@ QUIET_S = 10.0
 _MOST_QUIET = 1000
 
 
+class TooLarge(ValueError):
+    """Raised if a client sent valid HTTP that exceeds what this package's server takes."""
+
+
 class Flood(ValueError):
     """Raised if a client has used up its credit."""
 

@@ -111,6 +111,8 @@ class DebianArchive:
             if origin.endswith(" Packages"):
                 packages.append(Package(name, version))
         if not packages:
+            # apt's usual update only warns if a server can't be reached.
+            self._read_index("-o", "APT::Update::Error-Mode=any")
             # Without what makes it a pattern: N stands for a number.
             name = re.sub(r"\\(\W)", r"\1", name_pattern.replace(r"\d+", "N"))
             raise SetupError(f"no package {name} in Debian's suites {', '.join(self._suites)}; "
@@ -143,7 +145,7 @@ class DebianArchive:
         the folder.
 
         It works only for an archive that was opened with sources=True. Raises SetupError if the
-        tarball can't be downloaded.
+        archive doesn't have this version's source any more, or if it can't be downloaded.
 
         Args:
             name: name of the source package.
@@ -159,6 +161,14 @@ class DebianArchive:
         try:
             run(argv, cwd=folder, timeout_s=600)
         except CommandFailed as error:
+            listed = [[word.strip() for word in line.split("|")]
+                      for line in self._query("madison", name).splitlines()]
+            there = [of for _, of, origin in listed if origin.endswith(" Sources")]
+            if version not in there:
+                raise SetupError(
+                    f"Debian's suites have no source of {name} {version}, but of "
+                    f"{', '.join(dict.fromkeys(there)) or 'no version'}; for a newer {name} run: "
+                    "flent-aqm setup --update") from None
             raise SetupError(f"the source of {name} {version} could not be downloaded: {error}; "
                              "run the same command again") from None
         return folder
@@ -179,14 +189,19 @@ class DebianArchive:
             for suite in self._suites for kind in self._kinds))
         self._config.write_text(_CONFIG.format(folder=self._folder))
         Progress("Debian's archive").step(f"reading what {' and '.join(self._suites)} have")
+        self._read_index()
+        self._updated = True
+
+    def _read_index(self, *options: str) -> None:
+        """Let apt download the archive's index, with further `options` of apt-get. Raises
+        SetupError if that fails."""
         try:
-            run([*self._apt("apt-get"), "-q", "update"], timeout_s=600)
+            run([*self._apt("apt-get"), "-q", *options, "update"], timeout_s=600)
         except CommandFailed as error:
             text = "; ".join(line for line in error.stderr.splitlines() if line.startswith("E:"))
             raise SetupError(f"Debian's archive could not be read: {text or error}; check the "
                              f"network, or set {URI_VARIABLE} to the address of another mirror"
                              ) from None
-        self._updated = True
 
     def _query(self, *words: str) -> str:
         """Run apt-cache and return its standard output. Raises CommandFailed or ToolMissing.

@@ -205,6 +205,10 @@ def as_words(settings: Mapping[str, object]) -> list[str]:
     return words
 
 
+# What a user can do who trusts a refused value.
+_BY_HAND = "if you trust it, run the test by a batch of your own, or by flent"
+
+
 def check_from_data(settings: Mapping[str, object]) -> None:
     """Raise ConfigError if a setting from a data file is unknown, or if its value isn't accepted
     from a data file. The message names the first such setting, or one of its test parameters.
@@ -218,11 +222,13 @@ def check_from_data(settings: Mapping[str, object]) -> None:
             continue
         if SETTINGS[key].may_come_from_data is _never:
             raise ConfigError(f"{key}: {str(value)[:60]!r}: this setting is never accepted from a "
-                              "data file, because it could do harm")
+                              f"data file, because it could do harm; {_BY_HAND} with "
+                              f"{SETTINGS[key].option}")
         if key == "TEST_PARAMETERS" and isinstance(value, dict):
             if unknown := value.keys() - TEST_PARAMETERS.keys():
                 raise ConfigError(f"test parameter {min(unknown)[:40]!r}: it is unknown, or not "
-                                  "accepted from a data file, because it could do harm")
+                                  "accepted from a data file, because it could do harm; "
+                                  f"{_BY_HAND} with --test-parameter")
             key, value = next(
                 (f"test parameter {name[:40]!r}", parameter) for name, parameter in value.items()
                 if not TEST_PARAMETERS[name](str(parameter)))

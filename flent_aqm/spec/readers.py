@@ -33,9 +33,17 @@ def as_text(value: object) -> str:
 def one_of(key: str, value: object, choices: Collection[str]) -> str:
     """Return the value of a key as text if it is one of `choices`. Raises ConfigError otherwise,
     with the key's name `key`, all choices and, if there is one, the most similar."""
-    if value not in choices:
+    if isinstance(value, bool):
+        raise ConfigError(f"{key}: {_words_for(value)} are no values of this key; known: "
+                          f"{', '.join(choices)}")
+    if str(value) not in choices:
         raise ConfigError(f"{key}: {unknown_value(str(value), choices)}")
     return str(value)
+
+
+def _words_for(value: bool) -> str:
+    """Return the words of a batch, for a message, of which Flent makes True or False."""
+    return "yes, on and true" if value else "no, off and false"
 
 
 def number(key: str, value: object, unit: str) -> float:
@@ -48,9 +56,7 @@ def number(key: str, value: object, unit: str) -> float:
         unit: name of the unit, for the message.
     """
     if isinstance(value, bool):
-        # Flent makes True of yes, on and true, and False of no, off and false.
-        words = "yes, on and true" if value else "no, off and false"
-        raise ConfigError(f"{key}: {words} are no numbers; give it in {unit}")
+        raise ConfigError(f"{key}: {_words_for(value)} are no numbers; give it in {unit}")
     try:
         parsed = float(str(value))
     except ValueError:

@@ -3,8 +3,9 @@
 
     json: down.mbps=download_mbps up.mbps=upload_mbps rtt.loaded=latency_ms
 
-reads {"down": {"mbps": 47.1}, "up": …, "rtt": {"loaded": 80}} of the last line that is JSON, or of
-all output. A factor may stand behind the path: down.kbps*0.001=download_mbps.
+reads {"down": {"mbps": 47.1}, "up": …, "rtt": {"loaded": 80}} of the last JSON in the output, in
+one line or several. A factor may stand behind the path: down.kbps*0.001=download_mbps. A path with
+blanks needs quotes as in a shell: 'Down load.mbps=download_mbps'.
 
     text: 'Download: (\\S+) Mbit/s=download_mbps' 'Ping: (\\S+) ms=latency_ms'
 
@@ -49,7 +50,12 @@ JSON, TEXT = FORMS = ("json", "text")
 _LONGEST_PATTERN, _LONGEST_LINE = 200, 2000
 # Keys of a client's output that a message names.
 _MOST_KEYS = 8
-_PAIR = re.compile(r"(?P<place>[^=*\s]+)(?:\*(?P<factor>[0-9.eE+-]+))?=(?P<name>\S+)")
+_PAIR = re.compile(r"(?P<place>[^=*]+)(?:\*(?P<factor>[0-9.eE+-]+))?=(?P<name>\S+)")
+
+_BEGINS_JSON = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
+_ENDS_LINE = re.compile(r"[ \t\r]*(?:\n|\Z)")
+# The end of a PATTERN=NUMBER that another one follows.
+_END_OF_PAIR = re.compile(rf"=(?:{'|'.join(NUMBERS)})(?:\*\S+)?\s")
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,7 @@ def parse_number_sources(text: str) -> list[NumberSource]:
     """
     form, _, rest = text.partition(":")
     try:
-        words = shlex.split(rest) if form.strip() == TEXT else rest.split()
+        words = shlex.split(rest)
     except ValueError as fault:
         raise ConfigError(f"--reads: {text[:60]!r}: {fault}") from None
     if form.strip() not in FORMS or not words:
@@ -119,8 +125,10 @@ def _parse_json_path(word: str) -> NumberSource:
             raise ValueError
         factor = _parse_factor(pair["factor"])
     except ValueError:
+        blanks = ("" if "=" in word else "; a place with blanks needs quotes, as in \"json: "
+                  "'Down load.mbps=download_mbps'\"")
         raise ConfigError(f"--reads: {word[:60]!r}; expected PLACE=NUMBER or PLACE*FACTOR=NUMBER, "
-                          "such as down.kbps*0.001=download_mbps") from None
+                          f"such as down.kbps*0.001=download_mbps{blanks}") from None
     _refuse_unknown(word, pair["name"])
     return NumberSource(pair["name"], tuple(pair["place"].split(".")), factor)
 
@@ -145,6 +153,7 @@ def _parse_pattern(word: str) -> NumberSource:
     regular expression, or hasn't exactly one group."""
     pattern, mark, name = word.rpartition("=")
     if len(pattern) > _LONGEST_PATTERN:
+        _refuse_joined(pattern)
         raise ConfigError(f"--reads: the pattern {pattern[:60]!r}… has {len(pattern)} characters; "
                           f"expected {_LONGEST_PATTERN} at most")
     if not mark or not pattern:
@@ -163,9 +172,18 @@ def _parse_pattern(word: str) -> NumberSource:
         raise ConfigError(f"--reads: {word[:60]!r}: the factor {factor[:40]!r} is not a number"
                           ) from None
     if groups != 1:
+        _refuse_joined(pattern)
         raise ConfigError(f"--reads: {word[:60]!r} has {groups} groups; expected one group: "
                           "( and ) around the number")
     return NumberSource(name, (), number, pattern)
+
+
+def _refuse_joined(pattern: str) -> None:
+    """Raise ConfigError if a wrong pattern has the end of another PATTERN=NUMBER within it."""
+    if _END_OF_PAIR.search(pattern):
+        raise ConfigError(f"--reads: {pattern[:60]!r}: one pair of quotes has several "
+                          "PATTERN=NUMBER; give each its own, as in \"text: "
+                          "'Down: (.*) Mbit=download_mbps' 'Up: (.*) Mbit=upload_mbps'\"")
 
 
 def command_tool(name: str, client: str, server: str, reads: str, longest_s: float = 60.0) -> Tool:
@@ -379,19 +397,23 @@ def _find_number(name: str, text: str, source: NumberSource) -> float:
 
 
 def _find_json(name: str, text: str) -> Any:
-    """Return the JSON in a client's output, a dict or list: the whole output, or its last line that
-    is JSON. Raises BadResult if there is none.
+    """Return the last JSON in a client's output, a dict or list: one or several lines that have
+    nothing else. Raises BadResult if there is none.
 
     name: name of the client, for the message.
     """
-    for part in (text, *reversed(text.splitlines())):
-        try:
-            parsed = json.loads(part)
-        except ValueError:
-            continue
-        if isinstance(parsed, (dict, list)):
-            return parsed
-    raise BadResult(f"{name} printed no JSON; its output starts with {text.strip()[:60]!r}")
+    found, end = None, 0
+    for begins in _BEGINS_JSON.finditer(text):
+        if begins.start() < end:
+            continue  # within the JSON before
+        with suppress(ValueError):
+            parsed, after = json.JSONDecoder().raw_decode(text, begins.end())
+            if _ENDS_LINE.match(text, after):
+                found, end = parsed, after
+    if found is None:
+        raise BadResult(f"{name} printed no JSON in lines of its own; its output starts with "
+                        f"{text.strip()[:60]!r}")
+    return found
 
 
 def _describe_missing(output: Any, path: Sequence[str]) -> str:

@@ -64,18 +64,18 @@ def simulate(program: Path, rate_mbps: int) -> Simulated:
 def peer_program() -> Path:
     """Return the path of the compiled program. If no cache has it, install ns-3 and compile it.
 
-    Raises ToolMissing if g++ is missing, even if the program is there, or if PyPI can't be reached
-    or has no package for this machine and Python. Raises CommandFailed if the program can't be
-    compiled, SetupError if there is too little space.
+    Raises ToolMissing if g++ is missing, or if PyPI can't be reached or has no package for this
+    machine and Python. Raises CommandFailed if the program can't be compiled, SetupError if there
+    is too little space.
     """
-    compiler = find_program("g++")
-    if compiler is None:
-        raise ToolMissing("g++ is not installed; apt-get install g++")
     key = hashlib.sha256(SOURCE.read_bytes() + repr((VERSION, FLAGS, MODULES)).encode())
     name = f"peer-ns3-{key.hexdigest()[:12]}"
     there = find_cached("tools", name, "peer_ns3")
     if there is not None:
         return there
+    compiler = find_program("g++")
+    if compiler is None:
+        raise ToolMissing("g++ is not installed; apt-get install g++")
     cache = cache_to_write()
     with install.locked(cache):
         library = cache / "tools" / f"ns3-{VERSION}"

@@ -145,7 +145,7 @@ def test_words_that_are_told_of_are_no_parameters() -> None:
     ({"shaper_prio": 1, "tiers": 3}, "shaper_prio: with tiers = 3 each class has a priority"),
     ({"shaper_linklayer": "adsl"}, "expected one of ethernet, atm"),
     ({"aqm": "fq_codel", "aqm_ce_threshold_selector": "1"}, "expected VALUE/MASK"),
-    ({"aqm": "fq", "aqm_maxrate": "5"}, "expected a rate with its unit"),
+    ({"aqm": "fq", "aqm_maxrate": "5"}, "expected a rate in bits per second with its unit"),
     # 2^32 - 1 bytes/s is fq's word for no limit, and tc doesn't show it.
     ({"aqm": "fq", "aqm_maxrate": "34359738360bit"}, "expected a rate below 34359738360bit"),
 ])

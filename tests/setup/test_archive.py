@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable, Sequence
 from functools import cmp_to_key
+from pathlib import Path
 
 import pytest
 
-from flent_aqm.base.errors import SetupError
+from flent_aqm.base.errors import CommandFailed, SetupError
 from flent_aqm.setup import apt
 
 needs_dpkg = pytest.mark.skipif(shutil.which("dpkg") is None, reason="dpkg is not installed")
@@ -49,3 +51,54 @@ def test_archive_uri_when_the_machine_has_none_names_the_variable(
     monkeypatch.setattr(apt, "run", lambda argv: "")
     with pytest.raises(SetupError, match=apt.URI_VARIABLE):
         apt.archive_uri()
+
+
+def _run(answers: dict[str, str], failing: Sequence[str]) -> Callable[..., str]:
+    """Stand for apt: `answers` by the first word after the options of a query, and a failure for
+    commands with a word of `failing`."""
+    def run(argv: Sequence[str], **options: object) -> str:
+        if any(word in argv for word in failing):
+            raise CommandFailed(argv, 100, "", "E: Failed to fetch http://mirror.test")
+        return next((text for word, text in answers.items() if word in argv), "")
+    return run
+
+
+@pytest.fixture
+def keyring(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(apt.URI_VARIABLE, "http://mirror.test/debian")
+    monkeypatch.setattr(apt, "KEYRING", tmp_path / "keyring")
+    (tmp_path / "keyring").touch()
+
+
+@pytest.mark.usefixtures("keyring")
+def test_archive_that_cannot_be_reached_is_told_from_one_without_the_package(
+        monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """apt's update ends without an error in both."""
+    monkeypatch.setattr(apt, "run", _run({}, ["APT::Update::Error-Mode=any"]))
+    with pytest.raises(SetupError, match=r"could not be read: E: Failed .*; check the network"):
+        apt.DebianArchive(tmp_path).newest("irtt")
+    monkeypatch.setattr(apt, "run", _run({}, []))
+    with pytest.raises(SetupError, match=r"^no package irtt in Debian's suites"):
+        apt.DebianArchive(tmp_path).newest("irtt")
+    # Indexes of an earlier call do.
+    monkeypatch.setattr(apt, "run", _run({
+        "pkgnames": "irtt\n", "madison": " irtt | 0.9.1-1 | http://mirror.test forky Packages\n"},
+        ["APT::Update::Error-Mode=any"]))
+    assert apt.DebianArchive(tmp_path).newest("irtt").version == "0.9.1-1"
+
+
+@pytest.mark.usefixtures("keyring")
+@pytest.mark.parametrize(("version", "output"), [
+    ("7.1.0-1", (r"^Debian's suites have no source of iproute2 7\.1\.0-1, but of 7\.2\.0-1; "
+                 r"for a newer iproute2 run: flent-aqm setup --update$")),
+    ("7.2.0-1", r"could not be downloaded: .*; run the same command again$")])
+def test_source_that_debian_has_dropped_is_told_from_a_failure(
+        monkeypatch: pytest.MonkeyPatch, tmp_path: Path, version: str, output: str) -> None:
+    """The same command would fail again."""
+    monkeypatch.setattr(apt, "run", _run({"madison": (
+        "iproute2 | 7.2.0-1 | http://mirror.test forky/main amd64 Packages\n"
+        "iproute2 | 7.2.0-1 | http://mirror.test forky/main Sources\n")}, ["source"]))
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    with pytest.raises(SetupError, match=output):
+        apt.DebianArchive(tmp_path, sources=True).download_source(
+            "iproute2", version, tmp_path / "source")

@@ -150,11 +150,12 @@ def test_what_is_no_source_is_refused(
 
 
 class _Archive:
-    """Stands for Debian's: two versions of one package."""
+    """Stands for Debian's: two versions of one package, and another package."""
 
     def versions(self, name_pattern: str) -> list[Package]:
         return [Package("linux-source-7.2", "7.2.13-1"),
-                Package("linux-source-7.2", "7.2.6-1~bpo13+1")]
+                Package("linux-source-7.2", "7.2.6-1~bpo13+1"),
+                Package("linux-source-6.12", "6.12.107-1")]
 
 
 def test_version_of_debian_is_the_newest_or_the_one_that_is_named(tmp_path: Path) -> None:
@@ -167,6 +168,9 @@ def test_version_of_debian_is_the_newest_or_the_one_that_is_named(tmp_path: Path
     assert version("linux-source-7.2=7.2.6-1~bpo13+1") == "7.2.6-1~bpo13+1"
     with pytest.raises(ConfigError, match=r"no linux-source-7\.2 7\.2\.1-1; they have 7\.2\.13"):
         version("linux-source-7.2=7.2.1-1")
+    with pytest.raises(ConfigError, match=r"^--source: Debian's suites have no linux-source-6\.18; "
+                                          r"they have linux-source-7\.2, linux-source-6\.12$"):
+        version("linux-source-6.18")
 
 
 def test_installed_package_is_unpacked_once(tmp_path: Path) -> None:

@@ -20,3 +20,13 @@ def test_ip_version_of_another_kind_is_refused(version: object) -> None:
     """Flent has no option -4.0."""
     with pytest.raises(ConfigError, match=r"^IP_VERSION: "):
         check_from_data({"IP_VERSION": version})
+
+
+@pytest.mark.parametrize(("settings", "why"), [
+    ({"LOCAL_BIND": "::1"}, "if you trust it, .* or by flent with --local-bind"),
+    ({"TEST_PARAMETERS": {"cmd": "rm"}}, "if you trust it, .* with --test-parameter")])
+def test_what_is_not_accepted_is_told_with_what_to_do(
+        settings: dict[str, object], why: str) -> None:
+    """A user may trust the file."""
+    with pytest.raises(ConfigError, match=f"it could do harm; {why}$"):
+        check_from_data(settings)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.spec.queues.values import mask, selector
+from flent_aqm.spec.queues.values import mask, rate_bytes_per_s, selector
 from flent_aqm.spec.scenario import Scenario
 
 
@@ -41,3 +41,11 @@ def test_parameter_that_is_none_is_not_given() -> None:
     for settings in ({"aqm_target": None}, {"aqm_parameters": {"target": None}},
                      {"aqm_target": ""}):
         assert Scenario.from_settings({"aqm": "codel", **settings}).as_dict() == usual
+
+
+@pytest.mark.parametrize("text", ["20 mbit", "20Mbit/s", "2MBps", "20"])
+def test_rate_that_is_refused_is_told_its_units(text: str) -> None:
+    """All but the last have a unit."""
+    with pytest.raises(ConfigError, match=r"^expected a rate in bits per second with its unit and "
+                                          r"without a blank, .*; units: bit, kbit, mbit, "):
+        rate_bytes_per_s(text)

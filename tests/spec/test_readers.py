@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.spec.readers import number
+from flent_aqm.spec.readers import number, one_of
 
 
 @pytest.mark.parametrize(("value", "words"), [
@@ -24,3 +24,13 @@ def test_value_that_is_no_number_is_shown_as_it_was_written(value: object, words
 @pytest.mark.parametrize(("value", "found"), [("1", 1.0), (1, 1.0), (" 2.5 ", 2.5), ("-3", -3.0)])
 def test_number_or_its_text_is_a_number(value: object, found: float) -> None:
     assert number("x", value, "ms") == found
+
+
+@pytest.mark.parametrize(("value", "words"), [
+    (False, "x: no, off and false are no values of this key; known: htb, none"),
+    (True, "x: yes, on and true are no values of this key; known: htb, none"),
+    ("False", "x: unknown value 'False'; known: htb, none")])
+def test_choice_that_is_none_is_shown_as_it_was_written(value: object, words: str) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        one_of("x", value, ("htb", "none"))
+    assert str(refusal.value) == words

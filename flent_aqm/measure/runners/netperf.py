@@ -41,7 +41,7 @@ class AqmNetperfRunner(SupervisedRunner, NetperfDemoRunner):
         netperf gave no result."""
         series, samples, metadata = super().read(output, error)
         if "MEAN_VALUE" not in metadata:
-            raise BadResult(f"netperf gave no result: {_error_message(output, error)}")
+            raise BadResult(f"netperf gave no result: {self._error_message(output, error)}")
         metadata |= received(samples, self.started_s)
         # netperf counts from before the connection is established, and reads the clock only after
         # it has sent or received data. A first interval that took longer ended with the first data.
@@ -54,12 +54,16 @@ class AqmNetperfRunner(SupervisedRunner, NetperfDemoRunner):
     def _refuse_bad_end(self, error: IO[str]) -> None:
         if not self.stopped_by and self.returncode not in self.success_return:
             raise BadResult(f"netperf ended with {end_of(self.returncode)}: "
-                            f"{_error_message(self.stdout, error)}")
+                            f"{self._error_message(self.stdout, error)}")
         super()._refuse_bad_end(error)
 
+    def complaint(self, error: IO[str]) -> str:
+        """Return netperf's message on standard error, "" if there is none. Lines that begin with
+        "tcpi" are TCP's counters, for which Flent asks."""
+        line = super().complaint(error)
+        return "" if line.startswith("tcpi") else line
 
-def _error_message(output: IO[str], error: IO[str]) -> str:
-    """Return netperf's error message: the last line on standard error, or if that is empty or
-    begins with "tcpi", the last line of its output. "it printed nothing" if there is none."""
-    on_error = [line for line in (last_line(error),) if not line.startswith("tcpi")]
-    return on_error[0] if on_error and on_error[0] != "it printed nothing" else last_line(output)
+    def _error_message(self, output: IO[str], error: IO[str]) -> str:
+        """Return netperf's error message: that on standard error, or if there is none, the last
+        line of its output. "it printed nothing" if there is none either."""
+        return self.complaint(error) or last_line(output)

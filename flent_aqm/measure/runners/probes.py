@@ -7,10 +7,12 @@ results, and Flent then waits for ever.
 
 from __future__ import annotations
 
+import re
 from typing import IO, Any
 
+from flent_aqm.base.errors import BadResult
 from flent_aqm.base.flent_api import IrttRunner, PingRunner
-from flent_aqm.measure.runners.process import Parsed, SupervisedRunner
+from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
 
 WATCHDOG_MARGIN_S = 15
 # Seconds to wait for the answers to the last probes.
@@ -19,6 +21,8 @@ ANSWERS_S = 1.0
 # other may last, because irtt writes nothing if it is stopped while it waits for its own last
 # answers.
 SPARE_S = 90
+# Last words of fping and of ping if no reply came.
+_NO_REPLY = re.compile(r"xmt/rcv/%loss = \d+/0/|\d+ packets transmitted, 0 received")
 
 
 class AqmIrttRunner(SupervisedRunner, IrttRunner):
@@ -72,6 +76,16 @@ class AqmPingRunner(SupervisedRunner, PingRunner):
         # If the last packet is lost, fping waits for ever, and normally ends by Flent's watchdog.
         # Its output is complete by then.
         self.run_for_s, self.watchdog_timer = self.watchdog_timer, None
+
+    def read(self, output: IO[str], error: IO[str]) -> Parsed:
+        """Parse the output as Flent does. Raises BadResult if it has no reply."""
+        try:
+            return super().read(output, error)
+        except BadResult:
+            if _NO_REPLY.search(text_of(output) + text_of(error)):
+                raise BadResult(f"{self.tool}: none of its probes came back; check that "
+                                f"{self.host} can be reached and answers pings") from None
+            raise
 
 
 def _points_until(points: list[list[float]], end_s: float) -> list[list[float]]:

@@ -110,14 +110,19 @@ class SupervisedRunner(ProcessRunner):
             fault = raised
         if parsed and parsed[0]:
             return parsed
-        printed, complaint = text_of(output).strip(), text_of(error).strip()
+        printed, complaint = text_of(output).strip(), self.complaint(error)
         if fault is not None and printed:
             raise BadResult(f"{self.tool}: its output can't be parsed ({cause_of(fault)}); it "
                             f"starts with {printed[:60]!r}")
         ends = f"its output ends with {last_line(output)[:60]!r}" if printed else ""
-        said = f"its last line on standard error: {last_line(error)}" if (
-            complaint or not printed) else ""
-        raise BadResult("; ".join(filter(None, (f"{self.tool} gave no measurement", ends, said))))
+        said = f"its last line on standard error: {complaint}" if complaint else ""
+        raise BadResult(f"{self.tool} gave no measurement; "
+                        f"{'; '.join(filter(None, (ends, said))) or 'it printed nothing'}")
+
+    def complaint(self, error: IO[str]) -> str:
+        """Return the tool's own message about a failure, "" if there is none: its last line on
+        standard error. Subclasses override it if the tool has other lines there."""
+        return last_line(error) if text_of(error).strip() else ""
 
     def load(self, server_port: int, direction: str, **more: Any) -> dict[str, Any]:
         """Return metadata that identifies the tool's packets in a capture, as Load.as_dict() does.

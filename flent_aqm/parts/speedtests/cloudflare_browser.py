@@ -80,16 +80,21 @@ def fill(report: ClientReport, results: Mapping[str, Any]) -> None:
 
     Args:
         report: the report to fill.
-        results: the object that the page sent: `summary` and `raw`, or `fault`.
+        results: the object that the page sent: `summary` and `raw`, or `fault`, or all of these.
 
     Raises BadResult if the results are an error, have another form, or lack measurements of the
     latency or of a direction, or the throughput of a direction.
     """
+    error = results.get("fault")
     if "summary" not in results:
         raise BadResult("Cloudflare's engine came to no result: "
-                        f"{results.get('fault') or 'its page sent neither results nor an error'}")
+                        f"{error or 'its page sent neither results nor an error'}")
     try:
         _fill_numbers(report, results)
+    except BadResult as fault:
+        # After an error, the engine may have a summary of what it has measured before.
+        raise BadResult(f"{fault}; " + (f"its error: {error}" if error else
+                        "it reported no error: run the test again")) from None
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as fault:
         raise BadResult("Cloudflare's engine sent measurements of another form than expected "
                         f"({cause_of(fault)})") from None

@@ -8,6 +8,8 @@ from typing import Any
 import numpy
 
 from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.words import plain
+from flent_aqm.parts.why.probe_series import explainable
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.latency import (
     LISTED_GLITCH_MS,
@@ -27,11 +29,12 @@ def _numbers(run: Run) -> tuple[Numbers, Numbers, Any]:
 
 def with_number(run: Run, number: int) -> int:
     """Return the number of a probe, which is counted from 0, unchanged. Raises ConfigError if the
-    run has no probe of that number."""
+    run's first latency series has no probe of that number."""
     sent_s, _, _ = _numbers(run)
     if not 0 <= number < sent_s.size:
-        raise ConfigError(f"--probe: no probe has the number {number}; the run's probes have the "
-                          f"numbers 0 to {sent_s.size - 1}")
+        raise ConfigError(f"--probe: the series {plain(run.probe.name)!r} has no probe {number}; "
+                          f"its probes have the numbers 0 to {sent_s.size - 1}"
+                          f"{_other_series(run)}")
     return number
 
 
@@ -40,16 +43,23 @@ def at_time(run: Run, at_s: float) -> int:
 
     Args:
         run: the run.
-        at_s: the time, in seconds since the first probe was sent.
+        at_s: the time, in seconds since the first probe of the series was sent.
 
     Raises ConfigError if the time is before the first probe or after the last.
     """
     sent_s, _, _ = _numbers(run)
     lasted_s = float(sent_s[-1] - sent_s[0])
     if not 0 <= at_s <= lasted_s:
-        raise ConfigError(f"--at: {at_s:g} s is not in the run, whose probes were sent from 0 to "
-                          f"{lasted_s:.2f} s")
+        raise ConfigError(f"--at: the series {plain(run.probe.name)!r} has no probe at {at_s:g} s; "
+                          f"its probes were sent from 0 to {lasted_s:.2f} s{_other_series(run)}")
     return int(numpy.abs(sent_s - sent_s[0] - at_s).argmin())
+
+
+def _other_series(run: Run) -> str:
+    """Return the end of a message, which names the run's other series that can be explained. ""
+    if there is none."""
+    others = [f"{plain(probe.name)!r}" for probe in explainable(run) if probe is not run.probe]
+    return f"; --series names another: {', '.join(others)}" if others else ""
 
 
 def of_glitch(run: Run, number: int) -> int:

@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from flent_aqm.base.errors import ConfigError, cause_of
+from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.whole_file import written_whole
 from flent_aqm.base.words import plain
 from flent_aqm.parts.why import figure
+from flent_aqm.parts.why.output import in_folder
 from flent_aqm.parts.why.settings import settings_of
 from flent_aqm.parts.why.story import Story
 from flent_aqm.parts.why.watched import WatchedRun
@@ -32,8 +33,8 @@ def refuse_other_names(path: Path | None) -> None:
 
 def write(path: Path, file: Path, run: WatchedRun, explained: Explained, story: Story,
           outcomes: Sequence[Outcome], idle_ms: float | None) -> None:
-    """Write the page, or the figure alone, as the name's ending says. Raises ConfigError if the
-    file can't be written.
+    """Write the page, or the figure alone, as the name's ending says, and create its folder. Raises
+    ConfigError if the file can't be written.
 
     Args:
         path: file to write, with an ending that refuse_other_names() accepts.
@@ -48,11 +49,8 @@ def write(path: Path, file: Path, run: WatchedRun, explained: Explained, story: 
         content = page(file, run, explained, story, outcomes, idle_ms).encode()
     else:
         content = figure.draw(explained, path.suffix[1:])
-    try:
-        with written_whole(path) as target:
-            target.write(content)
-    except OSError as error:
-        raise ConfigError(f"-o: can't write {plain(path)}: {cause_of(error)}") from None
+    with in_folder("-o", path), written_whole(path) as target:
+        target.write(content)
 
 
 def page(file: Path, run: WatchedRun, explained: Explained, story: Story,

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.base.errors import ConfigError, cause_of
+from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.words import plain
+from flent_aqm.parts.why.output import in_folder
 from flent_aqm.results.data_file import SUFFIX, write_data_file
 from flent_aqm.show.plots.why import KEPT, Explained, to_json
 
@@ -29,7 +30,8 @@ def refuse_names(path: Path | None, file: Path) -> None:
 
 
 def keep(path: Path, data: Mapping[str, Any], explained: Explained) -> None:
-    """Write a data file with an explanation. Raises ConfigError if it can't be written.
+    """Write a data file with an explanation, and create its folder. Raises ConfigError if it can't
+    be written.
 
     Args:
         path: file to write.
@@ -38,7 +40,5 @@ def keep(path: Path, data: Mapping[str, Any], explained: Explained) -> None:
     """
     metadata = data["metadata"]
     kept = {**metadata, "AQM": {**metadata["AQM"], KEPT: to_json(explained)}}
-    try:
+    with in_folder("--keep", path):
         write_data_file(path, {**data, "metadata": kept})
-    except OSError as error:
-        raise ConfigError(f"--keep: can't write {plain(path)}: {cause_of(error)}") from None

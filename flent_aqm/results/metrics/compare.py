@@ -166,7 +166,9 @@ def variance_share(values: Sequence[float], labels: Sequence[Hashable]) -> float
     array = numpy.asarray(values, dtype=float)
     if not numpy.isfinite(array).all():
         raise NotAvailable("for some runs the value is a lost probe, so there is no variance")
-    centre = array.mean() if array.size else 0.0
+    if not array.size:
+        raise NotAvailable("no run has a value")
+    centre = array.mean()
     whole = float(((array - centre) ** 2).sum())
     if not whole > 0:
         raise NotAvailable("all runs have the same value")

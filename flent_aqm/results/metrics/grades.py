@@ -189,13 +189,15 @@ _LIBREQOS_POINT_CUTS = (1.5, 2.5, 3.5, 4.5, 5.5)
 def libreqos_phase_rise_ms(run: Run, phase: str) -> float:
     """Return the mean latency in a phase less the lower quartile of the idle latency, in ms. phase:
     "download" or "upload" for one direction alone, "bidirectional" for both at once. Raises
-    NotAvailable if the test has no such phase of at least 1 s with an answered probe, or no
-    answered probe before the load."""
+    NotAvailable if the test has no such phase with probes of at least 1 s and an answered one, or
+    no answered probe before the load."""
     rises_ms = _libreqos_rises_ms(run)
     if phase not in rises_ms:
+        for direction in DIRECTIONS if phase == _BOTH else (phase,):
+            run.flows_of(direction)  # its reason is better
         load = "both directions at once" if phase == _BOTH else f"the {phase} alone"
-        raise NotAvailable(f"the test doesn't load {load} for {SHORTEST_S:g} s, or no probe was "
-                           "answered in that time")
+        raise NotAvailable(f"the test doesn't load {load} for {SHORTEST_S:g} s in which probes "
+                           "were sent and answered")
     return rises_ms[phase]
 
 
@@ -228,9 +230,12 @@ def _libreqos_idle_ms(run: Run) -> float:
 
 def _libreqos_rises_ms(run: Run) -> Mapping[str, float]:
     """Return phase (of LIBREQOS_PHASES) -> mean latency in ms less the lower quartile of the idle
-    latency. Phases shorter than 1 s or without an answered probe are left out. Raises NotAvailable
-    if no phase is left, or if no probe was answered before the load."""
+    latency. Phases with probes of less than 1 s or without an answered one are left out. Raises
+    NotAvailable if no phase is left, if the flows' names tell no direction, or if no probe was
+    answered before the load."""
     probes = run.loaded()
+    if not any(flow.direction for flow in run.speed_test):
+        raise NotAvailable(run.why_no_flow(DIRECTIONS[0]))
     loading = {}
     for direction in DIRECTIONS:
         spans = [(flow.start_s, flow.end_s) for flow in run.speed_test
@@ -247,8 +252,8 @@ def _libreqos_rises_ms(run: Run) -> Mapping[str, float]:
         if answered_ms.size and inside.sum() * probes.spacing_ms >= SHORTEST_S * 1000:
             rises_ms[phase] = float(answered_ms.mean()) - idle_ms
     if not rises_ms:
-        raise NotAvailable(f"no phase of the load lasts {SHORTEST_S:g} s and has an answered "
-                           "probe")
+        raise NotAvailable(f"no phase of the load has {SHORTEST_S:g} s in which probes were sent "
+                           "and answered")
     return rises_ms
 
 

@@ -2,13 +2,15 @@
 """Measure the router's queue: drops, marks, backlog and delay.
 
 Drops and marks are the kernel's counters of the queue below the shaper (tc(8), `tc -s -j qdisc`),
-after the run less before. Backlog and delay are those of all of a device's queues, while its
-direction was loaded (queue_samples.py). `direction` is "download" or "upload" everywhere.
+after the run less before. With three tiers, they are the sums of three queues. Backlog and delay
+are those of all of a device's queues, while its direction was loaded (queue_samples.py).
+`direction` is "download" or "upload" everywhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy
 from numpy.typing import NDArray
@@ -27,8 +29,10 @@ STATISTICS: dict[str, Callable[[Numbers], float]] = {
 }
 
 # Queues' names for packets that they marked (ECN) instead of dropping them. Some queues count two
-# kinds separately: those above CoDel's ce_threshold, and those at DualPI2's step.
-_MARKS = ("ecn_mark", "ecn-mark", "ce_mark", "step-mark", "marked")
+# kinds separately: those above CoDel's ce_threshold, those at DualPI2's step, and SFQ's REDs those
+# by chance and above the maximum, at the tail and at the head.
+_MARKS = ("ecn_mark", "ecn-mark", "ce_mark", "step-mark", "marked",
+          "prob_mark", "prob_mark_head", "forced_mark", "forced_mark_head")
 # Beginnings of the names of scalable congestion controls in Linux and in kernels for RFC 9331.
 _SCALABLE = ("dctcp", "prague")
 _IN_C, _IN_L = "pkts-in-c", "pkts-in-l"
@@ -133,7 +137,8 @@ def _counter_increase(run: Run, direction: str, name: str) -> float:
 
 
 def _counter(run: Run, moment: str, direction: str, name: str) -> float:
-    """Return a counter of the direction's queue. Raises NotAvailable if the file doesn't have it.
+    """Return a counter of the direction's queue, the sum of all three with three tiers. Raises
+    NotAvailable if the file doesn't have it.
 
     Args:
         run: the run.
@@ -141,12 +146,18 @@ def _counter(run: Run, moment: str, direction: str, name: str) -> float:
         direction: "download" or "upload".
         name: tc's name of the counter.
     """
-    counters = run.counters(moment, direction).get("qdisc")
-    value = a_number(counters.get(name)) if isinstance(counters, dict) else None
-    if value is None:
+    values = [a_number(one.get(name)) for one in _queues(run.counters(moment, direction))]
+    if not values or None in values:
         raise NotAvailable(f"the file has no counter {name!r} of the router's {direction} queue "
                            f"{moment} the run")
-    return value
+    return sum(value for value in values if value is not None)
+
+
+def _queues(counters: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the counters of the queue below the shaper, or with three tiers of the queues of all
+    three. Empty if there are none. counters: those of a device."""
+    return [one for name, one in counters.items()
+            if (name == "qdisc" or name.startswith("qdisc ")) and isinstance(one, dict)]
 
 
 def _marks_counted(run: Run, moment: str, direction: str) -> float:
@@ -155,7 +166,7 @@ def _marks_counted(run: Run, moment: str, direction: str) -> float:
     marks."""
     counters = run.counters(moment, direction)
     queues = counters.get("queues")  # exists if the device has several
-    places = [place for place in (counters.get("qdisc"), *(
+    places = [place for place in (*_queues(counters), *(
         queues.values() if isinstance(queues, dict) else ())) if isinstance(place, dict)]
     for place in tuple(places):
         tins = place.get("tins")

@@ -12,6 +12,7 @@ that drops packets of many flows at once. Own definition. RFC 7567, section 1, a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from flent_aqm.base.errors import ConfigError, NotAvailable
 from flent_aqm.base.switch import switch
-from flent_aqm.base.words import significant
+from flent_aqm.base.words import counted
 from flent_aqm.results.data_file import Numbers, a_number
 from flent_aqm.results.metrics.flows import Flow
 from flent_aqm.results.metrics.run import Run
@@ -54,9 +55,10 @@ def throughput_mbps(run: Run, direction: str) -> float:
     if unknown := [flow.name for flow in flows if flow.mean_mbps is None]:
         raise NotAvailable(f"the throughput of {unknown[0]!r} is not known: its tool reports no "
                            "mean, and its samples have no duration")
-    if any(not flow.at_s.size for flow in flows):
+    try:
+        window = _window_of_any(flows)
+    except NotAvailable:
         return sum(means)
-    window = _window_of_any(flows)
     return sum(mean_mbps(flow, window) for flow in flows)
 
 
@@ -258,6 +260,8 @@ _SYNC_STEP_S = 0.25
 # At first the throughput of all flows grows from zero. Correlations of few steps would be chance.
 _SYNC_START_UP_S = 2.0
 _SYNC_FEWEST_STEPS = 20
+# A tool with no more intervals than these reports only a total, however long the test is.
+_WHOLE_TEST = 2
 
 
 def synchronisation(run: Run, direction: str) -> float:
@@ -283,9 +287,11 @@ def rates_mbps(flows: Sequence[Flow]) -> NDArray[Any]:
     _SYNC_FEWEST_STEPS, or if a flow has fewer intervals than that."""
     for flow in flows:
         if flow.at_s.size < _SYNC_FEWEST_STEPS:
-            raise NotAvailable(f"the flow {flow.name!r} has {flow.at_s.size} intervals of "
-                               f"throughput; expected {_SYNC_FEWEST_STEPS} or more, as a longer "
-                               "test has")
+            more = ("as a longer test has, or one with shorter intervals"
+                    if flow.at_s.size > _WHOLE_TEST else
+                    "but its tool reports a throughput of the whole test")
+            raise NotAvailable(f"the flow {flow.name!r} has {counted(flow.at_s.size, 'interval')} "
+                               f"of throughput; expected {_SYNC_FEWEST_STEPS} or more, {more}")
     spans = [flow_window(flow) for flow in flows]
     start_s = max(one.start_s for one in spans) + _SYNC_START_UP_S
     steps = int((min(one.end_s for one in spans) - start_s + ROUNDING_S) / _SYNC_STEP_S)
@@ -323,20 +329,23 @@ def shared_window(flows: Sequence[Flow]) -> Window:
     a flow has no intervals."""
     spans = [flow_window(flow) for flow in flows]
     start_s, end_s = max(one.start_s for one in spans), min(one.end_s for one in spans)
-    if end_s - start_s < SHORTEST_S:
-        raise NotAvailable("all flows run together for "
-                           f"{significant(max(end_s - start_s, 0))} s, and "
-                           f"{SHORTEST_S:g} s are needed to compare them")
+    together_s = end_s - start_s
+    if together_s < SHORTEST_S - ROUNDING_S:
+        # Rounded down, so that it is never shown as what is needed.
+        shown_s = math.floor(max(together_s, 0) * 1000) / 1000
+        raise NotAvailable(f"all flows run together for {shown_s:g} s, and {SHORTEST_S:g} s are "
+                           "needed to compare them")
     return Window(start_s, end_s)
 
 
 def flow_window(flow: Flow) -> Window:
     """Return the time from a flow's first interval to its last one, or the requested time if the
-    intervals don't tell it. Raises NotAvailable without intervals."""
-    if not flow.at_s.size:
-        raise NotAvailable(f"the file has no throughput of {flow.name!r} over time")
-    if flow.is_expected:
+    intervals don't tell it. Raises NotAvailable without intervals, or if the length of none is
+    known."""
+    if flow.at_s.size and flow.is_expected:
         return Window(flow.start_s, flow.end_s)
+    if not flow.length_s.any():
+        raise NotAvailable(f"the file has no throughput of {flow.name!r} over time")
     return Window(float((flow.at_s - flow.length_s).min()), float(flow.at_s.max()))
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from contextlib import suppress
+from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,8 @@ MOST_OLD_RESULTS = 200_000
 # Ten minutes of four probes every 10 ms are 240,000 samples.
 MOST_SAMPLES = 400_000
 MOST_VALUES = 400_000
+# Times in the metadata.
+_DATES = ("TIME", "T0", "BATCH_TIME")
 # Key of a series' mean as its runner reports it, which Flent's summary prints.
 _MEAN = "MEAN_VALUE"
 # Larger values, in any unit, can't have been measured. No axis could be drawn for them.
@@ -129,6 +133,16 @@ def _refuse_harmful(data: DataFile) -> None:
             quoted = ", without quotes" if isinstance(metadata[key], str) else ""
             raise BadResult(f"its {key} is {json_text(metadata[key])[:40]}; expected a number of "
                             f"seconds{quoted}")
+    for key in _DATES:
+        value = metadata.get(key)
+        if key == "T0" and not value and metadata.get("TIME"):
+            continue  # _add_missing_metadata() makes it TIME
+        if value is not None and not _is_date(value):
+            raise BadResult(f"its {key} is {json_text(value)[:40]}; expected a time as "
+                            "\"2026-01-31T23:59:59.000000Z\"")
+    filename = metadata.get("DATA_FILENAME")
+    if filename is not None and not isinstance(filename, str):
+        raise BadResult(f"its DATA_FILENAME is {json_text(filename)[:40]}; expected text")
     hosts = metadata.get("HOSTS") or []
     if not isinstance(hosts, list) or len(hosts) > MOST_STREAMS or not all(
             isinstance(host, str) for host in hosts):
@@ -155,6 +169,15 @@ def _refuse_harmful(data: DataFile) -> None:
     _refuse_too_large(data)
     for series, samples in data.raw_values.items():
         _refuse_samples(series, samples)
+
+
+def _is_date(value: Any) -> bool:
+    """Return whether Flent can read a time in the metadata, with or without Z and fraction."""
+    for form in ("%Y-%m-%dT%H:%M:%S.%fZ", "%Y-%m-%dT%H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S"):
+        with suppress(TypeError, ValueError):
+            datetime.strptime(value, form)
+            return True
+    return False
 
 
 def _refuse_too_large(data: DataFile) -> None:

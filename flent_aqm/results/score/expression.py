@@ -40,6 +40,11 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b,
     ">=": lambda a, b: a >= b, "==": lambda a, b: a == b, "!=": lambda a, b: a != b}
 
+# Signs of other languages -> what to write here. A sign that begins another one follows it.
+_OTHER_SIGNS = {"=>": ">=", "=<": "<=", "=": "==", "&": "and", "|": "or", "!": "not", "≤": "<=",
+                "≥": ">=", "≠": "!=", "×": "*",
+                ".": "digits on both sides of the point, as in 0.5"}
+
 
 class Truth(Enum):
     """Kind of a condition, which is true or false. Numbers have a NumberKind instead."""
@@ -193,9 +198,12 @@ def _tokens(text: str) -> Iterator[_Token]:
     while at < end:
         match = _TOKEN.match(text, at)
         if match is None:
-            raise ConfigError(f"{text!r}: unexpected {text[at:].strip()[:12]!r} "
-                              f"(character {at + 1}); expected a number, a name, a sign or a "
-                              "bracket")
+            rest = text[at:end].lstrip()
+            hint = next((f"write {ours}" for theirs, ours in _OTHER_SIGNS.items()
+                         if rest.startswith(theirs)),
+                        "expected a number, a name, a bracket or one of + - * / < <= > >= == !=")
+            raise ConfigError(f"{text!r}: unexpected {rest[:12]!r} "
+                              f"(character {end - len(rest) + 1}); {hint}")
         kind = next(name for name in ("number", "name", "sign") if match[name])
         yield _Token(match[kind], kind, match["unit"] or "", match.start(kind))
         at = match.end()

@@ -329,14 +329,19 @@ def parse_origin(text: str, cache: Path, archive: DebianArchive) -> Origin:
         cache: the cache folder.
         archive: Debian's archive.
 
-    Raises ConfigError for any other value, for a version that Debian doesn't have, for a commit
-    that the repository doesn't have, or if git isn't installed. Raises SetupError if the archive
-    can't be read or doesn't have the package, or if git fails. Raises ToolMissing for a package of
-    Debian without apt, CommandFailed if apt fails or set-up's own git repository can't be made.
+    Raises ConfigError for any other value, for a package or version that Debian doesn't have, for a
+    commit that the repository doesn't have, or if git isn't installed. Raises SetupError if the
+    archive can't be read or has no kernel's source, or if git fails. Raises ToolMissing for a
+    package of Debian without apt, CommandFailed if apt fails or set-up's own git repository can't
+    be made.
     """
     package, _, version = text.partition("=")
     if re.fullmatch(r"linux-source-\d+\.\d+", package):
-        versions = [found.version for found in archive.versions(re.escape(package))]
+        found = archive.versions(r"linux-source-\d+\.\d+")
+        versions = [one.version for one in found if one.name == package]
+        if not versions:
+            raise ConfigError(f"--source: Debian's suites have no {package}; they have "
+                              f"{', '.join(dict.fromkeys(one.name for one in found))}")
         if version and version not in versions:
             raise ConfigError(f"--source: Debian's suites have no {package} {version}; they have "
                               f"{', '.join(versions)}")

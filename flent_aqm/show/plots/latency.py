@@ -12,8 +12,8 @@ All of them draw a line for each probe of one run, or for each group of runs: se
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy
@@ -145,6 +145,46 @@ def latency_lines(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_LIN
             for group in chart.groups_of(with_probe, most, together)]
 
 
+def without_failed(chart: ChartPlotter, line: LatencyLine,
+                   needed: Callable[[Run, Probe], object]) -> LatencyLine:
+    """Return a line without the runs that lack what is drawn. If some are left out, the plot gets a
+    note with the reason of the first.
+
+    Args:
+        chart: the plot.
+        line: the line.
+        needed: raises NotAvailable if a latency series of a run can't be drawn.
+
+    Raises NotAvailable, with the first run's reason, if no run is left.
+    """
+    kept, reasons = [], []
+    for run, probe in line.members:
+        try:
+            needed(run, probe)
+        except NotAvailable as reason:
+            reasons.append(str(reason))
+        else:
+            kept.append((run, probe))
+    if not reasons:
+        return line
+    if not kept:
+        raise NotAvailable(reasons[0])
+    chart.note(f"left out: {len(reasons)} of {counted(len(line.members), 'run')} of {line.label}: "
+               f"{reasons[0]}")
+    return replace(line, members=kept)
+
+
+def with_load(chart: ChartPlotter, line: LatencyLine) -> LatencyLine:
+    """Return a line without the runs that have no probes under load, as without_failed() does. A
+    line whose runs have no flows is returned unchanged. Raises NotAvailable if no run is left."""
+    return without_failed(chart, line, _loaded) if any(run.flows for run in line.runs) else line
+
+
+def _loaded(run: Run, probe: Probe) -> Samples:
+    """Return a run's probes under load. Raises NotAvailable if there are none."""
+    return run.loaded(None, probe)
+
+
 def why_no_latency(runs: Sequence[Run]) -> str:
     """Return the reason why runs have no latency to plot, for a message: that of the first latency
     series without samples, or that no run measured latency.
@@ -205,6 +245,7 @@ class AqmLatencyCdfPlotter(ChartPlotter):
         drawn, reasons = [], []
         for line in latency_lines(self, runs, together=together):
             try:
+                line = with_load(self, line)
                 latencies = pooled(line.under_load_if_any())
             except NotAvailable as reason:
                 reasons.append(f"{line.label}: {reason}")
@@ -213,7 +254,7 @@ class AqmLatencyCdfPlotter(ChartPlotter):
             if latencies.size:
                 drawn.append((line, latencies))
         if not drawn:
-            raise NotAvailable("\n".join(reasons) or "no probe was sent")
+            raise NotAvailable("; ".join(reasons) or "no probe was sent")
         axis, = self.grid()
         # Each line is thinner than the one below it, because equal lines coincide.
         widths = numpy.linspace(2.6, 1.4, len(drawn))
@@ -248,6 +289,7 @@ class AqmIdleLoadedPlotter(ChartPlotter):
         counted = 0
         for line in drawn:
             try:
+                line = without_failed(self, line, _loaded)
                 loaded = pooled(line.loaded())
             except NotAvailable as reason:
                 self.note(f"{line.label}: {reason}")
@@ -345,13 +387,14 @@ class AqmTailPlotter(ChartPlotter):
         drawn, reasons = [], []
         for line in latency_lines(self, runs):
             try:
+                line = with_load(self, line)
                 drawn.append((line, pooled(line.under_load_if_any())))
             except NotAvailable as reason:
                 reasons.append(f"{line.label}: {reason}")
                 self.note(f"left out: {line.label}: {reason}")
         drawn = [(line, latencies) for line, latencies in drawn if latencies.size > 1]
         if not drawn:
-            raise NotAvailable("\n".join(reasons) or "fewer than two probes were sent")
+            raise NotAvailable("; ".join(reasons) or "fewer than two probes were sent")
         axis, = self.grid()
         for line, latencies in drawn:
             percentiles = {percent: _percentile_or_none(latencies, percent)
@@ -544,12 +587,13 @@ class AqmGlitchesPlotter(ChartPlotter):
         drawn, reasons = [], []
         for line in latency_lines(self, runs):
             try:
+                line = without_failed(self, line, _refuse_unknown_glitches)
                 drawn.append((line, [_glitch_rate_and_longest(line, threshold_ms)
                                      for threshold_ms in GLITCH_THRESHOLDS_MS]))
             except NotAvailable as reason:
                 reasons.append(f"{line.label}: {reason}")
         if not drawn:
-            raise NotAvailable("\n".join(reasons))
+            raise NotAvailable("; ".join(reasons))
         axis, = self.grid()
         width = 0.8 / len(drawn)
         bars_drawn = len(drawn) * len(GLITCH_THRESHOLDS_MS)
@@ -583,6 +627,13 @@ class AqmGlitchesPlotter(ChartPlotter):
             self.note(f"left out: {text}")
 
 
+def _refuse_unknown_glitches(run: Run, probe: Probe) -> None:
+    """Raise NotAvailable if glitches can't be found in a latency series of a run."""
+    # The error of the series is clearer than that of its idle median.
+    find_glitches(run.loaded(None, probe), 0, GLITCH_THRESHOLDS_MS[0])
+    idle_median_ms(run, probe)
+
+
 def _glitch_rate_and_longest(line: LatencyLine, threshold_ms: float) -> tuple[float, float]:
     """Return glitches per minute over all runs of a line, and the longest glitch in ms, 0 without
     any. Raises NotAvailable if glitches can't be found in one of the runs, or if the load had no
@@ -591,7 +642,6 @@ def _glitch_rate_and_longest(line: LatencyLine, threshold_ms: float) -> tuple[fl
     length_s = 0.0
     for run, probe in line.members:
         loaded = run.loaded(None, probe)
-        find_glitches(loaded, 0, threshold_ms)  # its error is clearer than the next call's
         events += find_glitches(loaded, idle_median_ms(run, probe), threshold_ms)
         length_s += loaded.length_s
     if not length_s > 0:

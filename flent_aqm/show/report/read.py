@@ -11,7 +11,7 @@ from pathlib import Path
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.words import plain
 from flent_aqm.results import status
-from flent_aqm.results.many_files import counted_once, each_file, find_files
+from flent_aqm.results.many_files import counted_once, each_file, files_below, find_files
 from flent_aqm.show.report.gather import ReportRow, row_of
 from flent_aqm.show.report.model import Folder
 
@@ -48,7 +48,7 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
     has no data files, except a folder in which a sweep has not yet finished a run: there, none is
     expected. May be empty then."""
     empty = [path for path in paths if os.path.isdir(path) and status.read(path) is not None
-             and not status.count_done(path)]
+             and next(files_below(path), None) is None]
     others = [path for path in paths if path not in empty]
     return find_files(others) if others or not empty else []
 
@@ -69,18 +69,23 @@ def folders_of(paths: Sequence[Path], files: Sequence[Path]) -> list[Folder]:
     return [Folder(path, status.count_done(path), status.read(path)) for path in places]
 
 
-def require_content(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], failed: int
-                    ) -> None:
+def require_content(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]],
+                    folders: Sequence[Folder]) -> None:
     """Raise ConfigError if there is neither a good file nor a failed run, so that there is nothing
     to report on.
 
     Args:
         rows: good files.
         damaged: damaged files, each with the cause.
-        failed: number of failed runs.
+        folders: folders, with the failed runs of their sweeps.
     """
-    if not rows and not failed:
+    if not rows and not any(one.status.failed for one in folders if one.status):
         if not damaged:
-            raise ConfigError("nothing to report on: no run of the sweep has finished yet")
+            path = plain(folders[0].path)
+            ended = folders[0].status is not None and folders[0].status.ended_s is not None
+            raise ConfigError(f"nothing to report on: the sweep in {path} " + (
+                "ended before a run had finished; start it again" if ended else
+                "has not finished a run yet; wait, or if it was interrupted, start it again")
+                + f" with --batch-resume {path}")
         raise ConfigError(f"none of {len(damaged)} files can be read: {damaged[0][0]}: "
                           f"{damaged[0][1]}")

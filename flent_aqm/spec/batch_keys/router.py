@@ -10,6 +10,7 @@ from typing import Any
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.spec.kernel import STOCK, parse_kernel
 from flent_aqm.spec.key import Record, Settings, key, named_value, with_or_without
 from flent_aqm.spec.queues.external import OPTIONS, is_external, queue_of
@@ -56,7 +57,13 @@ def _check_aqm(key: str, value: object, settings: Settings) -> str:
                               )
     if parse_kernel("kernel", settings.get("kernel") or STOCK) != STOCK and is_external(str(value)):
         return str(value)
-    return one_of(key, value, tuple(QUEUES))
+    try:
+        return one_of(key, value, tuple(QUEUES))
+    except ConfigError as fault:
+        if not is_external(str(value)) or did_you_mean(str(value), QUEUES):
+            raise
+        raise ConfigError(f"{fault}; a queue of a kernel of yours needs kernel = NAME, too (names: "
+                          "flent-aqm kernel list)") from None
 
 
 def _read_aqm(key: str, settings: Settings) -> str:
@@ -255,7 +262,7 @@ class Router(Record):
         None, "up to 1000", "TBF's burst, as time at the rate; above a `bfifo` of 3028 bytes "
         "it is a policer", _read_tbf_burst_ms, unit="ms", usual="1")
     tiers: int = key(1, "1, 3", "with 3, HTB or HFSC has three classes by DSCP",
-                     lambda name, value: int(one_of(name, str(value), ("1", "3"))))
+                     lambda name, value: int(one_of(name, value, ("1", "3"))))
     ingress: str = key("lan", "`lan`, `ifb`", "where the download is shaped: as it leaves to the "
                                               "LAN, or as it arrives (IFB)",
                        partial(one_of, choices=defaults.INGRESSES))

@@ -302,7 +302,8 @@ def rate_bytes_per_s(text: str) -> int:
     if match is None or factor is None:
         if match and not match[2] and not float(match[1]):
             return 0
-        raise ConfigError("expected a rate with its unit, such as 512kbit or 20mbit")
+        raise ConfigError("expected a rate in bits per second with its unit and without a blank, "
+                          f"such as 512kbit or 20mbit; units: {', '.join(_RATE_BIT_S)}")
     rate = int(float(match[1]) * factor) // 8
     if rate >= _U32:
         raise ConfigError(f"expected a rate below {_U32 * 8}bit, about 34.36 gbit")

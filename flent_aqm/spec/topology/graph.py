@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -26,6 +27,8 @@ CLIENT, SERVER, ROUTER = "client", "server", "router"
 # Each node is a network namespace. The lab needs about 0.05 s to set one up.
 MOST_NODES = 40
 _MOST_BYTES = 1 << 16
+# Links that a message proposes.
+_MOST_ADVISED = 3
 _LINK = re.compile(rf"\s*({defaults.HOST_NAME})\s*-\s*({defaults.HOST_NAME})\s*")
 _ROUTER = re.compile(r"router([2-9])?")
 # Names that the lab itself uses for devices, namespaces and hosts.
@@ -182,13 +185,40 @@ def _order_from_client(edges: list[tuple[str, str, str]]) -> tuple[Link, ...]:
             reached.append(other)
     if unused:
         first, second, place = unused[0]
-        hosts = [node for node in reached if node not in (CLIENT, SERVER) and not is_router(node)]
-        how = (f"link one of them to {' or '.join(hosts)}" if hosts else
-               f"link one of them to a host that forwards, as lan in client - lan, lan - {first}, "
-               "lan - router")
+        used = [one for one in edges if one not in unused]
         raise Fault(f"{place}: no links lead from client to {first} and {second}; expected a path "
-                    f"to each node: {how}")
+                    f"to each node{_advise(used, unused)}")
     return tuple(links)
+
+
+def _advise(used: list[tuple[str, str, str]], unused: list[tuple[str, str, str]]) -> str:
+    """Return the end of a message that names a link by which nodes can be reached, ": link A to B",
+    with up to _MOST_ADVISED B that work. "" if no such link is enough.
+
+    Args:
+        used: links of the nodes that the client reaches.
+        unused: other links. Those are to be reached that hang together with the first.
+    """
+    group, size = list(unused[0][:2]), 0
+    while size < len(group):
+        size = len(group)
+        group += [name for one in unused if set(one[:2]) & set(group) for name in one[:2]
+                  if name not in group]
+    together = [*used, *(one for one in unused if one[0] in group)]
+    reached = dict.fromkeys(name for one in used for name in one[:2])
+    for near in group:
+        works = []
+        for far in reached:
+            graph = Graph(_order_from_client([*together, (near, far, "")]))
+            with suppress(Fault):
+                _refuse_odd_nodes(graph, dict.fromkeys(graph.nodes, ""))
+                works.append(far)
+        if works:
+            return f": link {near} to {' or '.join(works[:_MOST_ADVISED])}"
+    if SERVER not in group and not any(map(is_router, group)):
+        return (f": link {group[0]} to a host that forwards, as lan in client - lan, "
+                f"lan - {group[0]}, lan - router")
+    return ""
 
 
 def _refuse_rings(edges: list[tuple[str, str, str]]) -> None:
@@ -211,7 +241,7 @@ def _refuse_odd_nodes(graph: Graph, places: Mapping[str, str]) -> None:
     between client and server.
 
     Args:
-        graph: the graph to check.
+        graph: the graph to check. It may lack the server.
         places: name of a node -> its first position in the text, for messages.
     """
     for node in graph.nodes:
@@ -224,6 +254,6 @@ def _refuse_odd_nodes(graph: Graph, places: Mapping[str, str]) -> None:
         if node in (CLIENT, SERVER) and count != 1:
             raise Fault(f"{places[node]}: {node} has {count} links; expected 1, to a host or "
                         "router that forwards")
-    if not any(map(is_router, graph.way(SERVER))):
+    if SERVER in graph.nodes and not any(map(is_router, graph.way(SERVER))):
         raise Fault(f"{places[SERVER]}: no router is on the path from client to server, so there "
                     "is no queue to test; put one between them")

@@ -21,7 +21,15 @@ from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean, unknown_value
 from flent_aqm.spec.batch_keys.path import DUMBBELL
-from flent_aqm.spec.topology.graph import CLIENT, Fault, Graph, parse_links, read_links
+from flent_aqm.spec.topology.graph import (
+    CLIENT,
+    ROUTER,
+    SERVER,
+    Fault,
+    Graph,
+    parse_links,
+    read_links,
+)
 
 SUFFIX = ".topology"
 
@@ -170,11 +178,19 @@ def parse_topology(key: str, value: object) -> Topology:
     try:
         if text.endswith(SUFFIX):
             return _topology_of_graph(read_links(text))
-        if "-" in text and not _NAMED.fullmatch(text):
+        if _has_links(text):
             return _topology_of_graph(parse_links(text))
     except Fault as fault:
         raise ConfigError(f"{key}: {fault}") from None
     return _parse_named(key, text)
+
+
+def _has_links(text: str) -> bool:
+    """Return whether a value of the key consists of links. A single A-B with neither client, router
+    nor server is none, but a misspelt name."""
+    return "-" in text and not _NAMED.fullmatch(text) and (
+        re.search(r"[,\n]", text) is not None
+        or not {CLIENT, ROUTER, SERVER}.isdisjoint(re.split(r"[\s-]+", text)))
 
 
 def _topology_of_graph(graph: Graph) -> Topology:

@@ -21,7 +21,8 @@ import pytest
 from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.runners import process, qdisc
 from flent_aqm.measure.runners.iperf3 import AqmIperf3Runner
-from flent_aqm.measure.runners.probes import AqmIrttRunner
+from flent_aqm.measure.runners.netperf import AqmNetperfRunner
+from flent_aqm.measure.runners.probes import AqmIrttRunner, AqmPingRunner
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
 from flent_aqm.measure.runners.speedtest import WATCHDOG_MARGIN_S
 
@@ -109,7 +110,7 @@ class ParsedRunner(SupervisedRunner):
      "reset by peer")),
     ("echo banner; echo bye", "sh gave no measurement; its output ends with 'bye'"),
     ("echo reset >&2", "sh gave no measurement; its last line on standard error: reset"),
-    (":", "sh gave no measurement; its last line on standard error: it printed nothing"),
+    (":", "sh gave no measurement; it printed nothing"),
 ])
 def test_output_without_a_measurement_is_told_from_one_of_another_format(
         script: str, why: str) -> None:
@@ -119,6 +120,38 @@ def test_output_without_a_measurement_is_told_from_one_of_another_format(
     runner.check()
     runner.fork()
     assert result(runner)["ERROR"] == [why]
+
+
+def no_measurement(runner: Any, tool: str, output: str, error: str) -> str:
+    """The message of a tool of Flent that printed this."""
+    with tempfile.TemporaryFile("w+") as stdout, tempfile.TemporaryFile("w+") as stderr:
+        stdout.write(output)
+        stderr.write(error)
+        stdout.seek(0)
+        stderr.seek(0)
+        runner.args = [tool]
+        with pytest.raises(BadResult) as refusal:
+            runner.read(stdout, stderr)
+        return str(refusal.value)
+
+
+def test_tcps_counters_are_no_complaint_of_netperf() -> None:
+    """Flent asks for these lines on standard error."""
+    runner = AqmNetperfRunner(name="up", settings=SETTINGS, host="::1", length=1,
+                              test="TCP_STREAM")
+    assert no_measurement(runner, "netperf", "REMOTE_BYTES_RECVD=0\n", "tcpi_rto 204000\n") == (
+        "netperf gave no measurement; its output ends with 'REMOTE_BYTES_RECVD=0'")
+
+
+@pytest.mark.parametrize(("tool", "output", "error"), [
+    ("fping", "\n", "192.0.2.1 : xmt/rcv/%loss = 3/0/100%\n"),
+    ("ping", "5 packets transmitted, 0 received, 100% packet loss, time 827ms\n\n", "")])
+def test_host_that_answers_no_ping_is_named(tool: str, output: str, error: str) -> None:
+    """fping's sum is no complaint, and ping's no measurement that can't be read."""
+    runner = AqmPingRunner(name="ping", settings=SETTINGS, host="192.0.2.1")
+    assert no_measurement(runner, tool, output, error) == (
+        f"{tool}: none of its probes came back; check that 192.0.2.1 can be reached and answers "
+        "pings")
 
 
 def test_tool_that_hangs_and_ignores_signals_is_killed() -> None:

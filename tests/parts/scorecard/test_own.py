@@ -278,6 +278,26 @@ def test_reads_are_places_with_factors() -> None:
             "download_mbps": pytest.approx(9.4), "latency_ms": 40.5}
 
 
+def test_place_with_blanks_has_quotes() -> None:
+    """As a pattern has."""
+    reads = parse_number_sources("json: 'Down load.in kbit/s*0.001=download_mbps' up=upload_mbps")
+    assert reads == [NumberSource("download_mbps", ("Down load", "in kbit/s"), 0.001),
+                     NumberSource("upload_mbps", ("up",))]
+    assert read_numbers("x", '{"Down load": {"in kbit/s": 9000}, "up": 1}', reads) == {
+        "download_mbps": 9.0, "upload_mbps": 1.0}
+
+
+@pytest.mark.parametrize(("before", "after"), [
+    ("", ""), ("testing {5 s}\n[1] started\n[\n", "\n[done]\n"), ('{"down": 1}\n', "\n{ bye\n")])
+@pytest.mark.parametrize("indent", [None, 0, 2])
+def test_json_may_be_in_several_lines_between_others(
+        before: str, after: str, indent: int | None) -> None:
+    """The last one counts, and not what is within it."""
+    printed = json.dumps({"down": 9, "all": [[1], {"down": 2}, [3, 4]]}, indent=indent)
+    reads = parse_number_sources("json: down=download_mbps")
+    assert read_numbers("x", before + printed + after, reads) == {"download_mbps": 9}
+
+
 @pytest.mark.parametrize(("reads", "cause"), [
     ("down=download_mbps", "expected 'json: PLACE=NUMBER"),
     ("json: down=download_kbps", "unknown number 'download_kbps'; did you mean 'download_mbps'"),
@@ -378,6 +398,11 @@ def test_text_is_read_by_patterns() -> None:
     ("text: Down", "expected PATTERN=NUMBER"),
     ("text: 'Down: (.*)=download_mbps*fast'", "the factor 'fast' is not a number"),
     (f"text: '{'D' * 300}(.*)=download_mbps'", "has 304 characters; expected"),
+    ("text: 'A (.*)=download_mbps B (.*)=upload_mbps*0.1 C (.*)=latency_ms'",
+     "one pair of quotes has several PATTERN=NUMBER; give each its own, as in \"text: 'Down"),
+    (f"text: 'A (.*)=download_mbps {'B' * 200} (.*)=upload_mbps'", "one pair of quotes has"),
+    ("json: Down load=download_mbps", "a place with blanks needs quotes, as in \"json: 'Down load"),
+    ("json: 'Down", "No closing quotation"),
     ("json: download_mbps=down.mbps", "expected PLACE=NUMBER; 'down.mbps' is not the name of"),
     ("yaml: a=download_mbps", "expected 'json: PLACE=NUMBER"),
 ])

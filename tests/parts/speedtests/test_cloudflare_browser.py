@@ -94,10 +94,15 @@ def test_page_that_failed_is_no_result() -> None:
 
 
 def test_summary_without_measurements_is_no_result() -> None:
-    """It names the measurements that the page didn't send."""
+    """It names the measurements that the page didn't send, and the engine's error if there is
+    one."""
     whole = {"results": {"1": {"timings": [{"ping": 1.0}]}}}
-    with pytest.raises(BadResult, match=r"no measurements of latency and upload$"):
-        fill(ClientReport("x"), {"summary": {"download": 8e6}, "raw": {"download": whole}})
+    results = {"summary": {"download": 8e6}, "raw": {"download": whole}}
+    with pytest.raises(BadResult, match=r"no measurements of latency and upload; it reported no "
+                                        r"error: run the test again$"):
+        fill(ClientReport("x"), results)
+    with pytest.raises(BadResult, match=r"latency and upload; its error: Connection failed$"):
+        fill(ClientReport("x"), {**results, "fault": "Connection failed"})
 
 
 @pytest.mark.parametrize("results", [

@@ -75,6 +75,18 @@ def test_small_answers_come_beside_a_download_and_an_upload(server: ServerAddres
     asyncio.run(asyncio.wait_for(both(), 60))
 
 
+def test_server_to_which_nothing_can_be_sent_is_refused_at_once() -> None:
+    """By the system's reason, as over TCP. A broadcast needs a permission that no client asks
+    for."""
+    async def connect() -> None:
+        async with Http3Connection(find_server("255.255.255.255", 443, None, secure=True)):
+            pass
+
+    with pytest.raises(BadResult, match=r"^no connection to 255.255.255.255:443 over QUIC: "
+                                        r"Permission denied$"):
+        asyncio.run(asyncio.wait_for(connect(), 10))
+
+
 def test_upload_of_known_size_is_answered(server: ServerAddress) -> None:
     """Once all of it has come, and each piece was counted."""
     sent: list[int] = []

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,10 +26,28 @@ def test_probe_is_found_by_number_time_and_glitch() -> None:
     assert rtt_ms[of_glitch(run, 1)] > 30
     with pytest.raises(ConfigError, match="numbers 0 to"):
         with_number(run, -1)
-    with pytest.raises(ConfigError, match="is not in the run"):
+    with pytest.raises(ConfigError, match=r"has no probe at 1e\+06 s"):
         at_time(run, 1e6)
     with pytest.raises(ConfigError, match="has no glitch 0"):
         of_glitch(run, 0)
+
+
+def test_number_that_another_series_has_is_told_from_one_that_no_series_has() -> None:
+    """The message names the series that was looked at, and the others."""
+    run = load_run(RUN)
+    short = replace(run.probe, name="Ping (ms) ICMP", sent_s=run.probe.sent_s[:350],
+                    rtt_ms=run.probe.rtt_ms[:350])
+    both = replace(run, probes=(short, run.probe))
+    more = "; --series names another: 'Ping (ms) UDP irtt'"
+    with pytest.raises(ConfigError) as of_number:
+        with_number(both, 900)
+    assert str(of_number.value) == (
+        "--probe: the series 'Ping (ms) ICMP' has no probe 900; its probes have the numbers 0 to "
+        f"349{more}")
+    with pytest.raises(ConfigError, match=rf"^--at: the series 'Ping \(ms\) ICMP' .*s{more[:20]}"):
+        at_time(both, 1e6)
+    with pytest.raises(ConfigError, match=r"numbers 0 to \d+$"):
+        with_number(replace(run, probes=(short,)), 900)
 
 
 def test_glitch_of_a_lost_probe_is_explained_by_it(tmp_path: Path) -> None:

@@ -286,7 +286,7 @@ def test_other_run_than_the_files_is_refused(files: Mapping[str, Path], tmp_path
 
 
 @pytest.mark.parametrize(("words", "message"), [
-    (["--probe", "99999"], "numbers 0 to"), (["--at", "99999"], "is not in the run"),
+    (["--probe", "99999"], "numbers 0 to"), (["--at", "99999"], "has no probe at 99999 s"),
     (["--glitch", "999"], "has no glitch 999"), (["--what-if", "aqm"], "is no change"),
     (["--what-if", "aqm=fq_kodel"], "fq_kodel"), (["--what-if", "seed=3"], "can't be changed"),
     (["--what-if", "colour=red"], "unknown key 'colour'"),

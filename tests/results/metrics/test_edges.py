@@ -170,8 +170,36 @@ def test_libreqos_total_is_bounded_by_the_idle_link(
 def test_libreqos_wants_a_second_of_a_phase(make_run: MakeRun) -> None:
     """102 probes 10 ms apart are more than one, 98 aren't."""
     assert grades.libreqos_rise_ms(make_run([31.0] * 102)) == pytest.approx(10)
-    with pytest.raises(NotAvailable, match="no phase of the load lasts 1 s and has an answered"):
+    with pytest.raises(NotAvailable, match="no phase of the load has 1 s in which probes were"):
         grades.libreqos_rise_ms(make_run([31.0] * 98))
+
+
+def test_libreqos_of_a_probe_that_stopped_early_does_not_deny_the_load(make_run: MakeRun) -> None:
+    """The load goes on for 10 s without probes."""
+    run = make_run([31.0] * 1000)
+    kept = run.probe.sent_s < run.loaded().sent_s[50]
+    short = replace(run, probes=(replace(run.probe, sent_s=run.probe.sent_s[kept],
+                                         rtt_ms=run.probe.rtt_ms[kept]),))
+    with pytest.raises(NotAvailable, match=r"has 1 s in which probes were sent and answered$"):
+        grades.libreqos_rise_ms(short)
+
+
+def test_libreqos_of_flows_without_direction_names_them(make_run: MakeRun) -> None:
+    """As the flows of Flent's own tests, whose names are those of congestion controls."""
+    run = make_run([31.0] * 1000, directions=("cubic",))
+    assert [flow.direction for flow in run.speed_test] == [""]
+    for metric in (grades.libreqos_rise_ms, grades.libreqos_points):
+        with pytest.raises(NotAvailable, match=r"^no flow has download in its name, and the names "
+                                               r"of 'TCP cubic' tell no direction$"):
+            metric(run)
+
+
+def test_libreqos_phase_of_a_direction_without_flow(make_run: MakeRun) -> None:
+    """The reason is that of all metrics of the direction."""
+    run = make_run([31.0] * 1000, directions=("download",))
+    for phase in ("upload", "bidirectional"):
+        with pytest.raises(NotAvailable, match=r"^the test has no upload$"):
+            grades.libreqos_phase_rise_ms(run, phase)
 
 
 def test_qoo_falls_from_optimal_to_unusable() -> None:

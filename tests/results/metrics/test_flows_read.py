@@ -15,7 +15,12 @@ from flent_aqm.results.metrics.flows import Flow, tells_when_it_ran, with_expect
 from flent_aqm.results.metrics.probes import MAX_LOST
 from flent_aqm.results.metrics.run import Run, _refuse_lost, as_run
 from flent_aqm.results.metrics.settings import settings_of
-from flent_aqm.results.metrics.throughput import link_rate_mbps, mean_mbps, shared_window
+from flent_aqm.results.metrics.throughput import (
+    link_rate_mbps,
+    mean_mbps,
+    shared_window,
+    throughput_mbps,
+)
 from flent_aqm.results.metrics.window import Window
 
 NAME = "TCP download"
@@ -201,8 +206,22 @@ def test_flows_that_share_a_second_can_be_compared() -> None:
     assert shared_window([first, flow_of({"t": 12.0, "dur": 3.0, "val": 8.0})]) == Window(9.0, 10.0)
     with pytest.raises(NotAvailable, match=r"run together for 0\.5 s, and 1 s are needed"):
         shared_window([first, flow_of({"t": 12.0, "dur": 2.5, "val": 8.0})])
+    with pytest.raises(NotAvailable, match=r"run together for 0\.999 s, and 1 s are needed"):
+        shared_window([first, flow_of({"t": 12.0, "dur": 2.9997, "val": 8.0})])
+    # Rounding of floats decides nothing.
+    shared_window([first, flow_of({"t": 12.0, "dur": 3 - 1e-7, "val": 8.0})])
     with pytest.raises(NotAvailable, match="run together for 0 s"):
         shared_window([first, flow_of({"t": 12.0, "dur": 1.0, "val": 8.0})])
+
+
+def test_sample_without_a_length_tells_no_throughput_over_time() -> None:
+    """The tool's mean and its own times do, also where another flow has intervals."""
+    total = {"LOAD_START": 0.0, "LOAD_END": 10.0, "MEAN_VALUE": 7.0}
+    flow = flow_of({"t": 10.0, "val": 8.0}, **total)
+    with pytest.raises(NotAvailable, match=rf"^the file has no throughput of '{NAME}' over time$"):
+        shared_window([flow, flow_of(*intervals(10, 1.0))])
+    run = run_of({NAME: [{"t": 10.0, "val": 8.0}]}, {NAME: total})
+    assert throughput_mbps(run, "download") == 7
 
 
 @pytest.mark.parametrize("rate_mbps", [0, -1, None, "fast"])

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 import pytest
 
-from flent_aqm.results.metrics import grades, rpm
+from flent_aqm.results.metrics import grades, queue, rpm
 from flent_aqm.results.metrics.run import Run, load_run
 from flent_aqm.results.metrics.table import METRICS, Unavailable, digits
 from flent_aqm.results.metrics.throughput import jain
@@ -141,12 +141,34 @@ def test_goresponsiveness_keeps_the_fastest_twentieth_and_the_draft_drops_the_sl
         (1960 * 10 + 40 * 1 - 100 * 10) / 1900), rel=0.01)
 
 
+def counted_run(before: Mapping[str, object], after: Mapping[str, object]) -> Run:
+    """A run with these counters of the upload's device."""
+    return Run(Path("made"), "made", "", (), (), {
+        moment: {"counters": {"up": counters}}
+        for moment, counters in (("before", before), ("after", after))}, {})
+
+
+def test_counters_of_three_tiers_are_added() -> None:
+    """Each tier has a queue of its own; HTB's classes and the shaper are none."""
+    before = {"shaper": {"drops": 50}, "class 1:11": {"drops": 9}} | {
+        f"qdisc {number}:": {"drops": 1, "packets": 0, "ecn_mark": 2} for number in (11, 12, 13)}
+    after = {"shaper": {"drops": 60}, "class 1:11": {"drops": 19}} | {
+        f"qdisc {number}:": {"drops": number, "packets": 87, "backlog": 5, "ecn_mark": number}
+        for number in (11, 12, 13)}
+    run = counted_run(before, after)
+    assert value(run, "queue_marks_upload") == 30
+    assert value(run, "queue_drops_upload") == 33
+    assert queue.drop_pct(run, "upload") == pytest.approx(33 / (33 + 3 * 87) * 100)
+    assert queue.backlog_bytes(run, "upload") == 15
+    assert "has no counter 'drops'" in reason(counted_run(before, after | {"qdisc 11:": {}}),
+                                              "queue_drops_upload")
+
+
 def test_marks_are_counted_in_every_tin_and_of_every_sort() -> None:
-    """CAKE has them per tin, DualPI2 two sorts with a dash, CoDel's ce_threshold its own."""
+    """CAKE has them per tin, DualPI2 two sorts with a dash, CoDel's ce_threshold its own, SFQ those
+    of its REDs."""
     def run(before: dict[str, object], after: dict[str, object]) -> Run:
-        return Run(Path("made"), "made", "", (), (), {
-            moment: {"counters": {"up": {"qdisc": counters}}}
-            for moment, counters in (("before", before), ("after", after))}, {})
+        return counted_run({"qdisc": before}, {"qdisc": after})
 
     cake = run({"tins": [{"ecn_mark": 1}, {"ecn_mark": 0}]},
                {"tins": [{"ecn_mark": 101}, {"ecn_mark": 32}]})
@@ -154,6 +176,9 @@ def test_marks_are_counted_in_every_tin_and_of_every_sort() -> None:
     assert value(run({"ecn-mark": 1, "step-mark": 2}, {"ecn-mark": 4, "step-mark": 8}),
                  "queue_marks_upload") == 9
     assert value(run({"ecn_mark": 1}, {"ecn_mark": 4, "ce_mark": 5}), "queue_marks_upload") == 8
+    assert value(run({"prob_mark": 1, "forced_mark": 0, "prob_drop": 9}, {
+        "prob_mark": 4, "forced_mark": 2, "prob_mark_head": 1, "forced_mark_head": 1,
+        "prob_drop": 19}), "queue_marks_upload") == 7
     assert "doesn't count marks" in reason(run({"drops": 1}, {"drops": 2}), "queue_marks_upload")
 
 

@@ -83,6 +83,9 @@ def old(count: int) -> Change:
 
 OF_SAMPLES: tuple[tuple[Any, ...], ...] = (
     (1, None), ("1", 1), (True, 1), ([1], 1), ({}, 1.5), ([], "a"), ("a", None), (True, "a"))
+ODD_DATES: tuple[Any, ...] = (
+    None, "2026-01-31T23:59:59.5Z", "2026-01-31T23:59:59", "2026-01-31", "x", 5, {})
+ODD_NAMES: tuple[Any, ...] = (None, "a", 5, [])
 CASES: dict[str, Change] = {
     "good": metadata(),
     **{f"NAME {name!r}": metadata(NAME=name) for name in (
@@ -90,6 +93,9 @@ CASES: dict[str, Change] = {
     **{f"{key} {value!r}": metadata(**{key: value})
        for key in ("LENGTH", "TOTAL_LENGTH", "DELAY", "STEP_SIZE")
        for value in (None, "1", True, -1e-9, 0, 1e-6, 0.9e-6, 1e8, 100_000_001)},
+    **{f"{key} {value!r}": metadata(**{key: value}) for key in ("TIME", "T0", "BATCH_TIME")
+       for value in ODD_DATES},
+    **{f"DATA_FILENAME {value!r}": metadata(DATA_FILENAME=value) for value in ODD_NAMES},
     **{f"HOSTS {text}": metadata(HOSTS=value) for text, value in (
         ("None", None), ("{}", {}), ("text", "server"), ("1,000", ["a"] * 1000),
         ("1,001", ["a"] * 1001), ("number", [1]))},
@@ -226,14 +232,15 @@ def test_metadata_that_flent_needs_are_added(tmp_path: Path) -> None:
              "TOTAL_LENGTH": 1.0, "LENGTH": 1.0, "STEP_SIZE": 0.2}
     assert read({}) == {**about, **added}
     assert read(dict.fromkeys(added)) == {**about, **added}
+    when = "2026-01-31T23:59:59"
     told = {"TITLE": "a $", "HOST": "b", "LOCAL_HOST": "c", "TEST_PARAMETERS": {"d": 1},
-            "HOSTS": ["e"], "TOTAL_LENGTH": 5, "LENGTH": 4, "STEP_SIZE": 0.5, "TIME": "f",
-            "T0": "g"}
+            "HOSTS": ["e"], "TOTAL_LENGTH": 5, "LENGTH": 4, "STEP_SIZE": 0.5, "TIME": when,
+            "T0": f"{when}.5Z"}
     assert read(told) == {**about, **told, "TITLE": r"a \$"}
-    assert read({"TIME": "f"}) == {**about, **added, "TIME": "f", "T0": "f"}
-    assert read({"TIME": "f", "T0": ""})["T0"] == "f"
+    assert read({"TIME": when}) == {**about, **added, "TIME": when, "T0": when}
+    assert read({"TIME": when, "T0": ""})["T0"] == when
     assert read({"HOSTS": {}, "TEST_PARAMETERS": []}) == {**about, **added}
-    assert "T0" not in read({"TIME": ""})
+    assert "T0" not in read({"TIME": None})
     assert read({"FORMATTER": 1, "load_test": 2, "REMOTE_METADATA": {}, "OTHER": 3}) == {
         **about, **added, "REMOTE_METADATA": {}, "OTHER": 3}
     assert read({"TITLE": "x" * 201, "HOST": 5}) == {**about, **added, "TITLE": "x" * 200,

@@ -73,7 +73,11 @@ def test_what_is_no_condition_is_refused(text: str) -> None:
 @pytest.mark.parametrize(("text", "output"), [
     ("1 < 2 3", r"expected an operator or the end, but found '3' \(character 7\)"),
     ("1 $ 2", r"unexpected '\$ 2' \(character 3\)"),
-    ("  $", r"unexpected '\$' \(character 1\)"),
+    ("  $", r"unexpected '\$' \(character 3\); expected a number, a name, a bracket or one of \+"),
+    (f"{P99}   = 20ms", r"unexpected '= 20ms' \(character 25\); write ==$"),
+    ("1 < 2 && 2 < 3", r"unexpected '&& 2 < 3' \(character 7\); write and$"),
+    ("1 < 2 || 2 < 3", "write or$"), ("!1 < 2", "write not$"), ("1 ≤ 2", "write <=$"),
+    ("1 => 2", "write >=$"), (f"{LOSS} < .5%", r"sides of the point, as in 0\.5$"),
     ("1 <", "expected a number or a name, but it ends"),
     ("(1 < 2", r"expected '\)', but it ends"),
     ("p99(<) < 1ms", r"expected the argument of p99, but found '<' \(character 5\)"),

@@ -198,6 +198,41 @@ def test_run_whose_load_failed_is_not_called_one_without_load(
     assert "iperf3: unable to connect" in words
 
 
+def failed_load(data: dict[str, Any]) -> None:
+    data["metadata"]["SERIES_META"]["TCP upload"] = {
+        "RUNNER": "AqmIperf3Runner", "UNITS": "Mbits/s", "ERROR": ["iperf3: unable to connect"]}
+    data["raw_values"]["TCP upload"] = []
+    data["results"]["TCP upload"] = [None] * len(data["x_values"])
+
+
+@pytest.mark.parametrize("plot", ["latency_tail", "ping_cdf_combine", "glitches_per_minute",
+                                  "latency_ecdf_idle_vs_loaded"])
+def test_run_without_load_does_not_take_its_group_away(
+        plot: str, draw: Draw, variant: Variant) -> None:
+    """It alone is left out, and said."""
+    files = [variant("good", aqm="codel", seed=1), variant("bad", aqm="codel", seed=2,
+                                                          change=failed_load)]
+    plotter = draw(plot, files, "--override-group-by", "aqm")
+    assert any("codel" in one for one in labels(plotter))
+    words = " ".join(output(plotter).split())
+    assert "left out: 1 of 2 runs of codel: TCP upload: iperf3: unable to connect" in words
+
+
+@pytest.mark.parametrize("plot", ["latency_tail", "ping_cdf", "glitches_per_minute"])
+def test_reasons_of_several_runs_stand_apart(plot: str, draw: Draw, variant: Variant) -> None:
+    """With a mark between them."""
+    def only_idle(data: dict[str, Any]) -> None:
+        start_s = data["metadata"]["SERIES_META"]["TCP upload"]["LOAD_START"]
+        data["raw_values"]["Ping (ms) ICMP"] = []
+        data["raw_values"]["Ping (ms) UDP irtt"] = [
+            one for one in data["raw_values"]["Ping (ms) UDP irtt"] if one["t"] < start_s]
+
+    files = [variant(aqm, aqm=aqm, change=only_idle) for aqm in ("codel", "sfq")]
+    words = " ".join(output(draw(plot, files)).split())
+    assert ("Nothing to plot: codel: no probe was sent under load; sfq: no probe was sent under "
+            "load") in words
+
+
 def test_damaged_run_among_good_ones_is_named_and_counted(draw: Draw, variant: Variant) -> None:
     """The others are drawn."""
     def damage(data: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.words import plain
 from flent_aqm.cli import main
 from flent_aqm.results import status
-from flent_aqm.show.report.read import require_content
+from flent_aqm.show.report.read import read, require_content
 from tests.files import load, save
 
 from .conftest import Browser, write_run
@@ -309,8 +309,27 @@ def test_nothing_to_report_is_said_in_one_line(
     errors = capsys.readouterr().err.strip().splitlines()
     assert len(errors) == 2
     assert "none of 1 files can be read" in errors[0]
-    with pytest.raises(ConfigError, match="no run of the sweep has finished yet"):
-        require_content([], [], 0)
+
+
+@pytest.mark.parametrize(("ended_s", "why"), [
+    (None, "has not finished a run yet; wait, or if it was interrupted, start it again"),
+    (9.0, "ended before a run had finished; start it again")])
+def test_sweep_without_a_run_is_told_from_one_that_goes_on(
+        tmp_path: Path, ended_s: float | None, why: str) -> None:
+    """Nothing will come of one that has ended."""
+    status.write(tmp_path, status.Status(["flent"], 3, 0, 5.0, ended_s))
+    rows, damaged, folders = read([tmp_path])
+    with pytest.raises(ConfigError) as refusal:
+        require_content(rows, damaged, folders)
+    assert str(refusal.value) == (f"nothing to report on: the sweep in {tmp_path} {why} with "
+                                  f"--batch-resume {tmp_path}")
+
+
+def test_files_below_the_folder_of_the_status_are_found(tmp_path: Path) -> None:
+    """Somebody moved them."""
+    status.write(tmp_path, status.Status(["flent"], 1, 0, 5.0))
+    write_run(tmp_path / "moved" / "a.flent.gz")
+    assert len(read([tmp_path])[0]) == 1
 
 
 def test_status_that_makes_no_sense_is_no_status(tmp_path: Path) -> None:

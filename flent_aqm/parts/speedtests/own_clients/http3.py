@@ -36,7 +36,7 @@ class Http3Connection(Connection):
     def __init__(self, server: ServerAddress) -> None:
         super().__init__(server)
         self._streams: dict[int, PendingRequest] = {}
-        self._quic_end: Bulk | None = None
+        self._quic_end: _QuicEnd | None = None
 
     async def open(self) -> None:
         """Connect over QUIC, without a check of the certificate. Raises BadResult if that fails."""
@@ -49,6 +49,8 @@ class Http3Connection(Connection):
         try:
             async with asyncio.timeout(PATIENCE_S):
                 self._quic_end.connect(self.server.address)
+                if self._quic_end.unsent is not None:
+                    raise self._quic_end.unsent
                 await self._quic_end.wait_connected()
         except (OSError, TimeoutError) as fault:
             # aioquic's ConnectionError has no text. handle_event() has recorded the reason.
@@ -132,11 +134,22 @@ class Http3Connection(Connection):
 
 
 class _QuicEnd(Bulk):
-    """The QUIC end of a connection, which hands events to its Http3Connection."""
+    """The QUIC end of a connection, which hands events to its Http3Connection.
+
+    Attributes:
+        unsent: reason why the system refused to send a packet, None if it sent all.
+    """
 
     def __init__(self, connection: Http3Connection, *words: Any, **named: Any) -> None:
         super().__init__(*words, **named)
         self._connection = connection
+        self.unsent: OSError | None = None
+
+    def error_received(self, exc: Exception) -> None:
+        """Called by asyncio if a packet can't be sent: record the reason. aioquic sends the data
+        again later."""
+        if isinstance(exc, OSError):
+            self.unsent = exc
 
     def quic_event_received(self, event: QuicEvent) -> None:
         """Called by aioquic with an event: hand it to the Http3Connection."""
