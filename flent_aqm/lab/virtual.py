@@ -192,11 +192,12 @@ class Lab(RunEnvironment):
 
     def _refuse_kernel_faults(self, log: str, leaks: str = "") -> None:
         """Raise LabError if a kernel that the user built complained, hung, or kept packets or
-        memory after all traffic had ended: such a run measured nothing.
+        memory after all traffic had ended: such a run measured nothing. The lab's own kernel is not
+        examined.
 
         Args:
             log: text of the kernel's log.
-            leaks: sentence on what the kernel kept, "" for nothing.
+            leaks: message on what the kernel kept, "" for nothing.
         """
         if self._scenario.lab.kernel == STOCK:
             return
@@ -222,8 +223,8 @@ class Lab(RunEnvironment):
         return self._hangs
 
     def _stopped_after(self) -> str:
-        """Return the limit at which the command was stopped, for messages: processor time if the
-        kernel hangs, else wall time."""
+        """Return after what time the command was stopped, for messages, such as "15 s of processor
+        time without a system call" if the kernel hangs, else "900 s of wall time"."""
         return (f"{_HANGS_AFTER_S:g} s of processor time without a system call" if self._hangs
                 else super()._stopped_after())
 

@@ -45,7 +45,8 @@ class ResultPrinter:
             self._bytes += count
 
     def end(self) -> None:
-        """Print the bytes of the interval in which the last bytes arrived."""
+        """Print the number of bytes of the interval in which the last bytes arrived. Call it once,
+        at the end."""
         with self._lock:
             self._print({"step": self._step, "bytes": self._bytes})
 
@@ -56,8 +57,14 @@ class ResultPrinter:
 
 
 class CrossConnection:
-    """An HTTP connection to this package's server. Received bytes are counted by `printer`. Raises
-    OSError if the server can't be reached."""
+    """An HTTP connection to this package's server, which it opens at once. Raises OSError if the
+    server can't be reached.
+
+    Args:
+        host: name or address of the server.
+        port: TCP port of the server.
+        printer: counts the received bytes.
+    """
 
     def __init__(self, host: str, port: int, printer: ResultPrinter) -> None:
         self._socket = socket.create_connection((host, port))

@@ -207,7 +207,8 @@ def _intervals(document: dict[str, Any], sender_is: str) -> tuple[Iperf3Interval
 
 
 def _stream_from_json(entry: dict[str, Any]) -> Stream:
-    """Return one stream of an interval."""
+    """Return one stream of an interval from its object in iperf3's JSON. Raises KeyError, TypeError
+    or ValueError if it has another form."""
     return Stream(
         socket=int(entry["socket"]),
         byte_count=int(entry["bytes"]),

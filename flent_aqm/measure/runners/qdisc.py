@@ -56,7 +56,7 @@ class AqmQdiscRunner(SupervisedRunner):
     devices.
 
     With cards, they also have for each device DEVICE_ring_packets, DEVICE_ring_drops (from the
-    first sample) and DEVICE_sending_packets, and for each core COREn_busy and COREn_other, shares
+    first sample) and DEVICE_sending_packets, and for each core coreN_busy and coreN_other, shares
     of the time since the previous sample. The part "probes", which is in the metadata under PARTS,
     has the times of each probe in the router's stages, in us, or the reason why there are none.
     """
