@@ -578,7 +578,7 @@ def lab_mounts(lab: str, out: str, *, keep_visible: Iterable[str], shown: Sequen
             as /run/NAME.
         bound: pairs of a file or folder in the lab's folder, and the path inside at which it
             appears.
-        folders: empty folders to make.
+        folders: paths inside of empty folders to make.
         writable: the folder to which the command may write, through an overlay whose upper layer is
             /run/results. None if it may write to none.
     """

@@ -112,7 +112,9 @@ class Lab(RunEnvironment):
         (self.folder / "uml").mkdir()
 
     def wait(self) -> CommandResult:
-        """Wait until the command and the guest have ended. Return the command's result.
+        """Wait until the command and the guest have ended. Return the command's result, with the
+        reports of the path models, the interrupt moderation of the hosts' cards, and the coverage
+        of an instrumented kernel.
 
         Raises as RunEnvironment.wait(), and LabError also if one of the guest's processes was
         killed from outside, if the user's kernel, router's program or servers failed, if the user's

@@ -36,7 +36,8 @@ class ResultPrinter:
 
     def count_bytes(self, count: int) -> None:
         """Count bytes that have just arrived. If a new interval has begun since the last call,
-        print the bytes of the interval of that call first."""
+        first print a line with the index of that call's interval (step) and the number of its
+        bytes."""
         step = int((time.time() - self._start_s) / STEP_S)
         with self._lock:
             if step != self._step:
@@ -45,8 +46,8 @@ class ResultPrinter:
             self._bytes += count
 
     def end(self) -> None:
-        """Print the number of bytes of the interval in which the last bytes arrived. Call it once,
-        at the end."""
+        """Print a line with the index of the interval in which the last bytes arrived (step), and
+        the number of its bytes. Call it once, at the end."""
         with self._lock:
             self._print({"step": self._step, "bytes": self._bytes})
 

@@ -184,7 +184,8 @@ def _report_from_json(document: dict[str, Any]) -> Iperf3Output:
 
 def _intervals(document: dict[str, Any], sender_is: str) -> tuple[Iperf3Interval, ...]:
     """Return the intervals of a document, those of each direction separately. Warm-up, and
-    intervals shorter than _SHORTEST_INTERVAL_S, are left out.
+    intervals shorter than _SHORTEST_INTERVAL_S, are left out. Raises KeyError, TypeError or
+    ValueError if an interval has another form.
 
     Args:
         document: the client's or the server's JSON.

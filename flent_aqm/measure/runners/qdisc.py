@@ -71,8 +71,8 @@ class AqmQdiscRunner(SupervisedRunner):
 
     @property
     def out(self) -> str:
-        """Text that Flent logs as standard output: the size of the
-        stored messages, in place of these."""
+        """Text that Flent logs as standard output: the size of the stored messages, in place of
+        these."""
         return f"({os.fstat(self.stdout.fileno()).st_size} bytes of netlink messages)\n"
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
