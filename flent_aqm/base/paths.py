@@ -35,9 +35,9 @@ def resource_dir(name: str) -> Path:
 
 def base_batch(file: Path) -> Path | None:
     """Return the path of the base.batch that is read before a batch file: that in the file's
-    folder, if there is one, otherwise this package's, if a batch of the file inherits from `base`
-    and the file has no section of that name. None if neither is to be read, also if there is none
-    in the folder and the batch file can't be read."""
+    folder, if there is one (which may be the file itself), otherwise this package's, if a batch of
+    the file inherits from `base` and the file has no section of that name. None if neither is to be
+    read, also if there is none in the folder and the batch file can't be read."""
     beside = file.with_name(BASE_BATCH)
     if beside.is_file():
         return beside
