@@ -52,8 +52,9 @@ class ConfigError(AqmError):
 
 def cause_of(fault: Exception) -> str:
     """Return the end of a message that says what went wrong: the system's words for an OSError,
-    such as "No space left on device", or what is wrong with data from outside, such as "'rate' is
-    missing" for KeyError('rate').
+    such as "No space left on device", what is wrong with data from outside, such as "'rate' is
+    missing" for KeyError('rate'), or for any other exception its text, or its type's name if it has
+    none.
 
     fault: the exception that was raised when a file, connection or name was used, or data was read.
     """
@@ -153,12 +154,14 @@ class TestbedError(AqmError):
 
 
 class CommandFailed(AqmError):
-    """A program ended with an error. The message has the last line of its output.
+    """A program ended with an error. The message has the command, how it ended, and the last line
+    of its standard error, or of its standard output if that is empty.
 
     Attributes:
         argv: the command's words.
         returncode: its exit status, or the negative number of the signal that ended it.
-        stdout, stderr: its whole output.
+        stdout, stderr: its whole output. For a program that shell.run() stopped at a limit, stdout
+            is "" and stderr ends with the reason.
     """
 
     def __init__(self, argv: Sequence[str], returncode: int, stdout: str, stderr: str) -> None:

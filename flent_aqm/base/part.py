@@ -45,7 +45,8 @@ class Part:
         testbeds: scheme in the key `testbed`, such as "ssh" in "ssh://router" -> "MODULE:NAME" of a
             function that takes the key's value and returns a testbed (lab/table.py).
         doctor: "MODULE:NAME" of the function behind `flent-aqm doctor --testbed` for these
-            testbeds, "" if there is none.
+            testbeds, "" if there is none. It takes the address, and as keywords `server` (host or
+            None) and `as_json`, and returns the exit status.
         elsewhere: "MODULE:NAME" of the class that makes runs on other machines (sweep/pool.py), ""
             if there is none.
         sweep_keys: batch keys that the sweep itself reads: name -> Key (spec/key.py).

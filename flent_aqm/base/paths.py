@@ -34,9 +34,10 @@ def resource_dir(name: str) -> Path:
 
 
 def base_batch(file: Path) -> Path | None:
-    """Return the path of the base.batch that is read before a batch file: that beside it, otherwise
-    this package's, if a batch of the file inherits from `base` and the file has no section of that
-    name. None if neither is to be read, or if the file can't be read."""
+    """Return the path of the base.batch that is read before a batch file: that in the file's
+    folder, if there is one (which may be the file itself), otherwise this package's, if a batch of
+    the file inherits from `base` and the file has no section of that name. None if neither is to be
+    read, also if there is none in the folder and the batch file can't be read."""
     beside = file.with_name(BASE_BATCH)
     if beside.is_file():
         return beside
@@ -71,18 +72,19 @@ def cache_to_write() -> Path:
 
 
 def or_another_cache(cache: Path, which: str) -> str:
-    """Return the end of a message that advises another cache folder. "" for SYSTEM_CACHE, which
-    root always uses.
+    """Return ", or set XDG_CACHE_HOME to a folder WHICH", the end of a message that advises another
+    cache folder. "" for SYSTEM_CACHE, which root always uses.
 
     Args:
         cache: the cache folder.
-        which: clause about the other folder, such as "with more".
+        which: words that describe the other folder, such as "with more".
     """
     return "" if cache == SYSTEM_CACHE else f", or set XDG_CACHE_HOME to a folder {which}"
 
 
 def ready_made() -> Path | None:
-    """Return the folder of the wheel or Debian package flent-aqm-lab, None if neither is installed.
+    """Return the folder of the wheel or Debian package flent-aqm-lab, the first that has a folder
+    `kernels`. None if neither is installed.
 
     The folder is looked for beside this package, among the environment's packages (for a checkout),
     and in the Debian package's place. It is looked for nowhere else because programs in it are run.
@@ -98,7 +100,7 @@ def ready_made() -> Path | None:
 
 def caches() -> list[Path]:
     """Return the folders in which programs and kernels are looked for, in this order: built by this
-    user, installed ready-made, built by root. They need not exist."""
+    user, installed ready-made (only if installed), built by root. The others need not exist."""
     there = ready_made()
     return [user_cache(), *([there] if there else []), SYSTEM_CACHE]
 

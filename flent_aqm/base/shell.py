@@ -57,7 +57,8 @@ def run(
     env: Mapping[str, str] | None = None,
     stdin: str = "",
 ) -> str:
-    """Run a program and return its standard output as text, with \\n as line ends.
+    """Run a program and return its standard output as text, with \\n as line ends. Bytes that
+    aren't UTF-8 are replaced.
 
     The program counts as running until it has ended, and all processes that it leaves behind have
     closed its standard output and error. Only the program itself is killed.

@@ -43,8 +43,8 @@ def plain_lines(words: str) -> str:
 
 def last_line(output: str) -> str:
     """Return the last line of a program's output that has a letter, a digit or an underscore,
-    without blanks at its ends, "" if there is none. Terminal escape sequences and control
-    characters are left out."""
+    without white space at its ends, "" if there is none. Terminal escape sequences and characters
+    that can't be printed are left out."""
     for line in reversed(_ESCAPES.sub("", output).splitlines()):
         if re.search(r"\w", line):
             return "".join(one for one in line if one.isprintable()).strip()
@@ -52,8 +52,8 @@ def last_line(output: str) -> str:
 
 
 def for_plot(words: str) -> str:
-    """Return a label in which each $ has a backslash before it, so that matplotlib draws a dollar
-    sign and no formula."""
+    """Return a label in which each $ has a backslash before it (one that has it already is left),
+    so that matplotlib draws a dollar sign and no formula."""
     return _DOLLAR.sub(r"\\$", words)
 
 

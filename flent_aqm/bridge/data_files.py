@@ -36,9 +36,10 @@ def dump_dir(stock: Callable[[Any, str], None]) -> Callable[[Any, str], None] | 
     """Return a replacement for the method that writes a data file. None, which keeps Flent's, if
     this Flent doesn't measure a run on a testbed.
 
-    The replacement writes JSON without indentation and compression, because the sweep compresses
-    the file later. Both would take four times as long. It raises BadResult for a number that is not
-    finite, OSError if the file can't be written.
+    The replacement takes the folder, and writes JSON without indentation and compression, under
+    Flent's file name without ".gz", because the sweep compresses the file later. Both would take
+    four times as long. It raises BadResult for a number that is not finite, OSError if the file
+    can't be written.
 
     stock: Flent's method.
     """

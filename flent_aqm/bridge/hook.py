@@ -123,7 +123,9 @@ _RARELY_NEEDED = "xmlrpc.client"
 
 
 class _LazyModule(type(sys)):  # type: ignore[misc]
-    """A module in place of xmlrpc.client, which is loaded when one of its attributes is used."""
+    """A module in place of xmlrpc.client: when one of its attributes is first used, the real module
+    is loaded, takes its place in sys.modules, and gives the attribute. Names with "__" at the
+    beginning raise AttributeError and load nothing."""
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):  # the import system reads these attributes
@@ -135,7 +137,11 @@ class _LazyModule(type(sys)):  # type: ignore[misc]
 
 
 class _Loader:
-    """A loader that loads a module with its own loader, then patches the module."""
+    """A loader that loads a module with its own loader, then replaces in the module what REPLACED
+    names (_patch()).
+
+    stock: the module's own loader. All other attributes are those of this loader.
+    """
 
     def __init__(self, stock: "Loader") -> None:
         self._stock = stock
@@ -156,8 +162,9 @@ class _Loader:
 
 
 def _patch(module: "ModuleType") -> None:
-    """Replace all attributes that REPLACED names in a module. If an error occurs, print it to
-    standard error and replace none."""
+    """Replace all attributes that REPLACED names in a module, each by what the named function
+    returns for it. An attribute for which the function returns None stays. If an error occurs,
+    print it to standard error and replace none."""
     changes = []
     try:
         for name, attribute, by in REPLACED:

@@ -75,7 +75,8 @@ def add_plotting_args(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def with_ours(parser: Any) -> Any:
     """Add this package's options for plots (--metric, --width, --caption-apart) to an argument
-    parser, and return the parser.
+    parser, set the text that flent-gui shows for Flent's option of grouping runs, and return the
+    parser.
 
     flent-gui uses the first sentence of an option's help as label, and the rest as tooltip.
     """

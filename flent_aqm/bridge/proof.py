@@ -110,8 +110,8 @@ def _read_and_prove(scenario: Any) -> tuple[list[str], dict[str, Any]]:
     """Read the settings of all routers back and compare them with the scenario.
 
     Return warnings about conditions that hide the AQM's effect, and metadata with settings and
-    counters of the first router. Metadata of other routers are in it, under "routers" and their
-    names.
+    counters of the first router. If there are other routers, their metadata are in it, under
+    "routers" and their names, and their warnings begin with their names.
 
     Raises RouterDisagrees if a setting differs, CommandFailed or ParseError if a router can't be
     read.

@@ -39,7 +39,8 @@ class Subject:
 
     Attributes:
         name: name of the file, or the settings of the group and its number of runs.
-        numbers: values of the metrics that the condition uses. Empty for a damaged file.
+        numbers: values of the metrics that the condition uses, medians for a group. Empty for a
+            damaged file.
         fault: reason why nothing can be checked, "" except for a damaged file.
     """
 
@@ -126,9 +127,9 @@ def read_values(wanted: Sequence[Leaf], run: Run) -> FileValues:
 
 
 def _group_subjects(files: Sequence[FileValues], by: str, pool: str) -> list[Subject]:
-    """Return the groups of runs, with the medians of their values. Runs that differ in a setting
-    that is neither in `by` nor in `pool` are in different groups, too. Files that repeat another
-    file count once, and a line on standard error says so.
+    """Return the groups of runs, with the medians of their values, empty if there are no files.
+    Runs that differ in a setting that is neither in `by` nor in `pool` are in different groups,
+    too. Files that repeat another file count once, and a line on standard error says so.
 
     Args:
         files: the runs.
@@ -155,7 +156,8 @@ def _group_subjects(files: Sequence[FileValues], by: str, pool: str) -> list[Sub
 
 def _check_subject(text: str, condition: Node, subject: Subject) -> JunitCase:
     """Check a condition for a file or group. Return the result as a JUnit test case. Its `error` is
-    set if the condition can't be decided or the file is damaged, its `failure` if it doesn't hold.
+    the reason if the condition can't be decided or the file is damaged. Its `failure` has the
+    metrics with their values if the condition doesn't hold. Otherwise both are "".
 
     Args:
         text: the condition as the user typed it.

@@ -87,9 +87,9 @@ def _wide_table(parts: Sequence[Requirement]) -> Table:
 
 
 def _narrow_table(parts: Sequence[Requirement]) -> Table:
-    """Return a table for 80 columns and 24 lines. Each program that measuring needs, and each
-    missing part that is needed (see missing()), has a line. Of the other parts with the same
-    purpose, those found share a line, and so do those missing."""
+    """Return a table for 80 columns and 24 lines. Each found program that measuring needs (not
+    Python packages), and each missing part that is needed (see missing()), has a line. Of the other
+    parts with the same purpose, those found share a line, and so do those missing."""
     table = _empty_table("part", "", "version", "needed for, or how to get it")
     needed = missing(list(parts))
     for group, purpose in GROUPS.items():

@@ -126,8 +126,8 @@ def purpose_of(folders: Sequence[Folder]) -> str:
 
 
 def title_of(results: list[Path]) -> str:
-    """Return the default title of the page: the names of the first three folders, and the number of
-    others.
+    """Return the default title of the page: the names of the folders, each once, such as "a, b". Of
+    more than three, the first three and the number of the others: "a, b, c and 2 more".
 
     Args:
         results: folders, or files, whose parent folders count.

@@ -72,7 +72,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 class _Mode(argparse.Action):
     """Argument action of -s and -c, each with or without a duration in seconds: sets `mode` to
-    "sequential" or "concurrent", and `time` if a duration is given."""
+    "sequential" or "concurrent", and `time` if a duration is given. A wrong duration ends the
+    program with a message."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace,
                  values: object, option_string: str | None = None) -> None:

@@ -109,7 +109,8 @@ class _Walk:
     following symbolic links.
 
     Args:
-        top: the top folder. It may itself be reached by symbolic links.
+        top: the top folder. It may itself be reached by symbolic links. It is opened at once, which
+            raises OSError if it can't be.
     """
 
     def __init__(self, top: Path) -> None:
@@ -358,8 +359,9 @@ class OutputFollower:
         self._given_up.set()
 
     def _follow(self, path: Path, output: int) -> None:
-        """Copy a file to the descriptor `output` until the block has ended. Runs in a thread for
-        each file."""
+        """Copy a file to the descriptor `output` as it grows, until the block of the context
+        manager has ended and all is copied, or nobody reads any more. Runs in a thread for each
+        file."""
         position = 0
         while True:
             # Read the flag before the file: after the end of the block the file grows no more, so
@@ -375,8 +377,8 @@ class OutputFollower:
 
     def _copy_from(self, path: Path, position: int, output: int) -> int:
         """Copy the bytes of the file from `position` on to the descriptor `output`, and return the
-        position after the last copied byte. A missing file, or a path of another kind, counts as
-        empty. Raises OSError if nobody reads the output any more."""
+        position after the last copied byte. Return `position` for a missing file, or a path that is
+        no regular file. Raises OSError if nobody reads the output any more."""
         try:
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError:  # not there, or a link
@@ -391,8 +393,9 @@ class OutputFollower:
         return position
 
     def _write_unless_given_up(self, data: bytes, output: int) -> None:
-        """Write `data` to a descriptor in pieces that don't block. If the reader is given up, the
-        rest of the data is dropped."""
+        """Write `data` to a descriptor in pieces that don't block, however long that takes. Once
+        the reader is given up (`_given_up` is set, at the end of __exit__()), the rest of the data
+        is dropped. Raises OSError if nobody reads any more."""
         ready = select.poll()
         ready.register(output, select.POLLOUT)
         while data and not self._given_up.is_set():

@@ -377,8 +377,9 @@ def _write_path_models(folder: Path, scenario: Scenario) -> dict[str, str]:
 
 
 def _own_tool_variable() -> dict[str, str]:
-    """Return the environment variable with the path of the user's own tool module, by its name.
-    Empty if there is no such module. The path is the same inside as on the host."""
+    """Return the environment variable for the user's own tool module: its name (FLENT_AQM_OWN_TOOL)
+    -> path of the module. Empty if there is no such module. The path is the same inside as on the
+    host."""
     files = own.files()
     return {environment.OWN_TOOL: files[0]} if files else {}
 
@@ -429,7 +430,7 @@ def _command_environment(
 
 def _hidden_but_needed(cwd: Path, words: Sequence[str], hidden: Sequence[str]) -> list[str]:
     """Return the folders and files of the host that the command needs and that mounts inside would
-    hide, sorted.
+    hide, sorted. Paths below another of them are left out.
 
     Args:
         cwd: the command's working directory. If it is /, no file of the host is needed for it.
@@ -538,8 +539,10 @@ def empty_folder(place: str) -> Mount:
 def shown_at_its_place(paths: Iterable[str]) -> Iterator[Mount]:
     """Yield the mounts that make files and folders of the host visible at the same path, read-only.
 
-    Only folders of the host can be mounted. For a file, the folder that contains it is mounted
-    below ASIDE, and the file is bound to its path from there.
+    Only folders of the host can be mounted. For a file, the folder that contains it (links
+    resolved) is mounted below ASIDE, and the file is bound to its path from there.
+
+    paths: paths on the host.
     """
     for number, path in enumerate(paths):
         if os.path.isdir(path):
@@ -575,7 +578,7 @@ def lab_mounts(lab: str, out: str, *, keep_visible: Iterable[str], shown: Sequen
             as /run/NAME.
         bound: pairs of a file or folder in the lab's folder, and the path inside at which it
             appears.
-        folders: empty folders to make.
+        folders: paths inside of empty folders to make.
         writable: the folder to which the command may write, through an overlay whose upper layer is
             /run/results. None if it may write to none.
     """

@@ -191,13 +191,20 @@ def _start_addresses(program: Path) -> dict[str, int]:
 
 
 def _source_line(address: int, program: Path) -> str:
-    """Return function, file and line of one address, as _source_lines() does."""
+    """Return the position of one address in the source, such as "in foo_enqueue, sch_foo.c line
+    12", as _source_lines() returns it for several. "" if it is unknown.
+
+    Args:
+        address: address in the kernel.
+        program: the kernel's file, with linux.debug beside it.
+    """
     return _source_lines([address], program)[0]
 
 
 def _source_lines(addresses: Sequence[int], program: Path) -> list[str]:
-    """Return function, file and line of each address as text, "" if unknown. File and line are
-    included only if the debug information has them, which is so for the user's files.
+    """Return the position of each address in the source, such as "in foo_enqueue, sch_foo.c line
+    12", "" if unknown. File and line are included only if the debug information has them, which is
+    so for the user's files.
 
     If a header's function was inlined into a function of a queue or a congestion control, the
     latter function is returned.
@@ -241,7 +248,7 @@ def _frame_text(function: str, place: str) -> str:
 
 def busy_addresses(session: int) -> list[int]:
     """Return addresses at which the running processes of a session were seen in LOOKS samples, the
-    most frequent first.
+    most frequent first. The samples take LOOKS * BETWEEN_S seconds.
 
     They are followed by words from the stacks of these processes, each less 1, the most frequent
     first: return addresses and other words. Empty if no process runs, if the host doesn't permit

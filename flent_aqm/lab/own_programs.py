@@ -52,8 +52,9 @@ class OwnPrograms:
                 "SERVER_READY_S": "" if ready_s is None else f"{ready_s:g}"}
 
     def outputs(self, out: Path) -> dict[str, Path]:
-        """Return name of the program, for messages -> file with its output. out: folder of the
-        output files."""
+        """Return the files with the programs' output: name of the program, for messages -> path.
+        They need not exist. The command on the client has one for each of its two outputs. out:
+        folder of the output files."""
         files = {self._name(number): out / f"server-{number}"
                  for number in range(1, len(self.servers) + 1)}
         if self.programs.client_program:
@@ -62,7 +63,7 @@ class OwnPrograms:
         return files
 
     def too_talkative(self, out: Path) -> str:
-        """Return the fault of the first program that has printed more than MOST_OUTPUT_BYTES, ""
+        """Return a message about the first program that has printed more than MOST_OUTPUT_BYTES, ""
         if there is none. out: folder of the output files."""
         for name, path in self.outputs(out).items():
             if path.is_file() and path.stat().st_size > MOST_OUTPUT_BYTES:
@@ -101,8 +102,8 @@ class OwnPrograms:
                        if (text := _shortened(path)))
 
     def _name(self, number: int) -> str:
-        """Return the name of a server for messages, which has its command. number: its position in
-        `servers`, from 1."""
+        """Return the name of a server for messages: "the server 'COMMAND'", in which the command is
+        cut to _LONGEST_LINE characters. number: its position in `servers`, from 1."""
         return f"the server {plain(shlex.join(self.servers[number - 1]))[:_LONGEST_LINE]!r}"
 
 
@@ -120,7 +121,8 @@ def refuse_missing(programs: Programs) -> None:
 
 
 def _first_line(path: Path) -> str:
-    """Return the first line of a file, "" if it is empty or can't be read."""
+    """Return the first line of a file, at most _TAIL_BYTES bytes of it, without white space at its
+    ends. "" if the file is empty or can't be read."""
     try:
         with path.open("rb") as file:
             return file.readline(_TAIL_BYTES).decode(errors="replace").strip()
@@ -129,8 +131,8 @@ def _first_line(path: Path) -> str:
 
 
 def _last_line(path: Path) -> str:
-    """Return the end of a message, from "; " on: the last line that a program printed, or that it
-    printed nothing.
+    """Return the end of a message: "; it printed last: LINE", with the last line that isn't blank,
+    cut to _LONGEST_LINE characters, or "; it printed nothing".
 
     path: file with the program's output.
     """
@@ -146,7 +148,9 @@ def _last_line(path: Path) -> str:
 
 
 def _shortened(path: Path) -> str:
-    """Return the text of a file, without its middle if it is long. "" if it can't be read."""
+    """Return the text of a file, without white space at its ends. Of more than twice _LOGGED_BYTES,
+    the middle is replaced by a line with the number of bytes left out. "" if the file can't be
+    read."""
     try:
         with path.open("rb") as file:
             first = file.read(_LOGGED_BYTES)

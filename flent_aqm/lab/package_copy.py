@@ -64,8 +64,8 @@ def package_folder(guest_place: str, spare: Path) -> Path:
 
 @cache
 def package_hash() -> str:
-    """Return a hash of the names and contents of this package's source files, 16 hexadecimal
-    digits.
+    """Return a hash of this package's source files, 16 hexadecimal digits: of their names, their
+    contents, and whether they are executable. The files are read at the first call only.
 
     A checkout and a wheel built from it have the same hash. Batches don't count.
     """

@@ -118,6 +118,7 @@ class RunEnvironment:
         argv: the command to run on the client.
         wall_limit_s: wall time in seconds after which the command is stopped, None for no limit.
         owned: folder to use in place of a new one, for a command whose words name the folder.
+            close() removes it, too.
         options: how the command runs, see guest_files.CommandOptions.
 
     Raises ConfigError if the path of TMPDIR contains a blank, tab, line break or comma. Raises the
@@ -176,9 +177,10 @@ class RunEnvironment:
 
     @property
     def left_behind(self) -> str:
-        """Path, below /run/results, of the first file that the guest did not hand over because it
-        is in too many nested folders, or its path is too long. "" if there is none. It was written
-        inside, so it may be any text."""
+        """Path, relative to /run/results, of the first file that the guest did not hand over
+        because it is in too many nested folders, or its path is too long. "" if there is none. It
+        was written inside, so it may be any text, but it is one printable line of at most
+        _LONGEST_PATH bytes."""
         try:
             with self._left.open("rb") as file:
                 first = file.readline(_LONGEST_PATH).decode(errors="replace").rstrip("\n")
@@ -221,8 +223,8 @@ class RunEnvironment:
         Raises:
             LabTimeout: at the wall-time limit, or if the command is known never to end.
             LabError: if the process ended before the command did, printed more than
-                MOST_CONSOLE_BYTES, if the command replaced its output file by another kind of
-                file, or if its files can't be read.
+                MOST_CONSOLE_BYTES, if the command replaced its output file by another kind of file
+                or overwrote the lab's record of its duration, or if its files can't be read.
         """
         assert self._process is not None, "start() comes first"
         try:
@@ -265,7 +267,8 @@ class RunEnvironment:
         return False
 
     def _stopped_after(self) -> str:
-        """Return the limit at which the command was stopped, for messages."""
+        """Return after what time the command was stopped, for messages, such as "900 s of wall
+        time": the wall-time limit, or without one, the time since the start."""
         wall_s = (time.monotonic() - self._started_at if self.wall_limit_s is None
                   else self.wall_limit_s)
         return f"{wall_s:.6g} s of wall time"

@@ -18,7 +18,7 @@ def _open_of_part(place: str, value: str) -> Testbed:
     """Return the testbed of a part.
 
     Args:
-        place: module and class of the testbed, as base.part.load() reads them.
+        place: "MODULE:NAME" of the function or class that makes the testbed from `value`.
         value: value of the batch key `testbed`.
     """
     testbed: Testbed = load(place)(value)

@@ -40,7 +40,8 @@ class LinkEnd:
 
 def write_topology(folder: Path, topology: Topology) -> dict[str, str]:
     """Write the topology's files to folder/topology, which must not exist. Return shell variables
-    for the guest's scripts: addresses of client and server, and switches."""
+    for the guest's scripts, by name: TOPOLOGY ("yes"), NAT ("yes", missing without NAT), and
+    CLIENT_IPV4, CLIENT_IPV6, SERVER_IPV4 and SERVER_IPV6."""
     graph = topology.graph
     ends = _ends_of_links(graph)
     target = folder / "topology"

@@ -112,7 +112,9 @@ class Lab(RunEnvironment):
         (self.folder / "uml").mkdir()
 
     def wait(self) -> CommandResult:
-        """Wait until the command and the guest have ended. Return the command's result.
+        """Wait until the command and the guest have ended. Return the command's result, with the
+        reports of the path models, the interrupt moderation of the hosts' cards, and the coverage
+        of an instrumented kernel.
 
         Raises as RunEnvironment.wait(), and LabError also if one of the guest's processes was
         killed from outside, if the user's kernel, router's program or servers failed, if the user's
@@ -192,11 +194,12 @@ class Lab(RunEnvironment):
 
     def _refuse_kernel_faults(self, log: str, leaks: str = "") -> None:
         """Raise LabError if a kernel that the user built complained, hung, or kept packets or
-        memory after all traffic had ended: such a run measured nothing.
+        memory after all traffic had ended: such a run measured nothing. The lab's own kernel is not
+        examined.
 
         Args:
             log: text of the kernel's log.
-            leaks: sentence on what the kernel kept, "" for nothing.
+            leaks: message on what the kernel kept, "" for nothing.
         """
         if self._scenario.lab.kernel == STOCK:
             return
@@ -222,8 +225,8 @@ class Lab(RunEnvironment):
         return self._hangs
 
     def _stopped_after(self) -> str:
-        """Return the limit at which the command was stopped, for messages: processor time if the
-        kernel hangs, else wall time."""
+        """Return after what time the command was stopped, for messages, such as "15 s of processor
+        time without a system call" if the kernel hangs, else "900 s of wall time"."""
         return (f"{_HANGS_AFTER_S:g} s of processor time without a system call" if self._hangs
                 else super()._stopped_after())
 

@@ -39,8 +39,9 @@ class Load:
             report them.
         own_clock: True if the times of the tool's samples count from a moment that isn't known
             exactly. The samples are then moved to the capture's times.
-        zero_s: that moment as assumed in the samples, in epoch seconds. It is used if no sample has
-            a throughput.
+        zero_s: that moment as assumed in the samples, in epoch seconds. Samples without a
+            throughput are moved so that it becomes the time of the load's first packet, and so are
+            all samples if none has a throughput.
         warms_up: True if the connections carry data before the load begins. The load's times then
             stay those of the tool.
     """

@@ -35,11 +35,13 @@ def as_metadata(report: ReadBack) -> dict[str, object]:
 
 
 def _applied(direction: Direction, clock: Clock) -> dict[str, object]:
-    """Return the settings of one device by name, with units in the names: kind and parameters of
-    the shaper ("shaper"), the AQM ("qdisc") and, with the IFB device, "ingress", settings of the
-    class, DRR's classes, and filters. With three tiers, the AQM's are given once, and the settings
-    of each class are under "tiers". With subscribers, the settings of their classes are given once,
-    under "subscribers".
+    """Return the settings of one device by name, with units in the names.
+
+    The kinds of its qdiscs are under "shaper", "qdisc" (the AQM) and, with the IFB device,
+    "ingress", and their parameters under the same names with "_parameters" behind. Beside these are
+    the settings of the class, DRR's classes, and filters. With three tiers, the AQM's are given
+    once, and the settings of each class are under "tiers", by its handle. With subscribers, the
+    settings of their classes are given once, under "subscribers".
 
     clock: clock of the router's packet scheduler.
     """

@@ -79,8 +79,9 @@ def old_time_text(time_us: int) -> str:
 
 
 def size_text(size_bytes: int) -> str:
-    """Return a size as tc prints it, such as "32Mb" or "1514b": as a multiple of 2^20 or 2^10 bytes
-    if it is near one, otherwise in bytes."""
+    """Return a size as tc prints it, such as "32Mb" or "1514b": as a multiple of 2^20 bytes if it
+    is less than 1024 bytes from one, or of 2^10 bytes if it is less than 16 bytes from one,
+    otherwise in bytes."""
     for unit, letter, near in ((2**20, "M", 1024), (2**10, "K", 16)):
         count = round(size_bytes / unit)
         if size_bytes >= unit and abs(unit * count - size_bytes) < near:

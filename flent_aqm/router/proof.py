@@ -113,9 +113,10 @@ def _device_differences(scenario: Scenario, direction_name: str, direction: Dire
 
 
 def _hierarchy_differences(requested: ExpectedDirection, direction: Direction) -> list[str]:
-    """Return a text, of up to four, if the qdiscs, the classes of HTB or HFSC, DRR's classes or the
-    filters differ from the request in number, kind, handle or parent. Both lists are sorted before
-    they are compared, because kernels list them in the order of a hash."""
+    """Return up to four texts, one for each of these in which the report differs from the request:
+    the qdiscs, the classes of HTB or HFSC, DRR's classes, the filters. They differ if their number,
+    kinds, handles or parents do. Both lists are sorted before they are compared, because kernels
+    list them in the order of a hash."""
     return (
         _difference("qdiscs", _sort_and_join(q.position() for q in requested.qdiscs),
                     _sort_and_join(f"{q.kind} {q.handle} at {q.parent}" for q in direction.qdiscs))
@@ -130,8 +131,8 @@ def _hierarchy_differences(requested: ExpectedDirection, direction: Direction) -
 
 
 def _sort_and_join(positions: Iterable[str]) -> str:
-    """Return texts as one line, with the root first and the ingress qdisc last. "none" if there is
-    none.
+    """Return texts as one line, sorted, with the root first and the ingress qdisc last, and ", "
+    between them. "none" if there is none.
 
     positions: texts with handle and parent, such as "1:1 at root".
     """

@@ -20,8 +20,8 @@ def warnings(scenario: Scenario, report: ReadBack) -> list[str]:
 
 def _warnings_of_direction(scenario: Scenario, direction_name: str, direction: Direction,
                            report: ReadBack) -> list[str]:
-    """Return the warnings about the device of one direction, without its name. Empty if there is
-    none.
+    """Return the warnings about the device of one direction, each a line that doesn't name the
+    direction. Empty if there is none.
 
     Args:
         scenario: the requested settings.

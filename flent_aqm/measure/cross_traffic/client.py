@@ -36,7 +36,8 @@ class ResultPrinter:
 
     def count_bytes(self, count: int) -> None:
         """Count bytes that have just arrived. If a new interval has begun since the last call,
-        print the bytes of the interval of that call first."""
+        first print a line with the index of that call's interval (step) and the number of its
+        bytes."""
         step = int((time.time() - self._start_s) / STEP_S)
         with self._lock:
             if step != self._step:
@@ -45,7 +46,8 @@ class ResultPrinter:
             self._bytes += count
 
     def end(self) -> None:
-        """Print the bytes of the interval in which the last bytes arrived."""
+        """Print a line with the index of the interval in which the last bytes arrived (step), and
+        the number of its bytes. Call it once, at the end."""
         with self._lock:
             self._print({"step": self._step, "bytes": self._bytes})
 
@@ -56,8 +58,14 @@ class ResultPrinter:
 
 
 class CrossConnection:
-    """An HTTP connection to this package's server. Received bytes are counted by `printer`. Raises
-    OSError if the server can't be reached."""
+    """An HTTP connection to this package's server, which it opens at once. Raises OSError if the
+    server can't be reached.
+
+    Args:
+        host: name or address of the server.
+        port: TCP port of the server.
+        printer: counts the received bytes.
+    """
 
     def __init__(self, host: str, port: int, printer: ResultPrinter) -> None:
         self._socket = socket.create_connection((host, port))

@@ -75,7 +75,8 @@ def download(host: str, port: int, printer: ResultPrinter) -> None:
 
 
 async def _download(host: str, port: int) -> None:
-    """Download objects until the connection ends, with AHEAD requests outstanding."""
+    """Download objects until the connection ends, with AHEAD requests outstanding. Receiver.printer
+    has to be set before. Raises OSError if no connection can be made."""
     configuration = QuicConfiguration(alpn_protocols=ALPN, verify_mode=ssl.CERT_NONE,
                                       max_data=1 << 26, max_stream_data=1 << 23)
     async with connect(host, port, configuration=configuration,

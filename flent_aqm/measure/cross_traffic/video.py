@@ -56,8 +56,8 @@ class Screen:
         self.buffer_s += SEGMENT_S
 
     def go_on(self, now_s: float) -> None:
-        """Play until now_s: reduce the buffer, and count the time for which it was empty. Nothing
-        before the first segment."""
+        """Play until now_s: reduce the buffer, and count the time for which it was empty. Before
+        the first segment, do nothing."""
         if self._at_s is None:
             return
         passed_s = now_s - self._at_s

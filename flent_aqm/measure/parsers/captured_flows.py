@@ -51,10 +51,10 @@ class CapturedFlow:
             `steps`.
         packets: number of packets with payload.
         first_s, last_s: times of the first and the last packet with payload.
-        retransmitted_packets, retransmitted_bytes: packets of TCP that came after later data, and
-            their payload.
-        highest: highest sequence number behind data that was seen. None before the first packet,
-            and for UDP.
+        retransmitted_packets, retransmitted_bytes: number of TCP packets with bytes that come
+            before data seen earlier, and number of these bytes.
+        highest: TCP's sequence number after the last byte of all data that was seen. None before
+            the first packet, and for UDP.
     """
 
     protocol: str
@@ -77,7 +77,7 @@ class CapturedFlow:
         Args:
             at_s: time of the packet in epoch seconds.
             step: index of its time step.
-            payload: bytes that count as payload, 0 for an upload's retransmission.
+            payload: bytes that count as payload, without those that an upload sends again.
         """
         if not self.packets:
             self.first_s = at_s

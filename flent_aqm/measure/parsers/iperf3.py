@@ -184,7 +184,8 @@ def _report_from_json(document: dict[str, Any]) -> Iperf3Output:
 
 def _intervals(document: dict[str, Any], sender_is: str) -> tuple[Iperf3Interval, ...]:
     """Return the intervals of a document, those of each direction separately. Warm-up, and
-    intervals shorter than _SHORTEST_INTERVAL_S, are left out.
+    intervals shorter than _SHORTEST_INTERVAL_S, are left out. Raises KeyError, TypeError or
+    ValueError if an interval has another form.
 
     Args:
         document: the client's or the server's JSON.
@@ -207,7 +208,8 @@ def _intervals(document: dict[str, Any], sender_is: str) -> tuple[Iperf3Interval
 
 
 def _stream_from_json(entry: dict[str, Any]) -> Stream:
-    """Return one stream of an interval."""
+    """Return one stream of an interval from its object in iperf3's JSON. Raises KeyError, TypeError
+    or ValueError if it has another form."""
     return Stream(
         socket=int(entry["socket"]),
         byte_count=int(entry["bytes"]),

@@ -79,8 +79,9 @@ class Subtest:
         return rates[-1].byte_count * 8e-6 / rates[-1].elapsed_s if rates else None
 
     def progress(self) -> list[AppSample]:
-        """Return the numbers of bytes at the receiver over time, in the order of the messages.
-        Empty if none was reported."""
+        """Return the numbers of bytes at the receiver over time, in the order of the messages: the
+        client's for a download, the server's BytesReceived for an upload. Messages with an elapsed
+        time of 0 are left out. Empty if none was reported."""
         if self.direction == "download":
             return [one for one in self.app if one.elapsed_s > 0]
         return [AppSample(one.elapsed_s, one.bytes_received) for one in self.tcp
@@ -175,7 +176,8 @@ def _parse_event(line: dict[str, Any]) -> tuple[str, str, str, Mapping[str, Any]
 
 
 def _add_event(subtest: _PartialSubtest, kind: str, body: Mapping[str, Any]) -> None:
-    """Add an event to a subtest.
+    """Add an event to a subtest. Raises ValueError, KeyError, TypeError or AttributeError if a
+    measurement has another form.
 
     Args:
         subtest: the subtest of the event's direction.
@@ -192,7 +194,8 @@ def _add_event(subtest: _PartialSubtest, kind: str, body: Mapping[str, Any]) -> 
 
 def _add_measurement(subtest: _PartialSubtest, body: Mapping[str, Any]) -> None:
     """Add a measurement's samples to a subtest, and take UUID and start from it. Byte counts of the
-    server's program are left out. `body` is the content of the event."""
+    server's program are left out. `body` is the content of the event. Raises ValueError, KeyError,
+    TypeError or AttributeError if it has another form."""
     connection = body.get("ConnectionInfo") or {}
     subtest.uuid = connection.get("UUID") or subtest.uuid
     if started := connection.get("StartTime"):
@@ -206,7 +209,7 @@ def _add_measurement(subtest: _PartialSubtest, body: Mapping[str, Any]) -> None:
 
 
 def _tcp_sample(tcp: Mapping[str, Any]) -> TcpSample:
-    """Return the sample of one TCPInfo object."""
+    """Return the sample of one TCPInfo object, which must have ElapsedTime."""
     return TcpSample(
         elapsed_s=tcp["ElapsedTime"] / 1e6,
         rtt_ms=_ms(tcp.get("RTT")),

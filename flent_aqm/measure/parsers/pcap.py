@@ -198,8 +198,8 @@ class _Records:
         self._piece_at = 0
 
     def of_steps(self, steps: Iterable[int]) -> Iterator[tuple[float, _Key]]:
-        """Yield the time in epoch seconds and the key of each record in these steps, in the order
-        of the file. Call it after per_step().
+        """Yield the time in epoch seconds and the key (fields of the packet, _Key) of each record
+        in these steps, in the order of the file. Call it after per_step().
 
         Args:
             steps: indexes of steps.
@@ -215,8 +215,10 @@ class _Records:
                 yield seconds + ticks / self.ticks_per_s, fields.unpack_from(padded, at)
 
     def per_step(self) -> Iterator[tuple[int, Mapping[_Key, int]]]:
-        """Read all records. Yield pairs of the index of a step, and a mapping from each key to its
-        number of records. An index may occur repeatedly, with further records."""
+        """Read all records of the file, once. Yield pairs of the index of a time step, and a
+        mapping from each key (fields of a packet, _Key) to its number of records. An index may
+        occur repeatedly, with further records. `packets`, `unreadable`, `cut` and `places` are
+        complete at the end."""
         rest = b""
         self._piece_at = self.file.tell()
         while piece := self.file.read(PIECE_BYTES):
@@ -231,14 +233,15 @@ class _Records:
         self.cut = used < len(rest)
 
     def _step_at(self, data: bytes, at: int) -> int:
-        """Return the index of the step of the record at offset `at`."""
+        """Return the index of the time step of the record that begins at offset `at` of `data`."""
         seconds, ticks = struct.unpack_from("=II", data, at)
         index: int = (seconds * self.ticks_per_s + ticks) // self.step_ticks
         return index
 
     def _count_same_size(self, data: bytes) -> tuple[dict[int, Counter[_Key]], int] | None:
-        """Count all complete records of `data` by step and key, and add them to `packets` and
-        `places`. Return the number of records of each key, by step, and the number of bytes used.
+        """Count all complete records of `data` by time step and key (fields of a packet, _Key), and
+        add them to `packets` and `places`. Return the number of records of each key, by step, and
+        the number of bytes used.
 
         Return None, and change nothing, if the records don't all have the size of the first, if the
         first is too short for a key, or if none is complete: _count_any_size() can read them.
@@ -271,10 +274,11 @@ class _Records:
         return counted, complete * size
 
     def _count_any_size(self, data: bytes) -> tuple[dict[int, Counter[_Key]], int]:
-        """Count all complete records of `data`, whatever their sizes, by step and key, and add them
-        to `packets` and `places`. Records that are too short for a key are added to `packets` and
-        `unreadable` only, except packets of UDP with both ports, which need no more. Return the
-        number of records of each key, by step, and the number of bytes used."""
+        """Count all complete records of `data`, whatever their sizes, by time step and key (fields
+        of a packet, _Key), and add them to `packets` and `places`. Records that are too short for a
+        key are added to `packets` and `unreadable` only, except packets of UDP with both ports,
+        which need no more. Return the number of records of each key, by step, and the number of
+        bytes used."""
         counted: dict[int, Counter[_Key]] = defaultdict(Counter)
         fields = struct.Struct(self.layout)
         end = 0
@@ -295,7 +299,8 @@ class _Records:
         return counted, end
 
     def _note_place(self, step: int, begin: int, end: int) -> None:
-        """Record that records of a step are between these offsets of the file."""
+        """Record that records of a time step are between these offsets of the file, in `places`. A
+        place that begins where the step's last one ends extends it."""
         places = self.places[step]
         if places and places[-1][1] == begin:
             begin = places.pop()[0]
@@ -303,7 +308,8 @@ class _Records:
 
 
 class _Tally:
-    """Converts counted keys to amounts per class and direction, and to transfers.
+    """Converts counted keys (fields of packets, _Key) to amounts per class and direction, and to
+    transfers.
 
     Args:
         ip_version: IP version of all packets, 4 or 6.
@@ -324,12 +330,12 @@ class _Tally:
         self.least_payload = least_payload(classes.segment_bytes)
 
     def add_step(self, index: int, counted: Mapping[_Key, int]) -> Step:
-        """Add the data of one step to the transfers, and the packets without a class to `external`.
-        Return the traffic of the step by class and direction.
+        """Add the data of one time step to the transfers, and the packets without a class to
+        `external`. Return the traffic of the step: (class, "upload" or "download") -> amount.
 
         Args:
             index: index of the step.
-            counted: number of packets by key.
+            counted: number of packets by key (fields of a packet, _Key).
         """
         amounts: dict[tuple[str, str], Amount] = {}
         for key, times in counted.items():
@@ -348,14 +354,16 @@ class _Tally:
 
     def add_time(self, key: _Key, at_s: float) -> None:
         """Add the time of a packet, in epoch seconds, to its transfer if it has data. Call it after
-        add_step() of its step."""
+        add_step() of its time step. `key` has the packet's fields."""
         connection = self._connection(key)
         if connection and self._amount(key).payload_bytes >= self.least_payload:
             self.transfers.packet(connection, at_s)
 
     def _connection(self, key: _Key) -> Connection | None:
-        """Return the connection and direction of a packet. None if the IP header has options, or if
-        none of its ports has a class and `classes.others` is None."""
+        """Return the connection and direction of a packet: number of the protocol, port of the
+        server, port of the client, "upload" or "download". None if the IP header has options, or if
+        none of its ports has a class and `classes.others` is None. `key` has the packet's fields.
+        """
         _, first_byte, _, protocol, sender, both_ports, _ = key
         if first_byte not in _NO_IP_OPTIONS:
             return None
@@ -372,7 +380,9 @@ class _Tally:
         return protocol, server, client, "upload" if to_server else "download"
 
     def _amount(self, key: _Key) -> Amount:
-        """Return the payload and wire bytes of a packet, which may consist of merged segments."""
+        """Return the payload and wire bytes of a packet of TCP or UDP. A TCP packet with more
+        payload than a segment counts as several on the wire, each with headers, because the kernel
+        has merged them. `key` has the packet's fields."""
         _, _, ip_length, protocol, _, _, offset = key
         on_wire = _lengths(key)[1]
         if protocol == _UDP:
@@ -391,7 +401,7 @@ class _Tally:
 
 def _lengths(key: _Key) -> tuple[int, int]:
     """Return the captured length and the length on the wire of a packet, in bytes. They are the
-    first number of the key, but have the machine's byte order."""
+    first number of the key (the packet's fields, _Key), but have the machine's byte order."""
     captured, on_wire = struct.unpack("=II", key[0].to_bytes(8, "big"))
     return captured, on_wire
 

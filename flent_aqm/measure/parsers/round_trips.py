@@ -96,8 +96,9 @@ def round_trips(file: BinaryIO, layout: Layout, server_ports: Collection[int],
 
 
 def percentiles(ms: Sequence[float]) -> list[float]:
-    """Return the 0th, 1st, … and 100th percentile of round trips, in ms. Empty if there are fewer
-    than FEWEST round trips."""
+    """Return the 0th, 1st, … and 100th percentile of round trips, in ms, rounded to 4 decimals:
+    each is the value of the round trip that is nearest in rank. Empty if there are fewer than
+    FEWEST round trips."""
     if len(ms) < FEWEST:
         return []
     ordered, last = sorted(ms), len(ms) - 1

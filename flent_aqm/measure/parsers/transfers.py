@@ -46,7 +46,8 @@ class Transfer:
 
 
 def least_payload(segment_bytes: int) -> int:
-    """Return the least payload in bytes of a packet that counts as data.
+    """Return the least payload in bytes of a packet that counts as data: DATA_BYTES, or for small
+    segments the segment's size less 40 bytes for TCP's options, if that is less.
 
     Args:
         segment_bytes: size of TCP's largest segment.

@@ -125,8 +125,8 @@ class AqmCaptureRunner(SupervisedRunner):
 
     @property
     def out(self) -> str:
-        """Text that Flent logs as standard output: the size of the
-        capture, in place of its bytes."""
+        """Text that Flent logs as standard output: the size of the capture, in place of its bytes.
+        """
         return f"({os.fstat(self.stdout.fileno()).st_size} bytes of pcap)\n"
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:

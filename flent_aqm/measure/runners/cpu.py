@@ -43,8 +43,8 @@ class AqmCpuRunner(SupervisedRunner):
 
     @property
     def out(self) -> str:
-        """Text that Flent logs as standard output: the size of the
-        stored samples, in place of these."""
+        """Text that Flent logs as standard output: the size of the stored samples, in place of
+        these."""
         return f"({os.fstat(self.stdout.fileno()).st_size} bytes of samples)\n"
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:

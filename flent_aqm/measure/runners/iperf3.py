@@ -223,7 +223,7 @@ def _raw_value(interval: Iperf3Interval, start_s: float, mss_bytes: int | None,
 
     The state is retransmits, tcp_rtt and tcp_rtt_var (ms), tcp_cwnd_bytes, and tcp_cwnd (segments)
     if the segment size is known. With several streams, retransmits are summed, other values are
-    means, and `streams` has the values of each stream by its number.
+    means, and `streams` has the values of each stream by its `socket`, as text.
 
     Args:
         interval: the interval.

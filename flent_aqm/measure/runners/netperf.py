@@ -29,7 +29,8 @@ class AqmNetperfRunner(SupervisedRunner, NetperfDemoRunner):
 
     def check(self) -> None:
         """Check as Flent's runner does, pass the server's passphrase from the environment to
-        netperf, if there is one, and set the watchdog. Flent calls it before the test."""
+        netperf, if there is one, and set the watchdog. Flent calls it before the test. Raises
+        RunnerCheckError as Flent's runner does, such as if netperf isn't installed."""
         super().check()
         if passphrase := os.environ.get(environment.NETPERF_PASSPHRASE):
             # Not added to self.command, because the data file records that.
@@ -37,8 +38,8 @@ class AqmNetperfRunner(SupervisedRunner, NetperfDemoRunner):
         self.watchdog_timer = self.length + WATCHDOG_MARGIN_S
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        """Parse netperf's output as Flent does, and add the load's times. Raises BadResult if
-        netperf gave no result."""
+        """Parse netperf's output as Flent does, and add the load's times, and outside of a lab
+        netperf's processor time, to the metadata. Raises BadResult if netperf gave no result."""
         series, samples, metadata = super().read(output, error)
         if "MEAN_VALUE" not in metadata:
             raise BadResult(f"netperf gave no result: {self._error_message(output, error)}")

@@ -98,8 +98,8 @@ def _checked_number(refuse: Refuse, parameter: Callable[..., Any], name: str, de
 
 def data_sets(requested: PingExp, hosts: Sequence[str],
               ip_version: int | None) -> list[tuple[str, dict[str, Any]]]:
-    """Return the data sets of the test, as pairs of name and keys: a ping for each host, and a load
-    for each direction.
+    """Return the data sets of the test, as pairs of name and keys: a ping for each different host,
+    and a load for each direction of `requested.streams`.
 
     Each direction has an iperf3 server of its own, because a server serves one test at a time. The
     load ends with the pings: if it went on, metrics would count pings that were never sent as lost.

@@ -71,7 +71,8 @@ class AqmPingRunner(SupervisedRunner, PingRunner):
 
     def check(self) -> None:
         """Check as Flent's runner does, and turn the time of its watchdog into the program's normal
-        end. Flent calls it before the test."""
+        end (`run_for_s`). Flent calls it before the test. Raises RunnerCheckError as Flent's runner
+        does, such as if neither fping nor ping is installed."""
         super().check()
         # If the last packet is lost, fping waits for ever, and normally ends by Flent's watchdog.
         # Its output is complete by then.

@@ -212,8 +212,9 @@ class SupervisedRunner(ProcessRunner):
             logger.error("%s: %s", self.runner_name, line)
 
     def _run_tool(self) -> None:
-        """Start the tool, wait for its end, and stop it if necessary. Subclasses override this to
-        run code in place of a tool."""
+        """Start the tool, wait for its end, and stop it if necessary. Set started_s and returncode,
+        and stopped_by if it was stopped. Subclasses override this to run code in place of a tool.
+        Raises OSError if the tool can't be started."""
         self.started_s = time.time()
         process = subprocess.Popen(
             self.args, stdin=subprocess.DEVNULL, stdout=self.stdout, stderr=self.stderr,
@@ -303,8 +304,9 @@ def _os_error_text(fault: OSError) -> str:
 
 
 def _busy_note(pid: int, ran_s: float) -> str:
-    """Return a note on how long the tool was busy, for the message about a tool that did not end.
-    "" unless it was busy most of the time: a tool that busy-waits in virtual time never ends.
+    """Return a note, from "; " on, on how long the tool was busy, for the message about a tool that
+    did not end. "" unless it was busy for more than SPINS_ABOVE of the time: a tool that busy-waits
+    in virtual time never ends.
 
     Args:
         pid: process id of the tool.
@@ -325,7 +327,7 @@ def text_of(stream: IO[str]) -> str:
 
 
 def last_line(stream: IO[str]) -> str:
-    """Return the last line of a tool's output that isn't empty, which usually is its error message.
-    "it printed nothing" if there is none."""
+    """Return the last line of a tool's output that isn't blank, without white space at its ends. It
+    usually is the error message. "it printed nothing" if there is none."""
     lines = text_of(stream).split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "it printed nothing")

@@ -53,8 +53,7 @@ class AqmProgramRunner(SupervisedRunner):
 
     @property
     def out(self) -> str:
-        """Text that Flent logs as standard output: a note on where the
-        output is."""
+        """Text that Flent logs as standard output: a note on where the output is."""
         return "(see the run's log)\n"
 
     err = out  # of standard error

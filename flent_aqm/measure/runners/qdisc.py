@@ -56,7 +56,7 @@ class AqmQdiscRunner(SupervisedRunner):
     devices.
 
     With cards, they also have for each device DEVICE_ring_packets, DEVICE_ring_drops (from the
-    first sample) and DEVICE_sending_packets, and for each core COREn_busy and COREn_other, shares
+    first sample) and DEVICE_sending_packets, and for each core coreN_busy and coreN_other, shares
     of the time since the previous sample. The part "probes", which is in the metadata under PARTS,
     has the times of each probe in the router's stages, in us, or the reason why there are none.
     """
@@ -71,8 +71,8 @@ class AqmQdiscRunner(SupervisedRunner):
 
     @property
     def out(self) -> str:
-        """Text that Flent logs as standard output: the size of the
-        stored messages, in place of these."""
+        """Text that Flent logs as standard output: the size of the stored messages, in place of
+        these."""
         return f"({os.fstat(self.stdout.fileno()).st_size} bytes of netlink messages)\n"
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:

@@ -84,7 +84,8 @@ class AqmRatesRunner(SupervisedRunner):
 
     def _write_changes(self, tc: IO[str]) -> None:
         """Write a change of the rate to tc every step_s seconds, and store its time and rate, until
-        `length` is over or the runner is stopped: `stopped_by` is DUE or KILLED then.
+        `length` is over or the runner is stopped: `stopped_by` is DUE or KILLED then. Raises
+        BrokenPipeError if tc has ended.
 
         Args:
             tc: standard input of the running tc.

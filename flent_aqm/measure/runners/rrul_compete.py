@@ -36,8 +36,9 @@ class Span:
 
 
 def span_of(parameter: Callable[..., Any], refuse: Refuse, length_s: int) -> Span:
-    """Return the time span of the second RRUL by the test's parameters. A span that doesn't lie
-    within the first RRUL is reported, and returned nevertheless.
+    """Return the time span of the second RRUL by the test's parameters second_start (default: a
+    quarter of the first's length) and second_length (default: half of it, at least 1 s), in whole
+    seconds. A span that doesn't lie within the first RRUL is reported, and returned nevertheless.
 
     Args:
         parameter: Flent's get_test_parameter().
@@ -73,8 +74,8 @@ def _seconds(refuse: Refuse, parameter: Callable[..., Any], name: str, default: 
 
 def second_data_sets(first: Mapping[str, Mapping[str, Any]], delay_s: int, span: Span,
                      glob: Callable[..., Any]) -> dict[str, dict[str, Any]]:
-    """Return the data sets of the second RRUL by name: the TCP flows of the first, shifted to the
-    span, and a sum for each direction.
+    """Return the data sets of the second RRUL by name, which begins with "TCP second": the TCP
+    flows of the first, shifted to the span, and a sum for each direction.
 
     Args:
         first: data sets of the first RRUL.

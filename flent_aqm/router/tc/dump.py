@@ -64,7 +64,9 @@ def request(sequence: int = 1) -> bytes:
 
 
 def is_complete(answer: bytes) -> bool:
-    """Return whether the answer has its end, so that nothing is left to be received.
+    """Return whether an answer to request() has its end, so that nothing is left to be received.
+
+    answer: all that was received so far.
 
     Raises ParseError if the kernel answered with an error, or if a message is cut off.
     """

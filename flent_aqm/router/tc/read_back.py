@@ -170,7 +170,7 @@ class ReadBack:
 
     Attributes:
         kernel: version of the kernel.
-        tc: version of tc.
+        tc: output of `tc -V`, such as "tc utility, iproute2-6.1".
         clock: clock of the packet scheduler.
         directions: "down" and "up" -> the device that shapes this direction.
     """
