@@ -302,7 +302,13 @@ def _throughput_loss(configuration: Configuration, worst: Configuration) -> floa
 def _what_to_set(best: Configuration, good: Sequence[Configuration], worst: Configuration) -> str:
     """Return the beginning of the sentence on what to use: "Set SQM to" with rates and queue if the
     best configuration has a shaper. Otherwise "Use" with the names of all good ones without a
-    shaper that are equally fast (_equally_fast()) and add the same latency to 0.1 ms."""
+    shaper that are equally fast (_equally_fast()) and add the same latency to 0.1 ms.
+
+    Args:
+        best: the best configuration.
+        good: all good configurations, of which it is one.
+        worst: the worst configuration, with whose throughput theirs is compared.
+    """
     if best.sqm is not None:
         return f"Set SQM to {_sqm_text(best.sqm)}"
     return "Use " + " or ".join(one.name for one in _equally_fast(good, worst)

@@ -84,7 +84,8 @@ class Run:
         path: path of the data file.
         test: Flent's NAME of the test, as _words() returns it.
         title: the user's TITLE, as _words() returns it, "" if there is none.
-        probes: latency series, the best for metrics first (see _probe_rank()).
+        probes: latency series, the best for metrics first: those whose losses are known, then in
+            the order of Tool, then those that were stopped for the shortest time.
         flows: flows of the test and of cross traffic.
         aqm: the object AQM of docs/reference/data-format.md, empty in files of other origin.
         settings: settings by which runs are grouped, by name.
