@@ -119,9 +119,9 @@ def _unpack_and_check(unpack: Callable[[], bytearray], path: Path, within: Limit
 
 def as_data_file(whole: Any, path: Path, within: Limits | None = None) -> DataFile:
     """Check the structure and the times of a parsed file, and return it as a record. Raises
-    BadResult, without the path, if they are wrong, or if the metadata or the series exceed the
-    limits. Files of `flent-aqm share` get back the test's own name and series: `whole` is changed
-    in place.
+    BadResult, without the path, if they are wrong, if the file is the output of another tool, or if
+    the metadata or the series exceed the limits. Files of `flent-aqm share` get back the test's own
+    name and series: `whole` is changed in place.
 
     Args:
         whole: the parsed file.
@@ -206,8 +206,9 @@ _FAR_FEWER = "; files that Flent writes have far fewer, so it is not read"
 
 
 def _refuse_too_much(metadata: dict[str, Any]) -> None:
-    """Raise BeyondLimitsError if the metadata have more than MOST_METADATA_VALUES values or
-    MOST_METADATA_CHARACTERS characters of text. Entries with the key RAW_VALUES don't count."""
+    """Raise BeyondLimitsError if the metadata have more than MOST_METADATA_VALUES keys and values,
+    or if their keys and texts have more than MOST_METADATA_CHARACTERS characters. Values of the key
+    RAW_VALUES don't count."""
     characters, values = 0, 1
     pending: list[Any] = [metadata]
     while pending:
@@ -278,13 +279,16 @@ def _type_text(kind: type) -> str:
 def write_data_file(path: Path, data: Mapping[str, Any]) -> None:
     """Write the content of a data file, compressed and atomically, and make its folder if it
     doesn't exist. The result has the form of docs/reference/data-format.md if `data` has. Raises
-    OSError if it can't be written, and BadResult if a number is not finite."""
+    OSError if it can't be written, and BadResult if a number is not finite.
+
+    data: the content, of values as JSON has them.
+    """
     write_packed(path, measured_json_text(data).encode())
 
 
 def write_packed(path: Path, text: bytes) -> None:
     """Compress the JSON text of a data file and write it atomically, and make its folder if it
-    doesn't exist. Raises OSError if it can't be written."""
+    doesn't exist. Raises OSError if it can't be written. An existing file is overwritten."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with (written_whole(path) as raw,
           # No name and time in the gzip header: the same data gives the same bytes.

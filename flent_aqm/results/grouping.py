@@ -66,8 +66,8 @@ ALIASES = {"rate": RATE, "rate_up": "rate_up_mbps", "rate_down": "rate_down_mbps
 
 
 def parse_keys(text: str) -> tuple[str, ...]:
-    """Parse names of settings, separated by commas. Short names (ALIASES) are replaced by the full
-    ones. Empty names are left out."""
+    """Return names of settings from text in which commas separate them, without blanks around them.
+    Short names (ALIASES) are replaced by the full ones. Empty names are left out."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     return tuple(ALIASES.get(name, name) for name in names)
 
@@ -135,7 +135,8 @@ def along_with(runs: Sequence[Settings], used: Sequence[str]) -> list[str]:
 
 def alike_in(runs: Sequence[Settings], compared: Sequence[str], beyond: Sequence[str]) -> list[str]:
     """Return the names of the settings that runs must share to differ only in the settings in
-    `compared`.
+    `compared`. Settings in NEVER, and those that distinguish no more runs than the ones before
+    them, are left out.
 
     A queue's parameters count as a part of the queue, unless runs of one queue differ in them.
 
@@ -222,7 +223,8 @@ def collect(members: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, li
 
 def shown(value: Setting) -> str:
     """Return the value of a setting as text: "on" or "off" for a switch, a number with up to six
-    significant digits, text without control characters and cut to LONGEST_SHOWN characters."""
+    significant digits, text cut to LONGEST_SHOWN characters, with unprintable characters replaced,
+    see plain()."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return f"{value:g}" if isinstance(value, (int, float)) else harmless(value)
@@ -266,7 +268,8 @@ def sort_key(name: str, value: Setting | None) -> tuple[int, float, str]:
 
 
 def harmless(text: str) -> str:
-    """Return text from a data file without control characters, cut to LONGEST_SHOWN characters."""
+    """Return text from a data file cut to LONGEST_SHOWN characters, with unprintable characters
+    replaced, see plain()."""
     return plain(text[:LONGEST_SHOWN])
 
 

@@ -18,7 +18,13 @@ Samples = dict[str, list[dict[str, Any]]]
 
 class LoadedResults(ResultSet):  # type: ignore[misc]
     """Flent's result set of a file in Flent's newest format. Samples are kept as plain dicts, or as
-    bytes after unpickling, until Flent accesses them."""
+    bytes after unpickling, until Flent accesses them.
+
+    Attributes:
+        _plain: name of a series -> its samples as plain dicts, or as bytes after unpickling. None
+            once Flent has accessed samples.
+        _flents: name of a series -> its samples as Flent's objects, from that access on.
+    """
 
     _plain: dict[str, list[dict[str, Any]] | bytes] | None
     _flents: dict[str, Any]

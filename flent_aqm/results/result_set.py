@@ -59,7 +59,8 @@ def data_file_of(results: Any) -> DataFile:
 
 def copy_before_flent(whole: dict[str, Any], newest: int) -> dict[str, Any] | None:
     """Return a copy of the parts of an older file that Flent changes and this package reads, for
-    keep_old(): samples, results, and SERIES_META. None for the newest format.
+    keep_old(): version, samples, results with their times, and SERIES_META. None for the newest
+    format.
 
     Flent changes the samples of older files in place, but not all that have to be changed.
 

@@ -114,7 +114,8 @@ def read(folder: Path) -> Status | None:
 
 def _batches(note: Any) -> tuple[dict[str, str], ...]:
     """Return the batch files in the entry `batches` of a sweep.json: path -> SHA-256, for each
-    sweep. Hashes that are no text are left out, and sweeps that have no other."""
+    sweep. Hashes that are no text are left out, and sweeps that have no other. Empty if the entry
+    is not a list."""
     if not isinstance(note, list):
         return ()
     read = ({path: digest for path, digest in files.items() if isinstance(digest, str)}

@@ -46,7 +46,8 @@ def advise(conditions: Conditions) -> list[str]:
     configuration.
 
     A configuration is good under a load if all of its runs add less latency than MOST_ADDED_MS, and
-    less than MOST_LOST_PCT of the probes are lost. Its runs disagree if some of them add less and
+    less than MOST_LOST_PCT of the probes are lost, in the median over runs and beyond the idle
+    line's. Losses that are not known count as 0. Its runs disagree if some of them add less and
     others don't. There are two sentences, on the fault and the remedy, if a configuration is not
     good under a load for which its runs don't disagree. Otherwise it is one: that runs disagree, or
     that all is well. One more names the configurations that allow no advice, with the reason. If
@@ -83,8 +84,8 @@ def _why_none(configuration: Configuration) -> str:
 
 
 def _left_out_sentence(unknown: Sequence[tuple[str, Configuration]]) -> str:
-    """Return the sentence that names configurations that allow no advice, at most
-    MOST_LEFT_OUT, with the first one's reason.
+    """Return the sentence on configurations that allow no advice: the names of at most
+    MOST_LEFT_OUT of them, the number of the others, and the reason of the first.
 
     Args:
         unknown: (title of the condition, "" if there is only one, configuration), at least one.
@@ -123,7 +124,7 @@ def _runs_disagree(configuration: Configuration, busy: str) -> bool:
 
 def _disagreement_sentence(configuration: Configuration, busy: str) -> str:
     """Return the sentence for a configuration whose runs disagree: the least and the most latency
-    that they add."""
+    that they add. busy: "downloads", "uploads" or BOTH."""
     added = [run.added_ms(busy) for run in configuration.runs]
     return (f"The runs with {configuration.name} disagree: busy {busy} added {_ms(min(added))} to "
             f"{_ms(max(added))}. Repeat them before you change anything.")
@@ -311,7 +312,13 @@ def _what_to_set(best: Configuration, good: Sequence[Configuration], worst: Conf
     """Return the beginning of the sentence on what to use: "Set SQM to" with rates and queue if the
     best configuration has a shaper. Otherwise "Use" with the name of the best one. Names or queues
     of all good ones with the same rates, or without a shaper, that are equally fast
-    (_equally_fast()) and add the same latency to 0.1 ms are named, with "or" between them."""
+    (_equally_fast()) and add the same latency to 0.1 ms are named, with "or" between them.
+
+    Args:
+        best: the best configuration.
+        good: all good configurations, of which it is one.
+        worst: the worst configuration, with whose throughput theirs is compared.
+    """
     alike = [one for one in _equally_fast(good, worst) if _added_ms(one) == _added_ms(best)]
     if best.sqm is None:
         return "Use " + " or ".join(one.name for one in alike if one.sqm is None)
@@ -321,8 +328,8 @@ def _what_to_set(best: Configuration, good: Sequence[Configuration], worst: Conf
 
 
 def _sqm_text(sqm: Sqm) -> str:
-    """Return the rates of an SQM configuration as text, with their share of the line's rates in
-    brackets if it is the same in both directions."""
+    """Return the rates of an SQM configuration as text: "90/18 Mbit/s (90 % of 100/20)". The
+    brackets are left out if the shares of the two directions differ."""
     shares = {round(100 * own / its, 1) for own, its in (
         (sqm.down_mbps, sqm.modem_down_mbps), (sqm.up_mbps, sqm.modem_up_mbps))}
     of_line = (f" ({shares.pop():g} % of {sqm.modem_down_mbps:g}/{sqm.modem_up_mbps:g})"
@@ -331,9 +338,9 @@ def _sqm_text(sqm: Sqm) -> str:
 
 
 def _steady_rates_mbps(configuration: Configuration) -> list[float]:
-    """Return the medians over runs of the throughput in Mbit/s, download first. Empty if a
-    direction is missing, if both directions were measured at the same time and so slowed each
-    other, or if runs differ by more than _STEADY_SHARE."""
+    """Return the medians over runs of the throughput in Mbit/s, download first. Empty if a run
+    lacks a direction, if both directions were measured at the same time and so slowed each other,
+    or if runs differ by more than _STEADY_SHARE."""
     medians_mbps: list[float] = []
     if BOTH in configuration.busy:
         return medians_mbps
@@ -346,10 +353,11 @@ def _steady_rates_mbps(configuration: Configuration) -> list[float]:
 
 
 def _ms(value: float) -> str:
-    """Return a latency with its unit as text: "more than could be measured" for infinity."""
+    """Return a latency in ms as text, rounded to two significant digits, with its unit: "35 ms".
+    Return "more than could be measured" if it is infinite."""
     return f"{_two(value)} ms" if math.isfinite(value) else "more than could be measured"
 
 
 def _two(value: float) -> str:
-    """Return a number with two significant digits as text."""
+    """Return a number rounded to two significant digits as text: "35", "0.4", "120" for 123."""
     return significant(value, 2)

@@ -131,9 +131,10 @@ class Configuration:
 
 
 def measured(run: Run) -> Measured | Unavailable:
-    """Return a run's measurements, or the reason why it has none: nothing loads the line, the idle
-    line or a load has fewer than FEWEST_PROBES probes, the probe was stopped for more than
-    MOST_STILL of such a phase, or at least half of the idle line's probes were lost."""
+    """Return a run's measurements, or the reason why it has none: it has no latency series, nothing
+    loads the line, the idle line or a load has fewer than FEWEST_PROBES probes, the probe was
+    stopped for more than MOST_STILL of such a phase, or at least half of the idle line's probes
+    were lost."""
     try:
         idle = run.idle()
         loaded = {busy: run.loaded(direction) for busy, direction in loads(run).items()}
@@ -181,7 +182,7 @@ def stood_still(samples: Samples) -> bool:
 
 
 def _lost_pct(samples: Samples) -> float:
-    """Return the share of lost probes, of at least one, in percent."""
+    """Return the share of lost probes in percent. There must be at least one probe."""
     return float(100 * numpy.isinf(samples.rtt_ms).mean())
 
 
@@ -214,8 +215,8 @@ def loads(run: Run) -> dict[str, str | None]:
 def tried(name: str, runs: Sequence[tuple[Mapping[str, Setting], Measured | Unavailable]]
           ) -> Configuration:
     """Return the configuration that runs measured. Its queue, shaper and rates are those of the
-    first run's settings. If a run has no measurements, neither has the configuration, but the
-    reason.
+    first run's settings. If a run has no measurements, the configuration has no `runs`, but the
+    reason in `no_advice`.
 
     Args:
         name: name of the configuration for users.
@@ -240,6 +241,7 @@ def tried(name: str, runs: Sequence[tuple[Mapping[str, Setting], Measured | Unav
 
 
 def _number(settings: Mapping[str, Setting], name: str) -> float:
-    """Return a setting that is a finite number, else 0."""
+    """Return the setting `name` as a float if it is a finite number, else 0. On and off are 1 and
+    0."""
     value = settings.get(name)
     return float(value) if isinstance(value, (int, float)) and numpy.isfinite(value) else 0.0

@@ -180,7 +180,7 @@ def _cpu_s(data: DataFile, flow: Flow) -> float:
 
 
 def report(data: DataFile, blocks: Sequence[Sequence[str]], in_lab: bool) -> str:
-    """Return the text of the report.
+    """Return the text of the report, with an empty line between its blocks.
 
     Args:
         data: the data file of the speed test.

@@ -211,7 +211,8 @@ def tells_when_it_ran(flow: Flow, expected: Window, step_s: float) -> bool:
 
 def with_expected_window(flow: Flow, expected: Window) -> Flow:
     """Return a copy of the flow with the expected start and end, or its own if they are further
-    out, and with `is_expected`. A mean that the tool doesn't report is spread over this time."""
+    out, and with `is_expected`. If the tool reports no mean, it is computed again: the data of all
+    samples, divided by the length of this time."""
     window = Window(min(flow.start_s, expected.start_s), max(flow.end_s, expected.end_s))
     mean_mbps = flow.mean_mbps if flow.has_own_mean else _carried_mbit(flow) / window.length_s
     return replace(flow, start_s=window.start_s, end_s=window.end_s, mean_mbps=mean_mbps,

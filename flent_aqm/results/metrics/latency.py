@@ -222,14 +222,14 @@ def find_glitches(samples: Samples, idle_median_ms: float,
 def glitches(run: Run, threshold_ms: float) -> Sequence[Glitch]:
     """Return the glitches while the test loaded the link, in the order of time, empty if there is
     none. They are sequences of bad probes: lost, or with an RTT of more than the idle median and
-    threshold_ms. Raises NotAvailable without probes under load, with too few probes or half of them
-    lost before it, or if probes are more than 20 ms apart or can't tell losses."""
+    threshold_ms. Raises NotAvailable without probes under load, with too few probes before the load
+    or half of these or more lost, or if probes are more than 20 ms apart or can't tell losses."""
     return find_glitches(run.loaded(), idle_median_ms(run), threshold_ms)
 
 
 def bad_probes(probe: Probe, glitch: Glitch, limit_ms: float) -> NDArray[numpy.bool_]:
-    """Return a mask of a series' probes: True for those that were sent in the time of a glitch and
-    were bad.
+    """Return a mask of a series' probes: True for those that were bad and sent from the glitch's
+    start to before its end.
 
     Args:
         probe: the series.

@@ -97,8 +97,13 @@ def of_answered(answered: Numbers, percent: float) -> float:
 
 
 def lost_reason(samples: ArrayLike, percent: float) -> str:
-    """Return the text on why a percentile that is a lost probe has no number: it names the share of
-    lost probes. They are infinite in `samples`."""
+    """Return the reason why a percentile that is a lost probe has no number, without a full stop:
+    "12 % of the probes were lost, and the 99th percentile is one of them".
+
+    Args:
+        samples: values, infinite for a lost probe.
+        percent: the percentile.
+    """
     lost = numpy.isinf(numpy.asarray(samples, dtype=float)).mean() * 100
     return f"{lost:.3g} % of the probes were lost, and the {percent:g}th percentile is one of them"
 

@@ -33,7 +33,8 @@ class QueueSamples:
         backlog_packets: packets in the queues at each sample.
         drops: packets dropped since the previous sample. At the first sample it is the file's
             counter, usually 0.
-        marks: packets marked, counted as `drops`.
+        marks: packets marked (ECN) since the previous sample, from the file's counter as `drops`
+            are.
         sent_bytes: bytes sent since the first sample, empty in early files.
     """
 

@@ -82,9 +82,10 @@ class Run:
 
     Attributes:
         path: path of the data file.
-        test: Flent's NAME of the test.
-        title: the user's TITLE, "" if there is none.
-        probes: latency series, the best for metrics first (see _probe_rank()).
+        test: Flent's NAME of the test, as _words() returns it.
+        title: the user's TITLE, as _words() returns it, "" if there is none.
+        probes: latency series, the best for metrics first: those whose losses are known, then in
+            the order of Tool, then those that were stopped for the shortest time.
         flows: flows of the test and of cross traffic.
         aqm: the object AQM of docs/reference/data-format.md, empty in files of other origin.
         settings: settings by which runs are grouped, by name.
@@ -347,7 +348,7 @@ def probe_kind(probe: Probe) -> str:
 
 def probe_line(probe: Probe) -> str:
     """Return the name, tool and spacing of a probe as text: "Ping (ms) UDP irtt (irtt, every 10
-    ms)"."""
+    ms)". The spacing is left out if there is only one probe."""
     every = "" if numpy.isinf(probe.spacing_ms) else f", every {significant(probe.spacing_ms)} ms"
     return f"{plain(probe.name)} ({probe_kind(probe)}{every})"
 
@@ -407,7 +408,8 @@ def _with_expected_windows(flows: Sequence[Flow], probes: Sequence[Probe],
 
 
 def _join_names(names: Iterable[str]) -> str:
-    """Return the first MOST_NAMED names as text, with the number of the others."""
+    """Return the first MOST_NAMED names in quotes, with commas between, and the number of the
+    others: "'a', 'b', 'c' and 2 more"."""
     first = [repr(plain(name)) for name in names]
     return ", ".join(first[:MOST_NAMED]) + (
         f" and {len(first) - MOST_NAMED} more" if len(first) > MOST_NAMED else "")
@@ -494,8 +496,8 @@ def _shown_settings(metadata: Mapping[str, Any], *keys: str) -> dict[str, Any]:
 
 
 def _words(value: Any) -> str:
-    """Return a value as text that labels, tables and terminals can show: at most LONGEST_WORDS
-    characters, without control characters."""
+    """Return a value as text that labels, tables and terminals can show: the first LONGEST_WORDS
+    characters, with unprintable ones replaced, see plain()."""
     return plain(str(value)[:LONGEST_WORDS])
 
 

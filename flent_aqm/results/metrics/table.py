@@ -112,7 +112,8 @@ class Metric:
 
     def text_with_unit(self, value: float) -> str:
         """Return a value as text with its unit: "95.6 Mbit/s", "B (47.1 ms)" if the metric has
-        words. LOST and the unit for infinity."""
+        words. LOST and the unit for infinity. "≤" and the smallest value that the source can
+        report, if the value is not above it."""
         number = replace(self, word=None).text(value)
         text = f"{number} {self.unit}" if self.unit else number
         return f"{self.word(value)} ({text})" if self.word else text
@@ -120,8 +121,8 @@ class Metric:
 
 def digits(value: float) -> str:
     """Return a number as text for tables: 2811, 119.5, 95.60, 1.05, and below 1 with two
-    significant digits, but at most six decimals: 0.24, 0.0012. LOST for infinity, which is a lost
-    probe."""
+    significant digits, but at most six decimals: 0.24, 0.0012. 0 is "0.00". LOST for infinity,
+    which is a lost probe."""
     if math.isinf(value):
         return LOST
     size = abs(value)

@@ -36,8 +36,8 @@ def turns(steps: Sequence[Mapping[str, Any]], spans: Mapping[str, Window | None]
         "download" and "upload" -> intervals. An interval lasts from the first step with data of
         this direction alone to the last such step before data of the other (or of both), and lies
         within the load's time. Steps without data may lie in between. The mapping is empty if there
-        is no capture, or if the test doesn't alternate: it loads one direction alone, one after the
-        other, or both at once.
+        is no capture, if a direction has no such interval, or if the test doesn't alternate: it
+        loads one direction alone, one after the other, or both at once.
 
     Raises BadResult if a sample has a value that is not a number.
     """

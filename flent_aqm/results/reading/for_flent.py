@@ -63,7 +63,8 @@ def read_for_flent(path: Path, recorded: Collection[str], settings: Any) -> dict
     load it or would take too long.
 
     Metadata that Flent would take for a setting or a method of its own are left out, missing ones
-    are added, and title and hosts are cut to _LONGEST_DRAWN characters.
+    are added. In title and hosts, which are cut to _LONGEST_DRAWN characters, each $ gets a
+    backslash before it, see for_plot().
 
     Args:
         path: the file.
@@ -183,7 +184,7 @@ def _is_date(value: Any) -> bool:
 def _refuse_too_large(data: DataFile) -> None:
     """Raise BadResult if the file has more than MOST_SAMPLES samples or MOST_VALUES values, which
     Flent would need more than about a second to show. Files that the user trusts (environment
-    variable environment.LARGE_FILES) are exempt. _refuse_results() comes first."""
+    variable environment.LARGE_FILES) are exempt. _refuse_results() must have accepted the file."""
     hint = limits().hint
     if not hint:
         return
@@ -255,7 +256,8 @@ def _refuse_results(whole: dict[str, Any]) -> None:
 
 def _refuse_samples(series: str, samples: Sequence[dict[str, Any]]) -> None:
     """Raise BadResult if `t` or `val` of a sample is neither None nor a number of a possible size,
-    or if samples have both numbers and text, lists or objects under one key."""
+    or if samples have both numbers and text, lists or objects under one key. series: name of the
+    series, for messages."""
     for key in ("t", "val"):
         values = [sample.get(key) for sample in samples]
         if not _all_numbers_or_none(values):
@@ -289,8 +291,10 @@ def _all_numbers_or_none(values: list[Any]) -> bool:
 
 
 def _add_missing_metadata(data: DataFile) -> None:
-    """Add metadata that Flent needs, if they are missing or null, in place. Empty parameters and
-    hosts get the type that Flent needs. _refuse_results() comes first."""
+    """Add metadata that Flent needs, in place, if they are missing or null: "" for title and hosts,
+    the last of x_values for LENGTH and TOTAL_LENGTH, 0.2 s for STEP_SIZE. T0 becomes TIME if it is
+    missing or empty. TEST_PARAMETERS and HOSTS that are missing or empty become {} and [].
+    _refuse_results() must have accepted the file."""
     metadata = data.metadata
     for key in _DRAWN:
         if metadata.get(key) is None:

@@ -200,7 +200,7 @@ def _kind_of(name: str, meta: Mapping[str, Any],
 def _tool_of(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]
           ) -> Tool | None:
     """Return the tool of a latency series, None if no probe measured it, such as the load time of
-    web pages."""
+    web pages. Arguments: as for _read_series(), but no samples if they are interpolated steps."""
     runner = meta.get("RUNNER")
     if runner not in (None, _DELEGATING, "NetperfDemoRunner"):
         return _TOOLS.get(str(runner))
@@ -215,8 +215,9 @@ def _tool_of(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, 
 
 def _with_latencies_in_ms(name: str, kind: SeriesKind, samples: Sequence[Mapping[str, Any]]
                ) -> Sequence[Mapping[str, Any]]:
-    """Return raw samples of a format before 4 with latencies in ms. Throughput is not converted
-    here."""
+    """Return raw samples of a format before 4 with latencies in ms. The HTTP latency is converted
+    from s, and netperf's samples from transactions per second. Others, also throughput, are
+    returned unchanged. Arguments: as for _read_series()."""
     if name == _HTTP_LATENCY:
         return [_scaled(one, 1000.0) for one in samples]
     if kind is not SeriesKind.LATENCY or not any(_OF_NETPERF in one for one in samples):
@@ -235,8 +236,9 @@ def _rate_to_ms(sample: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _factor_to_mbps(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]],
                     version: int) -> float:
-    """Return the factor from the unit of a throughput series to Mbit/s, 1 if the unit is not
-    known."""
+    """Return the factor from the unit of a throughput series to Mbit/s: 1e-6 for bit/s, and for
+    series "UDP …" without a unit in a format before 4, which are iperf's. Otherwise 1, also if the
+    unit is not known. Arguments: as for _read_series()."""
     units = meta.get("UNITS")
     if not units and version < CONVERTED_VERSION and name.startswith("UDP "):
         # A series of iperf, whose samples have no interval.

@@ -246,6 +246,8 @@ class _Parser:
         return token.text
 
     def condition(self) -> Node:
+        """Parse a condition: conjunctions joined by "or". Raises ConfigError also if brackets and
+        signs are nested more than DEEPEST deep."""
         self.depth += 1
         if self.depth > DEEPEST:
             raise ConfigError(f"{self.text!r}: brackets and signs are nested more than {DEEPEST} "
@@ -255,6 +257,7 @@ class _Parser:
         return node
 
     def conjunction(self) -> Node:
+        """Parse negations joined by "and"."""
         return self.logic("and", self.negation)
 
     def logic(self, word: str, part: Callable[[], Node]) -> Node:
@@ -271,6 +274,7 @@ class _Parser:
         return self.truths(word, parts) if len(parts) > 1 else parts[0]
 
     def negation(self) -> Node:
+        """Parse a comparison, with or without a single "not" before it."""
         odd = False
         while self.accept("not"):
             odd = not odd
@@ -293,6 +297,8 @@ class _Parser:
         return Logic(word, tuple(parts))
 
     def comparison(self) -> Node:
+        """Parse sums with signs of comparison between them. A single sum is returned as it is, and
+        of several comparisons, as in a < b < c, all must hold."""
         left = self.sum()
         comparisons: list[Node] = []
         while sign := self.accept(*_COMPARISONS):
@@ -315,6 +321,7 @@ class _Parser:
         return left.kind
 
     def sum(self) -> Node:
+        """Parse products joined by "+" or "-", which must be of the same kind."""
         node = self.product()
         while sign := self.accept("+", "-"):
             right = self.product()
@@ -322,6 +329,7 @@ class _Parser:
         return node
 
     def product(self) -> Node:
+        """Parse factors joined by "*" or "/"."""
         node = self.factor()
         while sign := self.accept("*", "/"):
             node = self.product_of(sign, node, self.factor())
@@ -351,6 +359,8 @@ class _Parser:
         raise ConfigError(f"{self.text!r}: {one.value} {sign} {other.value} can't be computed")
 
     def factor(self) -> Node:
+        """Parse a number, a metric, a function, or a condition in brackets, with or without "-"
+        before it."""
         token = self.token
         if token is None:
             raise self.mistake("expected a number or a name")

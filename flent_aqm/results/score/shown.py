@@ -134,7 +134,9 @@ def show_list(console: Console) -> None:
 def show_table(console: Console, scored: Sequence[ScoredFile], names: Sequence[str]) -> None:
     """Print metrics as a table. For one file, each metric has a line, with the reason if it is
     missing. For several files, each file has a line, and columns that don't fit are in further
-    tables.
+    tables. On a terminal, a line is labelled with the settings in which files differ, if they
+    distinguish all files, else with the part of the path in which they differ. Below are lines on
+    missing values, probes and notes.
 
     Args:
         console: receives the text.
@@ -389,8 +391,10 @@ _GROUP_COLUMNS = ("median", "quartiles", "interval of\nthe median")
 
 def show_groups(console: Console, scored: Sequence[ScoredFile], requested: Sequence[str],
                 pool: Sequence[str], names: Sequence[str]) -> None:
-    """Print for each metric the groups' median, quartiles and interval, and how groups differ.
-    Raises ConfigError if a setting is one that no run has.
+    """Print for each metric the groups' median, quartiles and interval, and how groups differ. If
+    the console is too narrow, quartiles are left out, then intervals. Groups are not compared by
+    throughput of the test alone if a run has cross traffic. Raises ConfigError if a setting is one
+    that no run has.
 
     Args:
         console: receives the text.
@@ -559,7 +563,8 @@ def _word_for(name: str, value: Value) -> str:
 
 
 def _column_heading(metric: Metric) -> str:
-    """Return a metric's name in lines that are short enough for a column."""
+    """Return a metric's name as heading of a column: with blanks in place of "_", in lines of up to
+    10 characters."""
     return "\n".join(textwrap.wrap(metric.name.replace("_", " "), 10))
 
 

@@ -57,7 +57,8 @@ NOTHING = object()
 class _Reader:
     """Copies allowed values of a data file. Each public method copies one kind of value. It takes
     the value and its place in the metadata, such as "AQM.kernel", and returns NOTHING if the value
-    is not allowed.
+    is not allowed. Text has "words that programs write" only if is_common() is true of it. Secrets
+    are "known" if Secrets.clean() finds them.
 
     Attributes:
         secrets: the secrets of the file.
@@ -121,7 +122,8 @@ class _Reader:
         return NOTHING if number is None or kinds else number[0]
 
     def hash(self, value: Any, place: str) -> Any:
-        """Copy a hash in hexadecimal digits, or a number. Other text is left out (NOTHING)."""
+        """Copy a hash of 16, 40 or 64 hexadecimal digits in lower case, or a number. Other text is
+        left out (NOTHING)."""
         return self._matching(_HASH, value, place)
 
     def time(self, value: Any, place: str) -> Any:
@@ -143,7 +145,7 @@ class _Reader:
 
     def device(self, value: Any, place: str) -> Any:
         """Copy the name of a network device, if it is a usual one or IFB_DEVICE. A name that
-        somebody invented is replaced by "device"."""
+        somebody invented is replaced by "device". Values other than text: as number()."""
         if not isinstance(value, str) or _DEVICE.fullmatch(value) or value in ("", IFB_DEVICE):
             return value if isinstance(value, str) else self.number(value, place)
         self.removed[place] = "device"
@@ -151,7 +153,8 @@ class _Reader:
 
     def host(self, value: Any, place: str) -> Any:
         """Copy a host's name or address. It is replaced by a stand-in, unless it is a name in
-        LAB_HOSTS, of words that programs write, or an address that reveals nobody."""
+        LAB_HOSTS, of words that programs write, or an address that reveals nobody. Values other
+        than text: as number()."""
         if not isinstance(value, str):
             return self.number(value, place)
         if value in (*LAB_HOSTS, "localhost", ""):
@@ -321,8 +324,8 @@ class _Reader:
 
     def command(self, value: Any, place: str) -> Any:
         """Copy a tool's command line. It is left out (NOTHING) if it has a secret, words that
-        programs don't write, or an option for a secret or an account. The program's folder is
-        removed if it has a secret or such words."""
+        programs don't write, or an option for a secret or an account. A value other than text is
+        left out, too. The program's folder is removed if it has a secret or such words."""
         if not isinstance(value, str):
             return self._leave_out(place)
         program, _, rest = value.partition(" ")

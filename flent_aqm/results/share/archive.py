@@ -463,13 +463,14 @@ def _readme(target: Path, packed: Sequence[Packed], checked: ReplayedRuns, title
 
 
 def _without_markup(text: str) -> str:
-    """Return the text with characters that have a meaning in Markdown or HTML replaced by blanks or
-    dashes, because it may come from anyone."""
+    """Return the text with characters that have a meaning in Markdown or HTML replaced, because it
+    may come from anyone: by blanks if the text has a blank, else by dashes."""
     return re.sub(r"[\[\]`<>*_|\\]", " " if " " in text else "-", text)
 
 
 def _as_code(text: str) -> str:
-    """Return a name as code in Markdown, without characters that end it or break its line."""
+    """Return a name as code in Markdown, with dashes in place of characters that would end it or
+    break a table's line."""
     return f"`{re.sub('[`<>|]', '-', text)}`"
 
 

@@ -114,9 +114,10 @@ def _ipv4_in(word: str) -> Iterator[str]:
 
 
 def _hardware_address(word: str) -> Iterator[str]:
-    """Yield the word if it is a hardware address: six pairs of hexadecimal digits with dashes or
-    underscores between them, six pairs or single digits with colons, or twelve digits after a
-    card's prefix such as enx. Yield nothing otherwise, or if all digits are 0."""
+    """Yield the word, without punctuation at its ends, if it is a hardware address: six pairs of
+    hexadecimal digits with dashes or underscores between them, six pairs or single digits with
+    colons, or twelve digits after a card's prefix such as enx. Yield nothing otherwise, or if all
+    digits are 0."""
     word = word.strip("[]:._-%")
     if word.lower().startswith(_CARD_NAMES) and _is_twelve_digits(word[3:]):
         yield word
@@ -145,7 +146,7 @@ def _ipv6_at_the_start(word: str) -> Iterator[str]:
 
 
 def _credentials_in(word: str) -> Iterator[str]:
-    """Yield user, password and host of a URL that has a user who is not in NOBODY, or user and
+    """Yield the part USER:PASSWORD@HOST of a URL that has a user who is not in NOBODY, or user and
     password. Yield nothing otherwise."""
     try:
         parts = urlsplit(word.strip("'\"<>()[],;"))

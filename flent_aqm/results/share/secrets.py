@@ -434,7 +434,7 @@ class Secrets:
 
     def _stand_in_for_address(self, word: str) -> str:
         """Return the replacement for an IP address: one that is reserved for documentation, always
-        the same for an address."""
+        the same for an address. If all are in use, it is 203.0.113.254."""
         address = ipaddress.ip_address(word)
         if str(address) not in self._stand_ins:
             if address.version == 4:

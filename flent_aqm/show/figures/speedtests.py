@@ -243,7 +243,8 @@ def in_order(page: tuple[Setting, ...]) -> tuple[list[float], str]:
 
 
 def draw(rows: Sequence[SpeedtestRow], canvas: Any, title: str) -> tuple[Table, list[str]]:
-    """Draw one page, and return its values and the parts of its caption.
+    """Draw one page, set the canvas' height by the number of tests, and return the page's values
+    and the parts of its caption.
 
     Of several runs of one test and queue, the first is shown. Tests without a run are left out.
 
@@ -285,7 +286,8 @@ def _offsets(aqms: Sequence[str]) -> dict[str, float]:
 
 
 def _draw_shares(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> None:
-    """Draw the left panel: throughput in percent of the one that TCP can carry.
+    """Draw the left panel: throughput in percent of the one that TCP can carry. Values above
+    _MOST_SHARE_PCT are drawn there.
 
     Args:
         axis: matplotlib axes.
@@ -312,7 +314,7 @@ def _draw_shares(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[s
 
 def _draw_latencies(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> None:
     """Draw the middle panel: the latency in ms that the test shows, over that of the probe and the
-    router's queue. Arguments: as for _draw_shares()."""
+    router's queue. A queue of less than 0.1 ms is not drawn. Arguments: as for _draw_shares()."""
     looks, offsets = looks_for(aqms), _offsets(aqms)
     axis.set_xscale("log")
     for line, test in enumerate(tests):

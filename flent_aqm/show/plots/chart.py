@@ -175,7 +175,14 @@ class ChartPlotter(Framed):
              connect_interactive: bool = True) -> None:
         """Draw result sets, or the reason why nothing can be drawn. Damaged files, and files that
         repeat another one, are left out, which the caption says. Called by Flent. On the command
-        line, a wrong option ends the program with exit status 2."""
+        line, a wrong option ends the program with exit status 2.
+
+        Args:
+            results: Flent's result sets, at least one.
+            config: not used.
+            axis: not used.
+            connect_interactive: whether to connect the handlers of mouse events.
+        """
         if self.metadata is None:
             self.metadata = results[0].meta()
         self.description = description_of(results, self.description)

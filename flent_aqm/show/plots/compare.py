@@ -22,7 +22,12 @@ from flent_aqm.show.plots.values import QUANTITIES, directions, values
 
 class ComparePlotter(ChartPlotter):
     """Base class of boxes, violins and distributions. The plot's key `quantity` is "latency" or
-    "throughput". draw() raises NotAvailable if no run has values."""
+    "throughput". draw() raises NotAvailable if no run has values.
+
+    Attributes:
+        quantity: what is drawn, see QUANTITIES. Set by draw() before _draw().
+        counted: number of samples that _draw() has drawn.
+    """
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         ways = directions(runs)

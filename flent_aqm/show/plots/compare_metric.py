@@ -59,7 +59,7 @@ class AqmCompareMetricPlotter(ChartPlotter):
 
 
 def _explain_marks(kind: str, cells: Any, runs: Sequence[Run]) -> list[str]:
-    """Return the caption's lines that explain the marks and the interval.
+    """Return the caption's lines that explain the marks and the interval. The last one may be "".
 
     Args:
         kind: "dots" or "box".

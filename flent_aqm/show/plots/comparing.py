@@ -29,7 +29,14 @@ LINE_STYLES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 class QueueColours(Plotter):
     """Mixin for Flent's plotters, placed before them: each file gets the colour of its queue,
     further files of the same queue shades of it. Colours that the user requests win. Several files
-    are labelled with the settings in which they differ."""
+    are labelled with the settings in which they differ.
+
+    Attributes:
+        metadata: metadata of a result set, for title and annotation.
+        colours: colours that Flent gives to the result sets, or series, in turn.
+        description: text on the result sets, for the title.
+        config: the plot's definition.
+    """
 
     metadata: Any
     colours: Sequence[str]
@@ -40,7 +47,12 @@ class QueueColours(Plotter):
              **kwargs: Any) -> None:
         """Draw result sets, for combined plots the combined ones. Before that, label them by their
         settings if there are several, and choose colours unless the user requests other ones.
-        Called by Flent."""
+        Called by Flent.
+
+        Args:
+            results: Flent's result sets, at least one.
+            config: the plot's definition, None for that of the plotter itself.
+        """
         self.description = description_of(results, self.description)
         if len(results) > 1:
             label_by_settings([members_of(result) for result in results], results)
@@ -76,7 +88,8 @@ class Comparing(QueueColours):
         self, results: Sequence[Any], config: dict[str, Any] | None = None, axis: Any = None,
         always_colour: bool = False,
     ) -> None:
-        """Draw several result sets in one plot, each in its colour. Called by Flent's plot().
+        """Draw several result sets in one plot, each in its colour. Series in the definition that
+        have no line style get one, in place. Called by Flent's plot().
 
         Args:
             results: Flent's result sets.
@@ -106,8 +119,13 @@ class Combined(QueueColours):
 
     def plot(self, results: Sequence[Any], config: Any = None, *args: Any,
              **kwargs: Any) -> None:
-        """Combine result sets as Flent does, label the groups with their settings, and draw
-        them. Called by Flent."""
+        """Combine result sets as Flent does, label the groups with their settings, and draw them.
+        Called by Flent.
+
+        Args:
+            results: Flent's result sets of the files, at least one.
+            config: the plot's definition, None for that of the plotter itself.
+        """
         if self.metadata is None:
             self.metadata = results[0].meta()
         config = config or self.config
@@ -119,6 +137,9 @@ class Combined(QueueColours):
         stock_group = combiner.group
 
         def group(groups: Mapping[str, Sequence[Any]], config: Any) -> Any:
+            """Return Flent's combined result sets. If there is one for each group, each gets the
+            list of its members as attribute MEMBERS. Called by the combiner in place of its own
+            method."""
             made = stock_group(groups, config)
             if len(made) == len(groups):
                 for one, members in zip(made, groups.values(), strict=True):

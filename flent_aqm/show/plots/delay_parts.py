@@ -33,7 +33,8 @@ def parts_in(result: Any) -> DelayParts:
 
 class AqmDelayPartsPlotter(ChartPlotter):
     """Parts of the probes' RTT: for one run, over time and their means; for several runs, the means
-    only."""
+    only, of at most MOST_LINES runs. Runs without records of the parts are left out, with a note.
+    """
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         drawn = []

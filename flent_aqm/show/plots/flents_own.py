@@ -31,7 +31,12 @@ WORDS_INCHES = 0.9
 
 
 class FromZero:
-    """Mixin for Flent's plotters, placed before them: value axes begin at zero."""
+    """Mixin for Flent's plotters, placed before them: value axes begin at zero.
+
+    Attributes:
+        log_base: base of a logarithmic value axis (--log-scale-y), None for a linear one.
+        invert_y: whether axes of latency run from top to bottom.
+    """
 
     log_base: int | None
     invert_y: bool
@@ -41,7 +46,17 @@ class FromZero:
         allow_log: bool = True,
     ) -> None:
         """Set the range of a value axis from zero. If it is logarithmic or has no value above zero,
-        let Flent set it. Called by Flent with all values on the axis."""
+        let Flent set it. Called by Flent with all values on the axis.
+
+        Args:
+            axis: matplotlib axes.
+            data: array of all values on the axis, NaN for a missing one, or None.
+            btm: lowest percentile that Flent's own range shows. Only passed on, as are `top`, the
+                highest, and `allow_log`.
+            top: see btm.
+            unit: unit of the values.
+            allow_log: see btm.
+        """
         highest = numpy.nanmax(data, initial=0) if data is not None else 0
         if self.log_base or not highest > 0:
             super()._do_scaling(axis, data, btm, top, unit, allow_log)  # type: ignore[misc]

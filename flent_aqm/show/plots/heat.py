@@ -30,7 +30,11 @@ from flent_aqm.show.plots.values import metric_named
 
 class AqmHeatPlotter(ChartPlotter):
     """A heat map of the metric that --metric names (by default DEFAULT_METRIC). Each cell has the
-    median of its runs."""
+    median of its runs. At most MOST_PLACES columns are drawn.
+
+    Attributes:
+        _cells: number of rows and of columns, None until the map is drawn.
+    """
 
     _cells: tuple[int, int] | None = None
 
@@ -145,8 +149,8 @@ _FILLED = 0.92
 
 
 def turn_labels(axis: Any, columns: int) -> bool:
-    """Turn the labels of the columns upright if they are too wide, and return whether they were
-    turned.
+    """Turn the labels of the columns upright if they are too wide, with commas in place of their
+    line breaks. Return whether they were turned.
 
     Args:
         axis: matplotlib axes.

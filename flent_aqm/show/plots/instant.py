@@ -21,7 +21,7 @@ from flent_aqm.show.plots.observed import Captured, captured_in, queues_in
 class AqmInstantPlotter(ChartPlotter):
     """For one run: payload per 100 ms for each direction, cross traffic, and the tool's own
     results. Below, the packets that the router dropped or marked. For several runs: the payload of
-    each. Runs without a capture are left out."""
+    each, of at most MOST_LINES groups. Runs without a capture are left out."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         seen = {id(run): captured_in(result)

@@ -200,7 +200,8 @@ def why_no_latency(runs: Sequence[Run]) -> str:
 
 
 def short_name(name: str) -> str:
-    """Return a series' name for the legend, without the prefix "Ping (ms) " that most have."""
+    """Return a series' name for the legend, without the prefix "Ping (ms) " that most have, and
+    with $ escaped for matplotlib."""
     return for_plot(name.removeprefix("Ping (ms) ") or name)
 
 
@@ -213,7 +214,7 @@ def pooled(samples: Sequence[Samples]) -> Numbers:
 
 def thinned(at: Numbers, share: Numbers, log_share: bool = False) -> tuple[Numbers, Numbers]:
     """Return a distribution's curve without points that would be drawn at the same position as the
-    one before. The first and the last point stay.
+    one before. The first and the last point stay. Up to _STEPS points are returned unchanged.
 
     Args:
         at: values above 0, ascending, for a logarithmic axis.
@@ -381,7 +382,8 @@ def _one_after_the_other(run: Run) -> bool:
 
 class AqmTailPlotter(ChartPlotter):
     """The share of probes that took longer than each latency, with two logarithmic axes and marks
-    at percentiles."""
+    at percentiles, for each line of latency_lines(): of probes under load, or of all in tests
+    without load. Lines with fewer than two probes are left out."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         drawn, reasons = [], []
@@ -462,8 +464,8 @@ def _percentile_or_none(latencies: Numbers, percent: float) -> float | None:
 
 
 class AqmPercentilesOverTimePlotter(ChartPlotter):
-    """Median, 90th percentile and slowest probe of each span of time, on a logarithmic axis. Of a
-    group of runs, the first is drawn."""
+    """Median, 90th percentile and slowest probe of each span of time, on a logarithmic axis. At
+    most MOST_RUNS_OVER_TIME series or groups of runs are drawn, of a group its first run."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         drawn = latency_lines(self, runs, MOST_RUNS_OVER_TIME)
@@ -507,9 +509,10 @@ class AqmPercentilesOverTimePlotter(ChartPlotter):
 
 
 def span_s(probe: Probe) -> float:
-    """Return the length in s of the spans into which a latency series is divided: SHORTEST_S, or
-    the shortest whole number of seconds with about SPAN_PROBES probes or more. If there would be
-    fewer than FEWEST_SPANS, spans are shorter, in tenths of a second, but have at least 2 *
+    """Return the length in s of the spans into which a latency series is divided: SHORTEST_S if
+    that is the time of 102 probes or more, otherwise the shortest whole number of seconds that is
+    the time of 93 probes, somewhat fewer than SPAN_PROBES, or more. If the series has fewer than
+    FEWEST_SPANS such spans, they are shorter, in tenths of a second, but have at least 2 *
     SAMPLES_BEYOND probes, enough for a median, so that a short series still has fewer spans. Raises
     NotAvailable if the series has fewer than two probes at different times."""
     spacing_s = probe.spacing_ms / 1000
@@ -581,7 +584,8 @@ def _percentile_or_nan(latencies: Numbers, percent: float) -> float:
 
 class AqmGlitchesPlotter(ChartPlotter):
     """Glitches per minute under load: a bar for each threshold and each line of latency_lines(),
-    with the longest glitch above it."""
+    with the longest glitch above it. Lines in which glitches can't be found are left out, with a
+    note."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         drawn, reasons = [], []

@@ -41,9 +41,9 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
     """For each test, distributions of latency under load on the left, and bars of throughput on the
     right, one for each queue. A lost probe is slower than any other.
 
-    By default, other settings in which runs differ make rows, too. If the user groups by one
-    setting, it takes the place of the queue. If by more, the last two take the places of test and
-    queue. Then runs that differ in other settings are pooled.
+    By default, other settings in which runs differ make rows, too. At most MOST_ROWS rows are
+    drawn. If the user groups by one setting, it takes the place of the queue. If by more, the last
+    two take the places of test and queue. Then runs that differ in other settings are pooled.
     """
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:

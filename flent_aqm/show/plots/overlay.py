@@ -22,8 +22,9 @@ STEP_S = 0.1
 
 
 class AqmOverlayPlotter(ChartPlotter):
-    """A line for each run. The plot's key `quantity` is "latency" (the slowest probe of each 0.1 s)
-    or "throughput" (captured payload of both directions)."""
+    """A line for each run, of at most MOST_LINES groups of runs. Runs without the values are left
+    out, with a note. The plot's key `quantity` is "latency" (the slowest probe of each 0.1 s) or
+    "throughput" (captured payload of both directions)."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         latency = self.config.get("quantity", "latency") == "latency"

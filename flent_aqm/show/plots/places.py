@@ -68,7 +68,9 @@ def condition_grid(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_PL
 
 
 def axis_label(along: Sequence[str]) -> str:
-    """Return the label of an axis of conditions: the names of its settings."""
+    """Return the label of an axis of conditions: the names of its settings, with commas between,
+    such as "link rate (Mbit/s), base delay ms". Only the rate has a name of its own; of others, "_"
+    becomes a blank."""
     return ", ".join({RATE: "link rate (Mbit/s)"}.get(name, name.replace("_", " "))
                      for name in along)
 

@@ -86,6 +86,7 @@ class Explained:
 def to_json(explained: Explained) -> dict[str, Any]:
     """Return an explanation as an object for JSON, as read() takes it. NaN becomes None."""
     def curve(one: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a curve's object with None in place of NaN among its values."""
         return {**one, "values": [None if value != value else value for value in one["values"]]}
 
     whole = asdict(explained)
@@ -123,6 +124,9 @@ def read(kept: object) -> Explained:
 
 
 def _curve(one: Mapping[str, Any]) -> Curve:
+    """Return a curve of a kept explanation. None among its values becomes NaN. Raises KeyError,
+    TypeError, ValueError or OverflowError if it has another form than to_json() gives it, or too
+    many values."""
     values = [numpy.nan if value is None else value for value in one["values"]]
     at_s = _numbers(one["at_s"])
     _require(len(at_s) == len(values))

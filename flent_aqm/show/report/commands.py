@@ -33,9 +33,10 @@ _SENTENCE = re.compile(r"(.{20,}?)(?:[.?:;](?= |$)|$)")
 
 
 def purpose(words: Sequence[str]) -> str:
-    """Return the purpose of a batch of this package: the first sentence of the comment at the
-    beginning of its file, without its full stop. Return "" for other batches, and if the comment is
-    missing or shorter than 20 letters.
+    """Return the purpose of a batch of this package: the first paragraph of the comment at the
+    beginning of its file, up to the first full stop, question mark, colon or semicolon that ends a
+    word after 20 characters or more, without this mark. Return "" for other batches, and if the
+    comment is missing or shorter than 20 characters.
 
     Args:
         words: the words of the sweep's command line.
@@ -69,7 +70,7 @@ def sweep_command(words: Sequence[str]) -> tuple[str, str]:
 
 def offered_command(*words: str | Path) -> str:
     """Return a command of this package as text for a shell, its words quoted where needed. It is
-    commented out with a # if a word has a character that isn't printable.
+    commented out with a # if a word has a character that isn't printable, see _as_comment().
 
     Args:
         words: the command's words. Paths are Path, and get ./ before a - at their beginning.

@@ -182,7 +182,8 @@ def _object_at(tree: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
 
 
 def _text(value: Any) -> str:
-    """Return a value as text of at most LONGEST characters, DASH for None."""
+    """Return a value as text of at most LONGEST characters, DASH for None. Floats have six
+    significant digits."""
     if isinstance(value, float):
         return f"{value:g}"
     return DASH if value is None else str(value)[:LONGEST]

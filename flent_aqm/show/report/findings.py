@@ -120,7 +120,8 @@ class Condition:
 
 def conditions(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]) -> list[Condition]:
     """Return the conditions that have latency under load, in the order of their settings: each has
-    the runs of a slice and a rate. Runs without such a latency are left out.
+    the runs of a slice and a rate. Runs without such a latency, or with a reason in `no_latency`,
+    are left out.
 
     Args:
         rows: the runs.
@@ -175,9 +176,12 @@ def _queue_runs(queue: str, colour: str, rows: Sequence[ReportRow]) -> QueueRuns
         rows: its runs.
     """
     def values_of(name: str) -> list[float]:
+        """Return the metric `name` of those runs that have it."""
         return [row.metrics[name] for row in rows if name in row.metrics]
 
     def by_direction(form: str) -> dict[str, list[float]]:
+        """Return direction -> values of a metric. Directions without a value are left out. form:
+        name of the metric, with {} for "download" or "upload"."""
         return {direction: values for direction in DIRECTIONS
                 if (values := values_of(form.format(direction)))}
 

@@ -452,6 +452,6 @@ def _number_of_runs_sentence(standings: Sequence[Standing], compared_word: str, 
 
 
 def _listed_settings(settings: Sequence[str]) -> str:
-    """Return names of settings, at least one, as a list in a sentence: "a, b and c". Control
-    characters in names are removed, and long names are cut."""
+    """Return names of settings, at least one, as a list in a sentence: "a, b and c". Names are cut,
+    and unprintable characters in them replaced, see harmless()."""
     return listed([harmless(name) for name in settings])

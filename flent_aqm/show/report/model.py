@@ -282,7 +282,8 @@ WHY = "why"
 
 def _glitches(rows: Sequence[ReportRow], beside: Path | None) -> list[ListedGlitch]:
     """Return the worst glitches of runs, at most MOST_GLITCHES, the longest first, of equal length
-    the slowest first, with the command or page that explains each.
+    those whose bad probes were all lost, then the slowest first, with the command or page that
+    explains each.
 
     Args:
         rows: the runs.
@@ -315,7 +316,7 @@ def _glitches(rows: Sequence[ReportRow], beside: Path | None) -> list[ListedGlit
 def _commands(rows: Sequence[ReportRow], folders: Sequence[Folder]) -> list[tuple[str, str]]:
     """Return the commands that the page offers, each as (description, command): the sweeps' own,
     one that repeats a run if one can be repeated, and those that make the page, the study's figures
-    and a table of the runs."""
+    and a table of the runs. These three name the folders, or without any the first three files."""
     commands = [sweep_command(command) for command in dict.fromkeys(
         tuple(one.status.command) for one in folders if one.status)]
     # Any run may be replayed. The first one is the example.

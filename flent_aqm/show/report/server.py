@@ -189,7 +189,11 @@ class _Head:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers the requests of one connection."""
+    """Answers the requests of one connection.
+
+    Attributes:
+        server: the server, whose follower makes the answers.
+    """
 
     server: ReportServer
     server_version, sys_version = "flent-aqm", ""

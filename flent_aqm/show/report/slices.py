@@ -195,7 +195,7 @@ def cell(rows: Sequence[ReportRow]) -> dict[str, Any]:
     - ways: direction -> values of _latency_data(), if any; mbps, the throughput of each run that
       has it; over_time and rtt_over_time, curves of throughput and RTT (None without). Directions
       without data are left out.
-    - words: metric that is shown in words -> median over runs in words.
+    - words: metric that has words -> median over runs as text, with its word: "B 47.1".
     - shared: whether cross traffic was on the line in any run.
 
     Args:
