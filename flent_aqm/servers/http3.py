@@ -244,8 +244,8 @@ class Http3Service:
     def listen(self, addresses: Sequence[str], port: int, certificate: tuple[str, str] | None
                ) -> list[str]:
         """Start to serve. Return the addresses as ADDRESS:PORT. Raises OSError if a socket can't be
-        opened on the port, or if a certificate file can't be read. Sockets that were opened before
-        stay open until stop().
+        opened on the port, or if a certificate file can't be read, UnicodeError if an address can't
+        be encoded as a host name. Sockets that were opened before stay open until stop().
 
         Args:
             addresses: addresses to listen on, all addresses of this machine if empty.

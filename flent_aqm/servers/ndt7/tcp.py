@@ -123,7 +123,8 @@ def receive_buffer() -> memoryview:
 
 
 class LowWaterMark:
-    """SO_RCVLOWAT of a socket that receives a load, adapted to the rate of arrival.
+    """SO_RCVLOWAT of a socket that receives a load, adapted to the rate of arrival. Creating the
+    object sets it to 16 KiB, and each follow() sets it anew.
 
     The socket needs SO_RCVTIMEO as well: with a mark alone, a receiver would wait for bytes that
     never arrive. Linux doesn't delay acknowledgements because of the mark.
@@ -160,7 +161,8 @@ class LowWaterMark:
 
 
 def set_receive_timeout(sock: socket.socket, timeout_s: float) -> None:
-    """Make a blocking receive end after timeout_s seconds even without data.
+    """Make each later blocking receive on a socket end with BlockingIOError if no data arrives
+    within timeout_s seconds. 0 sets no timeout.
 
     Python's own settimeout() would make the socket non-blocking and poll before each call.
     """

@@ -71,8 +71,8 @@ def frame_of_filler(http: h2.connection.H2Connection, stream: int, size: int) ->
 
 
 class HeadTooLargeError(h2.exceptions.ProtocolError):
-    """The other end's head of a stream exceeds this package's limit. HTTP/2 allows it, and h2
-    doesn't know of it, so it has prepared no error to send."""
+    """Raised if the head that the other end sent on a stream is larger than this package allows, 64
+    KiB. HTTP/2 allows it, and h2 doesn't know of it, so it has prepared no error to send."""
 
 
 class Inbound:

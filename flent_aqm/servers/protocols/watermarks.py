@@ -62,7 +62,8 @@ class UnsentLimit:
         self._set(LEAST_BYTES if self._follows else max(LEAST_BYTES, int(requested)))
 
     def sent(self, size: int) -> None:
-        """Count `size` written bytes, and adapt the draft's limit to the rate. Any other limit
+        """Count `size` written bytes. If the limit is the draft's, measure the rate over at least
+        100 ms each, and set the limit anew if it would change by more than 20 %. Any other limit
         stays."""
         if not self._follows:
             return
