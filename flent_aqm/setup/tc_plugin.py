@@ -64,7 +64,7 @@ def build_tc(cache: Path, files: list[tuple[str, bytes]]) -> str:
 
     Raises SetupError with the compiler's first error, or if tc can't load a library or its headers
     can't be downloaded. Raises ToolMissing if there is no suitable tc or no gcc, or if headers have
-    to be downloaded and there is no apt.
+    to be downloaded and there is no apt, CommandFailed if a query of apt or tar fails.
     """
     tc = find_new_tc()
     if tc is None:

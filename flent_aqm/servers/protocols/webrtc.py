@@ -151,7 +151,8 @@ class Picture(MediaStreamTrack):
         self._mask = int.from_bytes(b"\x1f" * PIXELS, "little")
 
     async def recv(self) -> VideoFrame:
-        """Return the next frame when it is due. After the last frame it never returns."""
+        """Return the next frame when it is due. After the last frame it never returns. Called by
+        aiortc, for one frame after the other."""
         if self.began_s is None:
             self.began_s = time.monotonic()
         if self.sent >= self._most:
@@ -236,7 +237,7 @@ class End:
 
     async def call(self) -> tuple[float, EndRecord]:
         """Wait until the call is connected, then run it until 2 s after length_s since this end's
-        picture began. accept() or answer() comes first, and close() afterwards.
+        picture began. Call it once, after accept() or answer(). close() has to follow.
 
         Return the time at which this end's picture began, on the monotonic clock, and the records
         of this end. Raises BadResult if the call isn't connected within 30 s, or breaks before its

@@ -66,7 +66,7 @@ Keep = Callable[[Iterable[str]], None]
 
 
 class PatchDoesntFit(SetupError):
-    """A patch can't be applied to the source of a kernel or program."""
+    """Raised if a patch can't be applied to the source of a kernel or program."""
 
 
 def apply_all(tree: Path, patches: Sequence[Patch], *, keep: Keep,
@@ -166,8 +166,8 @@ def cost_of(names: Sequence[str]) -> str:
 
 
 def _run_patch(tree: Path, content: bytes, *options: str) -> None:
-    """Run the program patch, which changes files of the tree. Raises CommandFailed, with the exit
-    status _DOESNT_FIT if the patch doesn't fit, or if patch fails for another reason.
+    """Run the program patch, which changes files of the tree. Raises CommandFailed: with the exit
+    status _DOESNT_FIT if the patch doesn't fit, with another one if patch fails for another reason.
 
     Args:
         tree: folder of the kernel's source.

@@ -88,8 +88,9 @@ class DebianOrigin:
         """Unpack the package into a new tree, after downloading it if the cache doesn't have it. A
         kept tree stays as it is, because a version never changes.
 
-        Raises SetupError if the package can't be downloaded or unpacked. A package that can't be
-        unpacked is removed from the cache, even if only the disk was full.
+        Raises SetupError if the package can't be downloaded or unpacked, ToolMissing if a program
+        for that isn't installed. A package that can't be unpacked is removed from the cache, even
+        if only the disk was full.
         """
         if (tree / NOTES).is_dir():
             return
@@ -180,7 +181,7 @@ class GitTree:
     def changed_since(self, older: str) -> dict[str, tuple[bytes, bytes]]:
         """Return path -> (content then, content now) of each C file and header that differs from an
         older tree of this repository. A new file has the content b"" then. Deleted files are left
-        out.
+        out. In the contents, bytes that aren't UTF-8 are replaced, and all line ends are \\n.
 
         older: git's name of the older tree.
 

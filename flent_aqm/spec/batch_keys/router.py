@@ -88,10 +88,10 @@ def _read_up_aqm(key: str, settings: Settings) -> str | None:
 
 
 def _given_parameters(key: str, settings: Settings) -> dict[str, str]:
-    """Return the given parameters of a queue or shaper, name -> text. They come from keys
-    PREFIX_NAME, and from a mapping under the key PREFIX_parameters, the form of Scenario.as_dict().
-    If both have a parameter, the key PREFIX_NAME counts, unless its value is "". True and False
-    become "1" and "0".
+    """Return the given parameters of a queue or shaper, name -> text without blanks at its ends.
+    They come from keys PREFIX_NAME, and from a mapping under the key PREFIX_parameters, the form of
+    Scenario.as_dict(). If both have a parameter, the key PREFIX_NAME counts, unless its value is
+    "". True and False become "1" and "0".
 
     Args:
         key: PREFIX_parameters, such as "aqm_parameters".
@@ -126,11 +126,12 @@ def _read_shaper_parameters(key: str, settings: Settings) -> Parameters:
 
 def _read_parameters(key: str, settings: Settings) -> Parameters:
     """Return the parameters of one direction's AQM as pairs (name, text), checked, and sorted by
-    name. Empty if the direction has no AQM of its own. Raises ConfigError if the AQM is unknown or
+    name. Of a queue in the table of queues, tc's words in PREFIX_options are converted to such
+    pairs. Empty if the direction has no AQM of its own. Raises ConfigError if the AQM is unknown or
     has no such parameter, if a value isn't valid, or if a parameter is also in PREFIX_options.
 
     Args:
-        key: "aqm_parameters" or "up_aqm_parameters".
+        key: "aqm_parameters" or "up_aqm_parameters", PREFIX_parameters.
         settings: all given settings.
     """
     prefix = key.removesuffix("parameters")
