@@ -107,7 +107,8 @@ def answer(request: Request) -> Response:
 
 
 def _responsiveness_urls(request: Request) -> Response:
-    """Return the response with the URLs of the responsiveness test, as JSON."""
+    """Return the response with the URLs of the responsiveness test, as JSON. They begin with the
+    request's scheme (http or https) and host."""
     scheme = "https" if request.secure else "http"
     return Response(body=json_text({"version": 1, "urls": {
         name: f"{scheme}://{request.host}{path}" for name, path in (

@@ -53,10 +53,14 @@ class Http1:
 
     @property
     def held_bytes(self) -> int:
+        """Number of received bytes that wait for the end of a response or for more bytes. See
+        Grammar.held_bytes."""
         return len(self._waiting) + len(self._http.trailing_data[0])
 
     @property
     def half(self) -> int | None:
+        """Number of the request whose head has arrived in part, None if there is none. See
+        Grammar.half."""
         idle = not self._busy() and not self._awaited and self._http.their_state is h11.IDLE
         return self.heads if idle and self._http.trailing_data[0] else None
 

@@ -102,10 +102,13 @@ class Http2:
 
     @property
     def held_bytes(self) -> int:
+        """Upper limit of the number of bytes kept of an incomplete frame and an incomplete head.
+        See Grammar.held_bytes."""
         return self._inbound.held_bytes
 
     @property
     def half(self) -> int | None:
+        """Number of the frame that has arrived in part, None if there is none. See Grammar.half."""
         return self._inbound.frames if self._inbound.half else None
 
     def refuse(self) -> None:

@@ -220,6 +220,8 @@ class Http3Listener(QuicServer):
         return name in self._protocols
 
     def _connection_terminated(self, protocol: Any) -> None:
+        """Forget a connection that has ended, so that another one may be accepted. Called by
+        aioquic with the Http3 of the connection."""
         super()._connection_terminated(protocol)
         self._open.discard(protocol)
         self._held.note(protocol, 0)

@@ -199,9 +199,9 @@ LONGEST_CAUSE = 1000
 
 def first_error_of_flent(text: str) -> str:
     """Return, as one line, the cause of a failure in Flent's standard error: the output of the
-    first essential command that failed, else the exception of a traceback that no error
-    follows, else the first error with a text. If there is none of them, return a message with the
-    last line of the text."""
+    first essential command that failed, cut to LONGEST_CAUSE characters, else the exception of a
+    traceback that no error follows, else the first error with a text. If there is none of them,
+    return a message with the last line of the text."""
     if match := _FAILED_COMMAND.search(text):
         output = " ".join(match[1].split()).removesuffix(".")
         if output:

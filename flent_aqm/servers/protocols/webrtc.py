@@ -55,7 +55,8 @@ class RsaCertificate(RTCCertificate):
 
     @classmethod
     def generateCertificate(cls) -> Self:  # noqa: N802
-        """Return a certificate for the fixed key, valid from yesterday until 30 days from now."""
+        """Return a certificate for the fixed key, valid from yesterday until 30 days from now.
+        Called by aiortc for each connection."""
         key = fixed_key()
         name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "flent-aqm call")])
         now = datetime.now(UTC)
@@ -67,6 +68,7 @@ class RsaCertificate(RTCCertificate):
             .sign(key, hashes.SHA256())))
 
     def _create_ssl_context(self, srtp_profiles: list[SRTPProtectionProfile]) -> SSL.Context:
+        """Return aiortc's DTLS context, with CIPHERS as its only cipher. Called by aiortc."""
         context: SSL.Context = super()._create_ssl_context(srtp_profiles)
         context.set_cipher_list(CIPHERS)
         return context

@@ -163,6 +163,7 @@ def _check_parameters(where: str, scenario: Scenario, settings: Any) -> None:
         settings: Flent's settings of the run.
     """
     def refuse(fault: object) -> None:
+        """Raise ConfigError with this fault of the test parameters."""
         raise ConfigError(f"{where}: test_parameters: {fault}")
 
     for fault in getattr(settings, _REFUSED, ()):

@@ -61,8 +61,8 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             super().__init__(settings)
 
     def read(self, filename: str) -> None:
-        """Read a batch file, after its base_batch(), from which its batches may inherit. A
-        base.batch that was read for the file before is not read again.
+        """Read a batch file, after the base.batch that base_batch() finds for it, from which its
+        batches may inherit. A base.batch that was read for the file before is not read again.
 
         If there is a base.batch, an argument for each queue is predefined. The command that sets
         the router always is. Raises ConfigError if a section's name is wrong or a file can't be
@@ -246,7 +246,7 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             arguments: names of the run's arguments.
             repetition: number of the repetition.
 
-        Raises ConfigError if filename_extra is a word that Flent reads as yes or no.
+        Raises ConfigError if filename_extra or title is a word that Flent reads as yes or no.
         """
         for key in ("filename_extra", "title"):
             if isinstance(section.get(key), bool):
