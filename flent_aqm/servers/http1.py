@@ -65,7 +65,8 @@ class Http1:
         return self.heads if idle and self._http.trailing_data[0] else None
 
     def refuse(self) -> None:
-        """Do nothing: HTTP/1.1 has no message for it between responses."""
+        """Do nothing: HTTP/1.1 has no message by which to tell a client, between responses, that it
+        has flooded the server."""
 
     def _busy(self) -> bool:
         """Return whether a response is being sent, or the kernel accepts no more data. Then no

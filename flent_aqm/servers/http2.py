@@ -231,7 +231,8 @@ class Http2:
         self._stream_queue.append(stream)
 
     def _forget_stream(self, stream: int) -> None:
-        """Forget a stream that has ended or was reset."""
+        """Forget all that is kept for a stream that has ended or was reset: its request, the bytes
+        to send, and its turn."""
         self._requests.pop(stream, None)
         self._bodies.pop(stream, None)
         self._inbound.forget(stream)

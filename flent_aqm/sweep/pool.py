@@ -208,7 +208,7 @@ class Elsewhere(Protocol):
         """Return the largest number of runs that may run side by side now."""
 
     def stop(self) -> None:
-        """End all running runs at once."""
+        """End all running runs immediately. It may be called repeatedly."""
 
     def close(self) -> None:
         """End the connections. Called after all runs have ended."""

@@ -224,7 +224,8 @@ def _lines_on_values(recorded: Mapping[str, Any], planned: Mapping[str, Any]) ->
 
 
 def _value_text(value: object) -> str:
-    """Return a value as text of at most 80 characters, "not set" for None."""
+    """Return a value as text of at most 80 characters, a float with six significant digits, and
+    "not set" for None."""
     if isinstance(value, float):
         return f"{value:g}"
     return "not set" if value is None else str(value)[:80]

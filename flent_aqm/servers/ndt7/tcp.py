@@ -151,11 +151,12 @@ class LowWaterMark:
             self._set(mark)
 
     def clear(self) -> None:
-        """Wake up for every byte again."""
+        """Set the socket's low-water mark to 1 byte, so that every byte wakes the receiver again.
+        """
         self._set(1)
 
     def _set(self, mark_bytes: int) -> None:
-        """Set the mark of the socket."""
+        """Set the socket's low-water mark to this number of bytes."""
         self._mark_bytes = mark_bytes
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, mark_bytes)
 

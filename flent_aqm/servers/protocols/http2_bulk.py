@@ -120,7 +120,7 @@ class Inbound:
         return bool(self._header or (self._left and self._kind != _DATA))
 
     def forget(self, stream: int) -> None:
-        """Forget a stream that has been reset."""
+        """Forget a stream that has been reset. DATA frames that still arrive on it are for h2."""
         self._used.pop(stream, None)
 
     def split(self, data: bytes) -> Iterator[tuple[int, bytes]]:

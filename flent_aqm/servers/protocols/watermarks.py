@@ -83,7 +83,7 @@ class UnsentLimit:
         return min(most, max(LEAST_BYTES, self.limit_bytes)) if self._on else most
 
     def _set(self, limit_bytes: int) -> None:
-        """Set the limit of the socket."""
+        """Set the socket's limit on unsent data to this number of bytes."""
         self.limit_bytes = limit_bytes
         self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, limit_bytes)
 

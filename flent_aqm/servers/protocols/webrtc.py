@@ -296,7 +296,9 @@ class End:
         self._receiving = asyncio.ensure_future(self._record_frames(track))
 
     async def _record_frames(self, track: MediaStreamTrack) -> None:
-        """Record the arrival of each frame of the other end's picture, until close() cancels it."""
+        """Append each frame of the other end's picture to the records when it arrives, as time on
+        the monotonic clock and RTP time stamp, until close() cancels it. Raises aiortc's exception
+        if the picture ends."""
         while True:
             frame = await track.recv()
             self._record.frames.append((time.monotonic(), int(frame.pts)))

@@ -112,8 +112,12 @@ def _cell_commands(where: str, sections: Iterable[Mapping[str, Any]]
 
 
 def add_cross_traffic_parameter(section: MutableMapping[str, Any]) -> None:
-    """Put the key cross_traffic into the section's test parameters, if the section has it and the
-    test is one of this package."""
+    """Put the value of the key cross_traffic before the other test parameters of a batch section,
+    in place. Nothing is changed if the section lacks the key, or if its test isn't one of this
+    package.
+
+    section: keys and expanded values, among them test_name.
+    """
     if "cross_traffic" in section and section["test_name"] in our_tests():
         others = str(section.get("test_parameters", ""))
         section["test_parameters"] = (
