@@ -100,9 +100,9 @@ def build_tc(cache: Path, files: list[tuple[str, bytes]]) -> str:
 
 
 def _refuse_unloadable(tc: Path, folder: Path, name: str) -> None:
-    """Let tc load a queue's library once, without changing a device. Raises SetupError, with their
-    names, if the library uses functions that tc hasn't. tc itself would only report that the queue
-    is unknown. Other errors of tc are ignored.
+    """Let tc load a queue's library once, without changing a device. Raises SetupError if the
+    library uses functions that tc hasn't, with the names of these functions. tc itself would only
+    report that the queue is unknown. Other errors of tc are ignored.
 
     Args:
         tc: path of tc.

@@ -77,6 +77,8 @@ class FinishedRun:
     """A run that succeeded and whose files are written.
 
     Attributes:
+        cell: the cell that was run.
+        scores: scores of the run's data file.
         virtual_s: duration on the guest's clock in s, None in real time.
         wall_s: duration in s on the clock of the machine that made the run.
     """
@@ -133,8 +135,8 @@ def make_output(cell: Cell, testbed: Testbed, run: Callable[[Any], CommandResult
 
 
 def write_files(output: RunOutput, cell: Cell, facts: SweepFacts) -> FinishedRun:
-    """Write the files of a run. The data file is written last, so that if it exists, the run and
-    all its other files are complete.
+    """Write the files of a run that was made, and return it as a FinishedRun. The data file is
+    written last, so that if it exists, the run and all its other files are complete.
 
     Raises an AqmError with the cause if the run failed, which is appended to the log, too. Raises
     StorageError if files can't be written.

@@ -137,7 +137,8 @@ class LowWaterMark:
     def follow(self, received_bytes: int, interval_s: float) -> None:
         """Set the socket's low-water mark to the number of bytes that arrive in 2 ms at the rate of
         the last interval, at least 1, and at most an eighth of the socket's receive buffer or 512
-        KiB. Marks between 75 % and 133 % of the present one are left out.
+        KiB, whichever is less. If that is between 75 % and 133 % of the present mark, the mark
+        stays.
 
         Args:
             received_bytes: bytes received during the last interval.

@@ -151,7 +151,12 @@ class GitTree:
     """Source of a kernel that was built before from a git commit or working tree. It fills a tree
     with the source's files again, and finds what changed since an older one. The files are in
     set-up's own git repository, CACHE/trees/FOLDER.git, beside CACHE/trees/FOLDER in which the
-    kernel was compiled."""
+    kernel was compiled.
+
+    Attributes:
+        source, series, folder: as Origin has them.
+        tree_id: git's name of the tree object.
+    """
 
     def __init__(self, trees: Path, folder: str, tree_id: str, series: str = "") -> None:
         """Refer to a tree.
@@ -226,6 +231,9 @@ class GitOrigin(GitTree):
     folder with a kernel's source that isn't in a repository.
 
     The user's repository isn't changed. All that git has to write is in set-up's own repository.
+
+    Attributes:
+        commit: full name of the commit, "" for a working tree or folder.
     """
 
     def __init__(self, trees: Path, top: Path, ref: str | None) -> None:

@@ -38,7 +38,8 @@ def make_cell(
     section: Mapping[str, Any], settings: Any, commands: Iterable[Mapping[str, Any]],
     folder: Path, parser: Any,
 ) -> Cell:
-    """Check a run's settings, and return it as a Cell.
+    """Check a run's settings, and return it as a Cell. In the virtual lab, a run without a seed
+    gets that of derive_seed().
 
     Args:
         section: the batch section with all arguments in it, expanded.

@@ -100,9 +100,9 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         self.expand_groups()
 
     def run(self) -> bool:
-        """Plan and run the batches that -b names, and return True. Without -b, run the batches that
-        have the name of a batch file and are neither abstract nor disabled, or if there are none,
-        all that are neither.
+        """Plan and run the batches that -b names, or all for -b ALL, and return True. Without -b,
+        run the batches that have the name of a batch file and are neither abstract nor disabled, or
+        if there are none, all that are neither.
 
         A dry run only plans and prints. Raises an AqmError if a batch is wrong or a run of a sweep
         has failed, KeyboardInterrupt after an interrupt.
