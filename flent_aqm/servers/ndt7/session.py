@@ -295,9 +295,11 @@ class DownloadSender:
 
     def _process_pending(self) -> None:
         """Process the messages that the client has sent since the last call, without waiting for
-        more. Raises as Session.receive() does, and Violation for a binary message.
+        more. At most one buffer is read, so a client can't keep the server from sending.
 
-        At most one buffer is read, so a client can't keep the server from sending.
+        Raises ClientClosed if a close frame of the client arrived, ClientGone if the connection
+        ended without one, Violation for a binary message or another broken rule, OSError if the
+        connection is broken.
         """
         self._session.receive(self._buffer, socket.MSG_DONTWAIT)
         self._session.forbid_binary()

@@ -158,7 +158,8 @@ class Inbound:
 
     def _begin_frame(self) -> Iterator[tuple[int, bytes]]:
         """Begin the frame whose header is complete. Yield the bytes for h2 as pairs (0, bytes).
-        Raises as split() does."""
+        Raises FrameTooLargeError if the frame has more than 16 KiB, HeadTooLargeError if a head
+        becomes larger than 64 KiB by it."""
         header, self._header = self._header, b""
         self._left = int.from_bytes(header[:3], "big")
         kind, flags, stream = header[3], header[4], int.from_bytes(header[5:], "big")

@@ -74,8 +74,9 @@ def apply_all(tree: Path, patches: Sequence[Patch], *, keep: Keep,
     """Apply patches in their order. Return the applied patches.
 
     An optional patch that doesn't fit, or needs a patch that wasn't applied, is left out and
-    changes nothing. Raises PatchDoesntFit if a required patch doesn't fit, and as apply_own() for
-    other errors. The patches before it stay applied.
+    changes nothing. Raises PatchDoesntFit if a required patch doesn't fit or isn't a patch,
+    CommandFailed if the program patch fails for another reason, and errors of `keep`. The patches
+    before it stay applied.
 
     Args:
         tree: folder of the kernel's source.

@@ -60,8 +60,8 @@ def _check_aqm(key: str, value: object, settings: Settings) -> str:
 
 
 def _read_aqm(key: str, settings: Settings) -> str:
-    """Return the download's AQM, "no_aqm" if none is given. Raises ConfigError as _check_aqm()
-    does.
+    """Return the download's AQM, "no_aqm" if none is given. Raises ConfigError if _check_aqm()
+    refuses the name.
 
     Args:
         key: "aqm".
@@ -73,7 +73,7 @@ def _read_aqm(key: str, settings: Settings) -> str:
 def _read_up_aqm(key: str, settings: Settings) -> str | None:
     """Return the upload's AQM. If only parameters of it are given, it is the download's. Otherwise
     None, which means that the upload has the download's AQM with the same parameters. Raises
-    ConfigError as _check_aqm() does.
+    ConfigError if _check_aqm() refuses the name.
 
     Args:
         key: "up_aqm".
