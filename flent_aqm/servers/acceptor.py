@@ -70,8 +70,8 @@ def listen(addresses: Sequence[str], port: int, option: str) -> list[socket.sock
 
 
 def _open_listening(address: str, port: int) -> socket.socket:
-    """Return a listening socket on one address. Raises OSError if the address or port can't be
-    used."""
+    """Return a listening socket on one address. Port 0 takes any free port. Raises OSError if the
+    address or port can't be used, UnicodeError if the address can't be encoded as a host name."""
     family, kind, protocol, _, name = socket.getaddrinfo(
         address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]
@@ -105,10 +105,10 @@ class Service(Protocol):
     def load(self) -> None:
         """Load all that is needed to serve a client, while there are file descriptors for it.
         Called before each client is accepted, so further calls should be cheap. Raises ImportError,
-        OSError or AqmError."""
+        OSError or AqmError if something can't be loaded."""
 
     def take(self, client: Client) -> None:
-        """Let another thread serve a client, and call its done() at the end. Returns at once.
+        """Let another thread serve a client, which calls client.done() at the end. Return at once.
         Raises RuntimeError if no thread can be started, ImportError or OSError if this client can't
         be served."""
 
@@ -133,7 +133,12 @@ class Listener(NamedTuple):
 
 
 class Client:
-    """One accepted connection, shared by the main thread and the thread that serves it.
+    """One accepted connection, shared by the main thread and the thread that serves it. Creating it
+    raises OSError if the client has disconnected already.
+
+    Args:
+        server: the Server that accepted the connection.
+        timeout_s: seconds from now to the first deadline.
 
     Attributes:
         sock: the connected socket.
@@ -239,8 +244,9 @@ class Server:
             self._wake()
 
     def serve(self, addresses: Mapping[str, Sequence[str]]) -> None:
-        """Accept clients until stop(), in this thread. Then close all sockets and stop the
-        services. Call it once. The process's limit of file descriptors stays raised.
+        """Accept clients until stop(), in this thread. Then close the listening sockets, end all
+        connections, wait up to 2 s for the threads that serve them, and stop the services. Call it
+        once. The process's limit of file descriptors stays raised.
 
         Args:
             addresses: name of each port -> its addresses, for the log.
@@ -346,8 +352,9 @@ class Server:
         return not full
 
     def _wait_ms(self) -> float | None:
-        """Return the ms until the earliest deadline of a client or the end of a pause, whichever
-        comes first. None if there is neither. A pause counts only if there is room for a client."""
+        """Return the time in ms for which serve() may wait: until 1 ms after the earliest deadline
+        of a client or the end of a pause, whichever comes first. 1 if that has passed. None if
+        there is neither. A pause counts only if there is room for a client."""
         with self._lock:
             times = [client.deadline_s for client in self._clients]
             full = len(self._clients) >= self._most
@@ -404,8 +411,9 @@ def _load_service(listener: Listener) -> str:
 
 
 def allow_many_descriptors() -> None:
-    """Raise the limit of file descriptors to the largest value that the administrator allows. The
-    default is meant for programs that use select()."""
+    """Raise this process's soft limit of file descriptors to its hard limit, which the
+    administrator sets. The default is meant for programs that use select(). If the system refuses,
+    the limit stays as it was."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -96,9 +96,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run the server until SIGINT or SIGTERM. Return 0. Raises ConfigError if an option is wrong, a
-    certificate can't be read or a port can't be used, ToolMissing if a service needs a Python
-    package that isn't installed. Both are raised before the log says that it listens."""
+    """Run the server until SIGINT or SIGTERM. Return 0. Call it in the process's main thread.
+
+    args: values of the options that add_arguments() adds. Its `what` is replaced by a tuple of the
+    services.
+
+    Raises ConfigError if an option is wrong, a certificate can't be read or a port can't be used,
+    ToolMissing if a service needs a Python package that isn't installed. Both are raised before the
+    log says that it listens.
+    """
     args.what = tuple(args.what) or USUAL
     _check_options(args)
     from flent_aqm.servers.acceptor import Listener, Server, address_text, listen

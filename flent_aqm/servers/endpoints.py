@@ -73,8 +73,8 @@ class Request:
     @property
     def unsent(self) -> str:
         """Limit of bytes that the server may leave unsent in its kernel for this connection, as the
-        query's `unsent` requests it: "kernel" (no limit), "draft", or a number of up to 9 digits as
-        text. "kernel" if the query has no valid value."""
+        query's `unsent` requests it: "kernel" (no limit), "draft" (5 ms at the connection's rate),
+        or a number of bytes of up to 9 digits as text. "kernel" if the query has no valid value."""
         requested = self.query.get("unsent", KERNEL)
         number = requested.isascii() and requested.isdigit() and len(requested) < 10
         return requested if number or requested == DRAFT else KERNEL
@@ -107,7 +107,8 @@ def answer(request: Request) -> Response:
 
 
 def _responsiveness_urls(request: Request) -> Response:
-    """Return the response with the URLs of the responsiveness test, as JSON."""
+    """Return the response with the URLs of the responsiveness test, as JSON. They begin with the
+    request's scheme (http or https) and host."""
     scheme = "https" if request.secure else "http"
     return Response(body=json_text({"version": 1, "urls": {
         name: f"{scheme}://{request.host}{path}" for name, path in (
@@ -119,7 +120,8 @@ def _responsiveness_urls(request: Request) -> Response:
 
 
 def _large_object(request: Request) -> Response:
-    """Return the response with the large object of the responsiveness test."""
+    """Return the response with the large object of the responsiveness test, 8·10^9 bytes of filler.
+    """
     return Response(length=LARGE_BYTES)
 
 
@@ -135,20 +137,22 @@ def _empty(request: Request) -> Response:
 
 def _garbage(request: Request) -> Response:
     """Return the response with as many chunks of 1 MiB of filler as the query's `ckSize` of
-    LibreSpeed requests, at least 1 and at most 1024. 4 if it is missing or isn't a whole number."""
+    LibreSpeed requests, at least 1 and at most 1024. 4 if it is missing or isn't a whole number of
+    up to 15 digits."""
     chunks = _query_number(request, "ckSize", GARBAGE_CHUNKS)
     return Response(length=min(max(chunks, 1), MOST_GARBAGE_CHUNKS) * MEBIBYTE)
 
 
 def _address(request: Request) -> Response:
-    """Return the response with the client's address in LibreSpeed's form, as JSON."""
+    """Return the response with the client's address in LibreSpeed's form: a JSON object with the
+    address as "processedString", and "" as "rawIspInfo"."""
     return Response(body=json_text({"processedString": request.peer, "rawIspInfo": ""}).encode(),
                   kind="application/json")
 
 
 def _requested_bytes(request: Request) -> Response:
     """Return the response with as many bytes of filler as the query's `bytes` requests, at most
-    10^10. It is empty if `bytes` is missing or isn't a whole number."""
+    10^10. It is empty if `bytes` is missing or isn't a whole number of up to 15 digits."""
     return Response(length=min(_query_number(request, "bytes", 0), MOST_BYTES))
 
 

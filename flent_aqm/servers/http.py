@@ -158,9 +158,12 @@ class _Connection(asyncio.Protocol):
             self._held.note(largest, 0)
 
     def eof_received(self) -> bool:
+        """Return False, by which asyncio closes the connection. Called by asyncio when the client
+        has ended its direction."""
         return False
 
     def pause_writing(self) -> None:
+        """Make the Grammar send no more. Called by asyncio when the kernel accepts no more data."""
         if self._grammar is not None:
             self._grammar.paused = True
 

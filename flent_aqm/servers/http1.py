@@ -57,15 +57,20 @@ class Http1:
 
     @property
     def held_bytes(self) -> int:
+        """Number of received bytes that wait for the end of a response or for more bytes. See
+        Grammar.held_bytes."""
         return len(self._waiting) + len(self._http.trailing_data[0])
 
     @property
     def half(self) -> int | None:
+        """Number of the request whose head has arrived in part, None if there is none. See
+        Grammar.half."""
         idle = not self._busy() and not self._awaited and self._http.their_state is h11.IDLE
         return self.heads if idle and self._http.trailing_data[0] else None
 
     def refuse(self) -> None:
-        """Do nothing: HTTP/1.1 has no message for it between responses."""
+        """Do nothing: HTTP/1.1 has no message by which to tell a client, between responses, that it
+        has flooded the server."""
 
     def _busy(self) -> bool:
         """Return whether a response is being sent, or the kernel accepts no more data. Then no
@@ -75,7 +80,8 @@ class Http1:
     def _process_received(self) -> None:
         """Process received bytes until nothing more can be parsed, the connection is closed, or
         _busy() is true. If bytes are left while it is true, reading from the client is paused.
-        Raises as received() does."""
+        Raises ValueError if the bytes aren't HTTP/1.1 or a request's target isn't a URL, Flood if
+        the client has used up its credit."""
         while not self._transport.is_closing():
             if self._busy():
                 if self._waiting or self._http.trailing_data[0]:
@@ -101,7 +107,9 @@ class Http1:
 
     def _process_event(self) -> bool:
         """Let h11 parse received bytes, and process the next event. Return False if h11 needs more
-        bytes, or if no request can follow on this connection. Raises as received() does."""
+        bytes, or if no request can follow on this connection, otherwise True. If the client has
+        ended the connection, it is closed. Raises ValueError if the bytes aren't HTTP/1.1 or a
+        request's target isn't a URL, Flood if the client has used up its credit."""
         if self._waiting:
             self._http.receive_data(self._waiting)
             self._waiting = b""

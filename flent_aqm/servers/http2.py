@@ -103,10 +103,13 @@ class Http2:
 
     @property
     def held_bytes(self) -> int:
+        """Upper limit of the number of bytes kept of an incomplete frame and an incomplete head.
+        See Grammar.held_bytes."""
         return self._inbound.held_bytes
 
     @property
     def half(self) -> int | None:
+        """Number of the frame that has arrived in part, None if there is none. See Grammar.half."""
         return self._inbound.frames if self._inbound.half else None
 
     def refuse(self) -> None:
@@ -229,7 +232,8 @@ class Http2:
         self._stream_queue.append(stream)
 
     def _forget_stream(self, stream: int) -> None:
-        """Forget a stream that has ended or was reset."""
+        """Forget all that is kept for a stream that has ended or was reset: its request, the bytes
+        to send, and its turn."""
         self._requests.pop(stream, None)
         self._bodies.pop(stream, None)
         self._inbound.forget(stream)

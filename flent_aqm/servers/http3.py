@@ -220,6 +220,8 @@ class Http3Listener(QuicServer):
         return name in self._protocols
 
     def _connection_terminated(self, protocol: Any) -> None:
+        """Forget a connection that has ended, so that another one may be accepted. Called by
+        aioquic with the Http3 of the connection."""
         super()._connection_terminated(protocol)
         self._open.discard(protocol)
         self._held.note(protocol, 0)
@@ -244,8 +246,8 @@ class Http3Service:
     def listen(self, addresses: Sequence[str], port: int, certificate: tuple[str, str] | None
                ) -> list[str]:
         """Start to serve. Return the addresses as ADDRESS:PORT. Raises OSError if a socket can't be
-        opened on the port, or if a certificate file can't be read. Sockets that were opened before
-        stay open until stop().
+        opened on the port, or if a certificate file can't be read, UnicodeError if an address can't
+        be encoded as a host name. Sockets that were opened before stay open until stop().
 
         Args:
             addresses: addresses to listen on, all addresses of this machine if empty.

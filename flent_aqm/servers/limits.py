@@ -51,7 +51,8 @@ class Flood(ValueError):
 
 class Credit:
     """Work that one connection may still cause without transferring content. It is counted in
-    frames or requests, and grows with time and with transferred content.
+    frames or requests: 1000 at first, and 200 more a second and 1 more for each 1024 bytes of
+    content.
 
     A measurement must not be slowed down silently, so a client that exceeds its credit is ended.
     """

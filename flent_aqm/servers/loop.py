@@ -88,6 +88,7 @@ class _AsLines(logging.Handler):
     """Handler of logging that writes messages to the server's log."""
 
     def emit(self, record: logging.LogRecord) -> None:
+        """Write a message to the server's log. Called by logging."""
         log("failed", reason=record.getMessage())
 
 

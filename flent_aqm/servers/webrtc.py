@@ -38,7 +38,8 @@ class _Loop(asyncio.SelectorEventLoop):
             self, protocol_factory: Callable[[], asyncio.DatagramProtocol],
             local_addr: tuple[str, int] | None = None, **more: Any
             ) -> tuple[asyncio.DatagramTransport, asyncio.DatagramProtocol]:
-        """Open a UDP socket as usual, but on the loop's `port` if `local_addr` has port 0."""
+        """Open a UDP socket as usual, but on the loop's `port` if `local_addr` has port 0. Called
+        by aiortc's ICE for the address of a call."""
         if local_addr is not None and not local_addr[1]:
             local_addr = (local_addr[0], self.port)
         return await super().create_datagram_endpoint(protocol_factory, local_addr, **more)
@@ -53,6 +54,7 @@ class WebRtc:
 
     def __init__(self, port: int) -> None:
         def loop() -> _Loop:
+            """Return a new event loop whose UDP sockets have the service's port."""
             made = _Loop()
             made.port = port
             return made

@@ -121,7 +121,8 @@ class DebianArchive:
 
     def download(self, package: Package, folder: Path) -> Path:
         """Download and verify a package into a new folder. Return the path of the package's file.
-        Raises SetupError if it can't be downloaded.
+        apt prints its progress on standard error. Raises SetupError if the package can't be
+        downloaded.
 
         folder: the folder to create.
         """

@@ -136,7 +136,7 @@ def _unwritable(error: OSError, cache: Path) -> SetupError:
 def _open_lock(path: Path) -> int:
     """Create or open a lock file, and return its descriptor. No other user can open the file: a
     user who can open it, even for reading, can hold its lock for ever. A file that others can open
-    is replaced. Raises OSError."""
+    is replaced. Raises OSError if the file can't be opened or replaced."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         about = os.fstat(handle)
@@ -166,7 +166,8 @@ def publish(finished: Path, target: Path, is_fit: Callable[[Path], bool] = os.pa
     """Move a finished folder to its final path. An existing target stays if it is fit, and the
     finished folder is then not moved. Otherwise the target is replaced.
 
-    Use it only within staging(), which removes the folder that isn't used. Raises OSError.
+    Use it only within staging(), which removes the folder that isn't used. Raises OSError if the
+    folder can't be moved and there is no target.
 
     Args:
         finished: the folder to move.

@@ -145,7 +145,8 @@ def _find_irtt() -> Requirement:
 
 
 def _find_tc_for_dualpi2() -> Requirement:
-    """Return the tc that knows DualPI2 as a Requirement."""
+    """Return the tc that knows DualPI2 as a Requirement. It counts as missing if find_new_tc()
+    finds none."""
     path = find_new_tc()
     if path is None:
         return Requirement("tc for dualpi2", "dualpi2", False, "", "", GET_BUILT)

@@ -64,7 +64,7 @@ def build_tc(cache: Path, files: list[tuple[str, bytes]]) -> str:
 
     Raises SetupError with the compiler's first error, or if tc can't load a library or its headers
     can't be downloaded. Raises ToolMissing if there is no suitable tc or no gcc, or if headers have
-    to be downloaded and there is no apt.
+    to be downloaded and there is no apt, CommandFailed if a query of apt or tar fails.
     """
     tc = find_new_tc()
     if tc is None:
@@ -100,9 +100,9 @@ def build_tc(cache: Path, files: list[tuple[str, bytes]]) -> str:
 
 
 def _refuse_unloadable(tc: Path, folder: Path, name: str) -> None:
-    """Let tc load a queue's library once, without changing a device. Raises SetupError, with their
-    names, if the library uses functions that tc hasn't. tc itself would only report that the queue
-    is unknown. Other errors of tc are ignored.
+    """Let tc load a queue's library once, without changing a device. Raises SetupError if the
+    library uses functions that tc hasn't, with the names of these functions. tc itself would only
+    report that the queue is unknown. Other errors of tc are ignored.
 
     Args:
         tc: path of tc.

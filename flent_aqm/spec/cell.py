@@ -45,8 +45,8 @@ class Cell:
         test_name: name of Flent's test definition.
         scenario: settings of the testbed.
         settings: Flent's settings, by the names in flent_settings.SETTINGS. Defaults are left out.
-        commands: name of a hook command -> the keys of its section in the batch, of exec, type,
-            essential and kill.
+        commands: name of a hook command -> those of the keys exec, type, essential and kill that
+            its section in the batch has, with their values.
         metadata: metadata from the batch, such as BATCH_TIME and TITLE.
         length_s: duration of the run that Flent expects, in s.
         debug_log: True if the output of all tools is kept.

@@ -146,7 +146,8 @@ class Setting:
     """A setting of Flent.
 
     Attributes:
-        option: option of Flent's command line, such as "--length".
+        option: option of Flent's command line, such as "--length". For IP_VERSION "-", which the
+            version follows.
         may_come_from_data: function that returns True if a value from a data file is harmless and
             has the right form.
     """

@@ -161,7 +161,7 @@ def refuse_unknown_hosts(text: str, scenario: Scenario) -> None:
 def data_sets(groups: Sequence[FlowGroup], direction: str, host: str, load_start_s: float,
               scenario: Scenario | None = None) -> dict[str, dict[str, Any]]:
     """Return Flent's data sets, one per group, by the names of their series, such as "TCP upload
-    2xreno". If a name would be taken, the port follows.
+    2xreno". If an earlier group has the same name, the group's port follows in brackets.
 
     Each group has an iperf3 server of its own, because iperf3 serves one test at a time.
 

@@ -103,7 +103,8 @@ def with_or_without(name: str) -> Callable[[str], str]:
 
 @dataclass(frozen=True)
 class Record:
-    """Base class of records of settings, whose fields are keys. Parts add their own.
+    """Base class of records of settings, whose fields are keys. The parts in flent_aqm/parts define
+    records of their own.
 
     Attributes:
         heading: heading of the record's table in the documents.

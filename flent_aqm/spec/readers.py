@@ -25,8 +25,8 @@ _MOST_COMMAND = 4096
 
 
 def as_text(value: object) -> str:
-    """Return a batch's value as text. True and False become "1" and "0", of which Flent has made
-    them."""
+    """Return a batch's value as text. True and False, into which Flent turns the words for a
+    switch, become "1" and "0"."""
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 

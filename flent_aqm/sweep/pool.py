@@ -208,7 +208,7 @@ class Elsewhere(Protocol):
         """Return the largest number of runs that may run side by side now."""
 
     def stop(self) -> None:
-        """End all running runs at once."""
+        """End all running runs immediately. It may be called repeatedly."""
 
     def close(self) -> None:
         """End the connections. Called after all runs have ended."""
@@ -250,6 +250,7 @@ class Interrupts:
 
     def __enter__(self) -> Self:
         # Only the main thread can set handlers.
+        """Set the signal handlers. In other threads than the main thread, do nothing."""
         if threading.current_thread() is threading.main_thread():
             for number, handler in ((signal.SIGINT, self._handle_sigint),
                                     (signal.SIGTERM, self._raise_once),
@@ -260,6 +261,7 @@ class Interrupts:
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
                  trace: TracebackType | None) -> None:
+        """Set the signal handlers that were in force before."""
         for number, handler in self._old.items():
             signal.signal(number, handler)
         self._old.clear()

@@ -74,11 +74,13 @@ class SweepProgress:
         self._task = self._progress.add_task("", total=self._total, failed="", speed="")
 
     def __enter__(self) -> Self:
+        """Show the bar. On a console that isn't a terminal, there is none."""
         self._progress.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
                  trace: TracebackType | None) -> None:
+        """Stop showing the bar."""
         self._progress.stop()
 
     def announce(self, total: int, there: int, jobs: int, where: str,

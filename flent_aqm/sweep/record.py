@@ -57,6 +57,9 @@ def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
     status = ""
 
     def run(lab: RunEnvironment) -> CommandResult:
+        """Run the lab until the command has ended, print its output meanwhile, and copy the files
+        that it wrote to the results folder. Its exit status, as text, becomes `status` of
+        record_command()."""
         nonlocal status
         out = lab.stdout.parent
         lab.wall_limit_s = wall_limit_s

@@ -140,7 +140,8 @@ def _builds_of_kernels(cells: Iterable[Cell]) -> dict[str, str]:
 
 def _refuse_another_build(file: DataFile, name: str, builds: Mapping[str, str]) -> None:
     """Raise ConfigError if a data file's run was made with another build of its kernel than the
-    present one. The runs of both in one folder would be taken for repetitions.
+    present one. The runs of both in one folder would be taken for repetitions. If one of the builds
+    isn't known, nothing is raised.
 
     Args:
         file: the data file, whose metadata have the object AQM.
@@ -191,7 +192,8 @@ def refuse_another_run(file: DataFile, cell: Cell) -> None:
 
 def _lines_on_differences(metadata: Mapping[str, Any], cell: Cell) -> Iterator[str]:
     """Yield a line for each difference between the run of a data file and a cell, in test,
-    settings, kind of commands or file name: "NAME is VALUE in the file, VALUE in this plan"."""
+    settings, kind of commands or file name: "NAME is VALUE in the file, VALUE in this plan". A key
+    of the scenario that the file lacks counts as its default."""
     aqm = metadata["AQM"]
     run = _mapping(aqm.get("run"))
     requested, planned = _mapping(aqm.get("requested")), _as_json(cell.scenario.as_dict())
@@ -222,7 +224,8 @@ def _lines_on_values(recorded: Mapping[str, Any], planned: Mapping[str, Any]) ->
 
 
 def _value_text(value: object) -> str:
-    """Return a value as text of at most 80 characters, "not set" for None."""
+    """Return a value as text of at most 80 characters, a float with six significant digits, and
+    "not set" for None."""
     if isinstance(value, float):
         return f"{value:g}"
     return "not set" if value is None else str(value)[:80]

@@ -77,6 +77,8 @@ class FinishedRun:
     """A run that succeeded and whose files are written.
 
     Attributes:
+        cell: the cell that was run.
+        scores: scores of the run's data file.
         virtual_s: duration on the guest's clock in s, None in real time.
         wall_s: duration in s on the clock of the machine that made the run.
     """
@@ -133,8 +135,8 @@ def make_output(cell: Cell, testbed: Testbed, run: Callable[[Any], CommandResult
 
 
 def write_files(output: RunOutput, cell: Cell, facts: SweepFacts) -> FinishedRun:
-    """Write the files of a run. The data file is written last, so that if it exists, the run and
-    all its other files are complete.
+    """Write the files of a run that was made, and return it as a FinishedRun. The data file is
+    written last, so that if it exists, the run and all its other files are complete.
 
     Raises an AqmError with the cause if the run failed, which is appended to the log, too. Raises
     StorageError if files can't be written.
@@ -199,9 +201,9 @@ LONGEST_CAUSE = 1000
 
 def first_error_of_flent(text: str) -> str:
     """Return, as one line, the cause of a failure in Flent's standard error: the output of the
-    first essential command that failed, else the exception of a traceback that no error
-    follows, else the first error with a text. If there is none of them, return a message with the
-    last line of the text."""
+    first essential command that failed, cut to LONGEST_CAUSE characters, else the exception of a
+    traceback that no error follows, else the first error with a text. If there is none of them,
+    return a message with the last line of the text."""
     if match := _FAILED_COMMAND.search(text):
         output = " ".join(match[1].split()).removesuffix(".")
         if output:

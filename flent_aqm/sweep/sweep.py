@@ -99,10 +99,14 @@ class Sweep:
         self._storage_fault = ""
 
     def __enter__(self) -> Self:
+        """Return this sweep. Nothing begins before start()."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
                  trace: TracebackType | None) -> None:
+        """Wait for the cells that are still running, or kill them if an exception other than
+        Stopped left the block. Then write the sweep's status, clean up the testbeds, stop the bar,
+        and set the signal handlers that were in force before start()."""
         try:
             try:
                 if self._pool:

@@ -99,7 +99,7 @@ class Line:
 
 def lines_of(name: str, words: list[str], folder: str | None = None) -> Iterator[Line]:
     """Run a program, and yield each line of its output and errors when it arrives. The program is
-    killed if the caller stops early. Must run in the main thread, as delayed().
+    killed if the caller stops early. Call it in the main thread, because it uses delayed().
 
     Args:
         name: the program's name, for messages.

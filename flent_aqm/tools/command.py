@@ -102,7 +102,8 @@ def parse_number_sources(text: str) -> list[NumberSource]:
 
 
 def _parse_factor(text: str | None) -> float:
-    """Parse a factor, 1 without one. Raises ValueError if it isn't a finite number above 0."""
+    """Return the factor that a text states, 1 for None or "". Raises ValueError if it isn't a
+    finite number above 0."""
     factor = float(text or 1)
     if not 0 < factor < math.inf:
         raise ValueError

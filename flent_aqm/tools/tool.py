@@ -26,7 +26,8 @@ class Number:
 
     Attributes:
         name: key in SPEEDTEST.numbers of a data file, and end of the metric's name.
-        unit: unit of the metric, a key of _BETTER.
+        unit: unit of the metric: "ms", "%", "packets", "bytes", "Mbit/s", "RPM", "1/s", or "" for
+            none.
         description: text about the metric for the documents.
         wanted: LOWER, HIGHER or NEITHER, if the unit doesn't decide which values are better. "" if
             it does.

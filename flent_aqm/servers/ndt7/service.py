@@ -49,7 +49,8 @@ class Ndt7:
         """Do nothing: the threads end with their connections."""
 
     def _serve_in_thread(self, client: Client) -> None:
-        """Serve a client in this thread."""
+        """Serve a client in this thread until its test has ended, and call client.done() in any
+        case."""
         assert self._serve_function is not None
         try:
             self._serve_function(client, self._settings, self._uuid_prefix)

@@ -64,7 +64,8 @@ class ClientTexts:
 
     def take(self, text: bytes, elapsed_s: float) -> None:
         """Parse and count a text message that arrived elapsed_s seconds after the start of the
-        test."""
+        test. If it is a valid measurement, keep it as `last`. If ten more messages were parsed than
+        ten per second allow, only count it as ignored."""
         read = self.measurements + self.unreadable
         if read >= _BURST + elapsed_s / MEASUREMENT_INTERVAL_S:
             self.ignored += 1
@@ -141,8 +142,8 @@ class Session:
         return time.monotonic() - self._started_s
 
     def report(self, elapsed_s: float, app_bytes: int) -> None:
-        """Send a measurement to the client, and set the time of the next measurement. Raises
-        OSError if the connection is broken.
+        """Send a measurement to the client, and set acked_bytes and the time of the next
+        measurement. Raises OSError if the connection is broken.
 
         Args:
             elapsed_s: current time of the test.
@@ -294,9 +295,11 @@ class DownloadSender:
 
     def _process_pending(self) -> None:
         """Process the messages that the client has sent since the last call, without waiting for
-        more. Raises as Session.receive() does, and Violation for a binary message.
+        more. At most one buffer is read, so a client can't keep the server from sending.
 
-        At most one buffer is read, so a client can't keep the server from sending.
+        Raises ClientClosed if a close frame of the client arrived, ClientGone if the connection
+        ended without one, Violation for a binary message or another broken rule, OSError if the
+        connection is broken.
         """
         self._session.receive(self._buffer, socket.MSG_DONTWAIT)
         self._session.forbid_binary()

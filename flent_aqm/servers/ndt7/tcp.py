@@ -123,7 +123,8 @@ def receive_buffer() -> memoryview:
 
 
 class LowWaterMark:
-    """SO_RCVLOWAT of a socket that receives a load, adapted to the rate of arrival.
+    """SO_RCVLOWAT of a socket that receives a load, adapted to the rate of arrival. Creating the
+    object sets it to 16 KiB, and each follow() sets it anew.
 
     The socket needs SO_RCVTIMEO as well: with a mark alone, a receiver would wait for bytes that
     never arrive. Linux doesn't delay acknowledgements because of the mark.
@@ -136,7 +137,8 @@ class LowWaterMark:
     def follow(self, received_bytes: int, interval_s: float) -> None:
         """Set the socket's low-water mark to the number of bytes that arrive in 2 ms at the rate of
         the last interval, at least 1, and at most an eighth of the socket's receive buffer or 512
-        KiB. Marks between 75 % and 133 % of the present one are left out.
+        KiB, whichever is less. If that is between 75 % and 133 % of the present mark, the mark
+        stays.
 
         Args:
             received_bytes: bytes received during the last interval.
@@ -150,17 +152,19 @@ class LowWaterMark:
             self._set(mark)
 
     def clear(self) -> None:
-        """Wake up for every byte again."""
+        """Set the socket's low-water mark to 1 byte, so that every byte wakes the receiver again.
+        """
         self._set(1)
 
     def _set(self, mark_bytes: int) -> None:
-        """Set the mark of the socket."""
+        """Set the socket's low-water mark to this number of bytes."""
         self._mark_bytes = mark_bytes
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, mark_bytes)
 
 
 def set_receive_timeout(sock: socket.socket, timeout_s: float) -> None:
-    """Make a blocking receive end after timeout_s seconds even without data.
+    """Make each later blocking receive on a socket end with BlockingIOError if no data arrives
+    within timeout_s seconds. 0 sets no timeout.
 
     Python's own settimeout() would make the socket non-blocking and poll before each call.
     """

@@ -47,6 +47,8 @@ class TlsTransport:
                 return
 
     def send(self, data: bytes) -> None:
+        """Encrypt and send all of `data`. Block until the kernel has it. Raises OSError if the
+        connection is broken."""
         self._tls.write(data)
         self._send_ciphertext()
 

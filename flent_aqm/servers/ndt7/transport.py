@@ -39,7 +39,11 @@ class Transport(Protocol):
 
 
 class PlainTransport:
-    """A Transport in cleartext."""
+    """A Transport in cleartext.
+
+    Args:
+        sock: the connected, blocking socket.
+    """
 
     is_tls = False
 
@@ -48,10 +52,14 @@ class PlainTransport:
         self.send = sock.sendall
 
     def recv_into(self, buffer: memoryview, flags: int = 0) -> int | None:
+        """Receive into `buffer`. Return the number of bytes, 0 at the end of the connection. None
+        if no bytes arrived within SO_RCVTIMEO, or at all with socket.MSG_DONTWAIT in `flags`.
+        Raises OSError if the connection is broken."""
         try:
             return self.sock.recv_into(buffer, 0, flags)
         except BlockingIOError:
             return None
 
     def close(self) -> None:
+        """Close the connection's socket."""
         self.sock.close()

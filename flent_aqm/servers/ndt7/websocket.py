@@ -196,7 +196,7 @@ class Violation(Exception):
 
 
 class Message(NamedTuple):
-    """A complete text message or control frame, unmasked. The data of a text that is too long is
+    """A complete text message or control frame, unmasked. The data of a text of more than 16 KiB is
     empty."""
 
     opcode: Opcode

@@ -71,8 +71,8 @@ def frame_of_filler(http: h2.connection.H2Connection, stream: int, size: int) ->
 
 
 class HeadTooLargeError(h2.exceptions.ProtocolError):
-    """The other end's head of a stream exceeds this package's limit. HTTP/2 allows it, and h2
-    doesn't know of it, so it has prepared no error to send."""
+    """Raised if the head that the other end sent on a stream is larger than this package allows, 64
+    KiB. HTTP/2 allows it, and h2 doesn't know of it, so it has prepared no error to send."""
 
 
 class Inbound:
@@ -120,7 +120,7 @@ class Inbound:
         return bool(self._header or (self._left and self._kind != _DATA))
 
     def forget(self, stream: int) -> None:
-        """Forget a stream that has been reset."""
+        """Forget a stream that has been reset. DATA frames that still arrive on it are for h2."""
         self._used.pop(stream, None)
 
     def split(self, data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -158,7 +158,8 @@ class Inbound:
 
     def _begin_frame(self) -> Iterator[tuple[int, bytes]]:
         """Begin the frame whose header is complete. Yield the bytes for h2 as pairs (0, bytes).
-        Raises as split() does."""
+        Raises FrameTooLargeError if the frame has more than 16 KiB, HeadTooLargeError if a head
+        becomes larger than 64 KiB by it."""
         header, self._header = self._header, b""
         self._left = int.from_bytes(header[:3], "big")
         kind, flags, stream = header[3], header[4], int.from_bytes(header[5:], "big")

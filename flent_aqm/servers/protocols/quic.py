@@ -71,7 +71,8 @@ class Bulk(QuicConnectionProtocol):
         self._progress.clear()
 
     def transmit(self) -> None:
-        """Send as much as may be sent now, and pass more bulk data to aioquic as it has room."""
+        """Send as much as may be sent now, and pass more bulk data to aioquic as it has room.
+        Called by send_bulk(), and by aioquic after each datagram and timer."""
         super().transmit()
         while self._hand_over():
             super().transmit()

@@ -22,6 +22,8 @@ class _Tls(SSLProtocol):
     max_size = 1 << 15
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Make the connection below TLS pause writing as soon as the kernel doesn't take all data.
+        Then begin the handshake. Called by asyncio."""
         assert isinstance(transport, asyncio.Transport)
         stop_at_once(transport)
         super().connection_made(transport)

@@ -62,7 +62,8 @@ class UnsentLimit:
         self._set(LEAST_BYTES if self._follows else max(LEAST_BYTES, int(requested)))
 
     def sent(self, size: int) -> None:
-        """Count `size` written bytes, and adapt the draft's limit to the rate. Any other limit
+        """Count `size` written bytes. If the limit is the draft's, measure the rate over at least
+        100 ms each, and set the limit anew if it would change by more than 20 %. Any other limit
         stays."""
         if not self._follows:
             return
@@ -82,7 +83,7 @@ class UnsentLimit:
         return min(most, max(LEAST_BYTES, self.limit_bytes)) if self._on else most
 
     def _set(self, limit_bytes: int) -> None:
-        """Set the limit of the socket."""
+        """Set the socket's limit on unsent data to this number of bytes."""
         self.limit_bytes = limit_bytes
         self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, limit_bytes)
 

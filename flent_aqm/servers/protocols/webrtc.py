@@ -55,7 +55,8 @@ class RsaCertificate(RTCCertificate):
 
     @classmethod
     def generateCertificate(cls) -> Self:  # noqa: N802
-        """Return a certificate for the fixed key, valid from yesterday until 30 days from now."""
+        """Return a certificate for the fixed key, valid from yesterday until 30 days from now.
+        Called by aiortc for each connection."""
         key = fixed_key()
         name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "flent-aqm call")])
         now = datetime.now(UTC)
@@ -67,6 +68,7 @@ class RsaCertificate(RTCCertificate):
             .sign(key, hashes.SHA256())))
 
     def _create_ssl_context(self, srtp_profiles: list[SRTPProtectionProfile]) -> SSL.Context:
+        """Return aiortc's DTLS context, with CIPHERS as its only cipher. Called by aiortc."""
         context: SSL.Context = super()._create_ssl_context(srtp_profiles)
         context.set_cipher_list(CIPHERS)
         return context
@@ -151,7 +153,8 @@ class Picture(MediaStreamTrack):
         self._mask = int.from_bytes(b"\x1f" * PIXELS, "little")
 
     async def recv(self) -> VideoFrame:
-        """Return the next frame when it is due. After the last frame it never returns."""
+        """Return the next frame when it is due. After the last frame it never returns. Called by
+        aiortc, for one frame after the other."""
         if self.began_s is None:
             self.began_s = time.monotonic()
         if self.sent >= self._most:
@@ -236,7 +239,7 @@ class End:
 
     async def call(self) -> tuple[float, EndRecord]:
         """Wait until the call is connected, then run it until 2 s after length_s since this end's
-        picture began. accept() or answer() comes first, and close() afterwards.
+        picture began. Call it once, after accept() or answer(). close() has to follow.
 
         Return the time at which this end's picture began, on the monotonic clock, and the records
         of this end. Raises BadResult if the call isn't connected within 30 s, or breaks before its
@@ -293,7 +296,9 @@ class End:
         self._receiving = asyncio.ensure_future(self._record_frames(track))
 
     async def _record_frames(self, track: MediaStreamTrack) -> None:
-        """Record the arrival of each frame of the other end's picture, until close() cancels it."""
+        """Append each frame of the other end's picture to the records when it arrives, as time on
+        the monotonic clock and RTP time stamp, until close() cancels it. Raises aiortc's exception
+        if the picture ends."""
         while True:
             frame = await track.recv()
             self._record.frames.append((time.monotonic(), int(frame.pts)))

@@ -144,7 +144,8 @@ def _build_lab_kernel(cache: Path, archive: DebianArchive, wanted: Recipe) -> No
 
 def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress,
                  name: str = "") -> str:
-    """Build a kernel into CACHE/kernels/HASH. Return a sentence about it for the user.
+    """Build a kernel into CACHE/kernels/HASH. Return a clause about it for the user, such as
+    "version 7.3.4 built", followed by what it lacks if optional patches were left out.
 
     The source stays in CACHE/trees with its objects, for the next build. The output of make is in
     CACHE/kernel-build.log, or kernel-build-NAME.log. The caller holds the cache's lock, which is

@@ -54,11 +54,12 @@ _FAULTS = (re.compile(r"^\S+:\d+(:\d+)?: (fatal )?error: "),
 
 def configure(tree: Path, fragment: str) -> None:
     """Generate the kernel's configuration, .config: allnoconfig with the options of the fragment.
-    Options of LATER_NAMES that the source doesn't have are left out. Raises SetupError if the
-    result differs from the other options, CommandFailed if make fails.
+    Options of LATER_NAMES that the source doesn't have are left out, and those of OLDER_NAMES that
+    it has are switched on. Raises SetupError if the result differs from these options, or if a line
+    of the fragment has another form, CommandFailed if make fails.
 
-    The fragment is written to lab.config in the source. With the same fragment and Kconfig files,
-    an existing .config isn't touched.
+    The requested options are written to lab.config in the source. With the same fragment and
+    Kconfig files, an existing .config isn't touched.
 
     Args:
         tree: folder of the source.

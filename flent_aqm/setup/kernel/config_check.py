@@ -14,8 +14,9 @@ _SET = re.compile(r"CONFIG_(\w+)=(.*)")
 
 
 def parse_config(text: str) -> dict[str, str]:
-    """Parse lines CONFIG_NAME=value. Return NAME -> value. An option that is off is missing, or has
-    the value "n". Blank lines and comments are ignored.
+    """Parse lines CONFIG_NAME=value. Return NAME -> value. NAME is without CONFIG_. An option that
+    is off is missing, or has the value "n". Of an option in several lines, the last value counts.
+    Blank lines and comments are ignored.
 
     Raises SetupError for any other line.
     """

@@ -192,7 +192,8 @@ def _may_be_code(line: str) -> bool:
 def files_to_instrument(tree: Path, paths: Iterable[str]) -> list[str]:
     """Return the paths of the C files to instrument: those of `paths` that are compiled, and the
     compiled files in net/ that include a header of `paths`. Files of `paths` come first, and both
-    are in the order of _FOLDERS. Of more than MOST_FILES, the last are left out.
+    are in the order of _FOLDERS: queues first, then TCP, and files outside of net/ last. Of more
+    than MOST_FILES, the last are left out.
 
     Args:
         tree: folder of the compiled source.

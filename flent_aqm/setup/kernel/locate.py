@@ -51,7 +51,8 @@ class Kernel:
 
 
 def find_kernel() -> Kernel:
-    """Return the lab's kernel for the current options and patches.
+    """Return the lab's kernel for the current options and patches. Whether its program is complete
+    isn't checked.
 
     If FLENT_AQM_KERNEL is set, return the kernel of that path instead. Raises ToolMissing if there
     is no such kernel, or if FLENT_AQM_KERNEL isn't a program.

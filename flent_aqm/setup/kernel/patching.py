@@ -66,7 +66,7 @@ Keep = Callable[[Iterable[str]], None]
 
 
 class PatchDoesntFit(SetupError):
-    """A patch can't be applied to the source of a kernel or program."""
+    """Raised if a patch can't be applied to the source of a kernel or program."""
 
 
 def apply_all(tree: Path, patches: Sequence[Patch], *, keep: Keep,
@@ -74,8 +74,9 @@ def apply_all(tree: Path, patches: Sequence[Patch], *, keep: Keep,
     """Apply patches in their order. Return the applied patches.
 
     An optional patch that doesn't fit, or needs a patch that wasn't applied, is left out and
-    changes nothing. Raises PatchDoesntFit if a required patch doesn't fit, and as apply_own() for
-    other errors. The patches before it stay applied.
+    changes nothing. Raises PatchDoesntFit if a required patch doesn't fit or isn't a patch,
+    CommandFailed if the program patch fails for another reason, and errors of `keep`. The patches
+    before it stay applied.
 
     Args:
         tree: folder of the kernel's source.
@@ -166,8 +167,8 @@ def cost_of(names: Sequence[str]) -> str:
 
 
 def _run_patch(tree: Path, content: bytes, *options: str) -> None:
-    """Run the program patch, which changes files of the tree. Raises CommandFailed, with the exit
-    status _DOESNT_FIT if the patch doesn't fit, or if patch fails for another reason.
+    """Run the program patch, which changes files of the tree. Raises CommandFailed: with the exit
+    status _DOESNT_FIT if the patch doesn't fit, with another one if patch fails for another reason.
 
     Args:
         tree: folder of the kernel's source.

@@ -88,8 +88,9 @@ class DebianOrigin:
         """Unpack the package into a new tree, after downloading it if the cache doesn't have it. A
         kept tree stays as it is, because a version never changes.
 
-        Raises SetupError if the package can't be downloaded or unpacked. A package that can't be
-        unpacked is removed from the cache, even if only the disk was full.
+        Raises SetupError if the package can't be downloaded or unpacked, ToolMissing if a program
+        for that isn't installed. A package that can't be unpacked is removed from the cache, even
+        if only the disk was full.
         """
         if (tree / NOTES).is_dir():
             return
@@ -150,7 +151,12 @@ class GitTree:
     """Source of a kernel that was built before from a git commit or working tree. It fills a tree
     with the source's files again, and finds what changed since an older one. The files are in
     set-up's own git repository, CACHE/trees/FOLDER.git, beside CACHE/trees/FOLDER in which the
-    kernel was compiled."""
+    kernel was compiled.
+
+    Attributes:
+        source, series, folder: as Origin has them.
+        tree_id: git's name of the tree object.
+    """
 
     def __init__(self, trees: Path, folder: str, tree_id: str, series: str = "") -> None:
         """Refer to a tree.
@@ -180,7 +186,7 @@ class GitTree:
     def changed_since(self, older: str) -> dict[str, tuple[bytes, bytes]]:
         """Return path -> (content then, content now) of each C file and header that differs from an
         older tree of this repository. A new file has the content b"" then. Deleted files are left
-        out.
+        out. In the contents, bytes that aren't UTF-8 are replaced, and all line ends are \\n.
 
         older: git's name of the older tree.
 
@@ -225,6 +231,9 @@ class GitOrigin(GitTree):
     folder with a kernel's source that isn't in a repository.
 
     The user's repository isn't changed. All that git has to write is in set-up's own repository.
+
+    Attributes:
+        commit: full name of the commit, "" for a working tree or folder.
     """
 
     def __init__(self, trees: Path, top: Path, ref: str | None) -> None:

@@ -40,9 +40,9 @@ _PATCHED = re.compile(rb"^(?:--- |\+\+\+ |rename (?:from|to) |copy to )([^\t\n]+
 
 
 def files_of(patch: bytes) -> list[str]:
-    """Return the paths of the files that a patch changes, creates or deletes. Each path is in the
-    list twice, as it stands and without its first folder (a/ or b/). Empty if the text is no
-    patch."""
+    """Return the paths of the files that a patch changes, creates or deletes: each path as it
+    stands, such as a/FILE and b/FILE, and without its first folder. No path is repeated. Empty if
+    the text is no patch."""
     names: dict[str, None] = {}
     for name in _PATCHED.findall(patch):
         text = name.decode("utf-8", "replace").strip()

@@ -80,6 +80,8 @@ class Programs(Record):
 
     @property
     def only_in_lab(self) -> str:
+        """The reason why a testbed in real time starts no programs on its hosts, with {testbed} in
+        place of the testbed's name. "" if no key of this record is given."""
         name = "client_program" if self.client_program else "server_program"
         return (f"{name}: on testbed {{testbed}} no programs are started on the hosts; leave the "
                 "key out, or use testbed virtual") if self.is_there else ""

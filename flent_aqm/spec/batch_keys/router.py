@@ -67,8 +67,8 @@ def _check_aqm(key: str, value: object, settings: Settings) -> str:
 
 
 def _read_aqm(key: str, settings: Settings) -> str:
-    """Return the download's AQM, "no_aqm" if none is given. Raises ConfigError as _check_aqm()
-    does.
+    """Return the download's AQM, "no_aqm" if none is given. Raises ConfigError if _check_aqm()
+    refuses the name.
 
     Args:
         key: "aqm".
@@ -80,7 +80,7 @@ def _read_aqm(key: str, settings: Settings) -> str:
 def _read_up_aqm(key: str, settings: Settings) -> str | None:
     """Return the upload's AQM. If only parameters of it are given, it is the download's. Otherwise
     None, which means that the upload has the download's AQM with the same parameters. Raises
-    ConfigError as _check_aqm() does.
+    ConfigError if _check_aqm() refuses the name.
 
     Args:
         key: "up_aqm".
@@ -95,10 +95,10 @@ def _read_up_aqm(key: str, settings: Settings) -> str | None:
 
 
 def _given_parameters(key: str, settings: Settings) -> dict[str, str]:
-    """Return the given parameters of a queue or shaper, name -> text. They come from keys
-    PREFIX_NAME, and from a mapping under the key PREFIX_parameters, the form of Scenario.as_dict().
-    If both have a parameter, the key PREFIX_NAME counts, unless its value is "". True and False
-    become "1" and "0".
+    """Return the given parameters of a queue or shaper, name -> text without blanks at its ends.
+    They come from keys PREFIX_NAME, and from a mapping under the key PREFIX_parameters, the form of
+    Scenario.as_dict(). If both have a parameter, the key PREFIX_NAME counts, unless its value is
+    "". True and False become "1" and "0".
 
     Args:
         key: PREFIX_parameters, such as "aqm_parameters".
@@ -133,11 +133,12 @@ def _read_shaper_parameters(key: str, settings: Settings) -> Parameters:
 
 def _read_parameters(key: str, settings: Settings) -> Parameters:
     """Return the parameters of one direction's AQM as pairs (name, text), checked, and sorted by
-    name. Empty if the direction has no AQM of its own. Raises ConfigError if the AQM is unknown or
+    name. Of a queue in the table of queues, tc's words in PREFIX_options are converted to such
+    pairs. Empty if the direction has no AQM of its own. Raises ConfigError if the AQM is unknown or
     has no such parameter, if a value isn't valid, or if a parameter is also in PREFIX_options.
 
     Args:
-        key: "aqm_parameters" or "up_aqm_parameters".
+        key: "aqm_parameters" or "up_aqm_parameters", PREFIX_parameters.
         settings: all given settings.
     """
     prefix = key.removesuffix("parameters")

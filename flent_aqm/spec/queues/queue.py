@@ -260,8 +260,9 @@ class Queue:
 
     def report(self, requested: Mapping[str, str], attachment: Attachment) -> Report:
         """Return the values that the kernel has to report, by their names in tc's JSON. A value is
-        a set if kernels differ. Parameters that are neither requested nor have a fixed default are
-        left out, unless `adapt` adds them.
+        a set if kernels differ. Left out are parameters that tc doesn't report, those with
+        only_if_set whose value is 0 or False, and those that are neither requested nor have a fixed
+        default. `adapt` may add and change values.
 
         Args:
             requested: requested parameters, name -> text.

@@ -160,7 +160,7 @@ def _fq_report(report: Report, requested: Mapping[str, Scalar], attachment: Atta
     of packets beyond the horizon is reported by its name: horizon_drop or horizon_cap.
 
     Args:
-        report: the values that follow from each parameter alone.
+        report: the values that follow from each parameter alone. It is changed.
         requested: values of the parameters, requested or default, by name, not used.
         attachment: the queue's surroundings on its device, not used.
     """
@@ -171,11 +171,11 @@ def _fq_report(report: Report, requested: Mapping[str, Scalar], attachment: Atta
 
 def _fq_codel_report(report: Report, requested: Mapping[str, Scalar],
                      attachment: Attachment) -> Report:
-    """Return the report that is expected of FQ-CoDel. tc prints value and mask of the selector as
-    separate numbers.
+    """Return the report that is expected of FQ-CoDel. If the selector VALUE/MASK is requested, tc
+    prints two numbers: VALUE as ce_threshold_selector, MASK as ce_threshold_mask.
 
     Args:
-        report: the values that follow from each parameter alone.
+        report: the values that follow from each parameter alone. It is changed.
         requested: values of the parameters, requested or default, by name, not used.
         attachment: the queue's surroundings on its device, not used.
     """

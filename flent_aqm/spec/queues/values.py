@@ -68,8 +68,9 @@ def power_of_two(most: int) -> Reader:
 
 
 def size_bytes(text: str) -> int:
-    """Return a size in bytes, from texts such as 1500, 15KB, 32Mb. K, M and G are powers of 1024,
-    and both B and b mean bytes. Raises ConfigError for other texts, and from 4 GB on."""
+    """Return a size in bytes, rounded down, from texts such as 1500, 15KB, 32Mb. K, M and G are
+    powers of 1024, and both B and b mean bytes. Raises ConfigError for other texts, and from 4 GB
+    on."""
     match = _NUMBER.fullmatch(text)
     if not match or match[2].lower() not in _SIZE:
         raise ConfigError("expected a size in bytes, such as 1500, 15KB or 32MB")
@@ -80,7 +81,7 @@ def size_bytes(text: str) -> int:
 
 
 def time_us(text: str) -> int:
-    """Return a time in us, from texts such as 500us, 5ms, 1s. 0 needs no unit. Raises
+    """Return a time in us, rounded down, from texts such as 500us, 5ms, 1s. 0 needs no unit. Raises
     ConfigError for other texts, and for more than 2^32 - 1 us (4295 s)."""
     match = _NUMBER.fullmatch(text)
     if match and not float(match[1]) and not match[2]:
@@ -284,8 +285,8 @@ def selector(text: str) -> str:
 
 
 def time_ns(text: str) -> int:
-    """Return a time in ns, from texts such as 500ns, 10us, 1ms. Even 0 needs a unit. Raises
-    ConfigError, also for more than 4.29 s."""
+    """Return a time in ns, rounded down, from texts such as 500ns, 10us, 1ms. Even 0 needs a unit.
+    Raises ConfigError for other texts, and for more than 2^32 - 1 ns (4.29 s)."""
     match = _NUMBER.fullmatch(text)
     factor = _TIME_NS.get(match[2].lower()) if match else None
     if match is None or factor is None or int(float(match[1]) * factor) > _U32:
@@ -294,9 +295,9 @@ def time_ns(text: str) -> int:
 
 
 def rate_bytes_per_s(text: str) -> int:
-    """Return a rate in bytes per second, from texts such as 512kbit, 20mbit, 1gbit. It has to be
-    below 2^32 - 1, which fq takes for no limit. 0 needs no unit. Raises ConfigError for other
-    texts."""
+    """Return a rate in bytes per second, rounded down, from texts such as 512kbit, 20mbit, 1gbit.
+    It has to be below 2^32 - 1, which fq takes for no limit. 0 needs no unit. Raises ConfigError
+    for other texts."""
     match = _NUMBER.fullmatch(text)
     factor = _RATE_BIT_S.get(match[2].lower()) if match else None
     if match is None or factor is None:
@@ -346,8 +347,8 @@ def codel_us(value: Scalar) -> Expected:
 
 
 def psched_us(value: Scalar) -> Expected:
-    """Return the time in us that the kernel reports for PIE's target, which it stores in ticks of
-    64 ns and reports as 32 bits of ns."""
+    """Return the time in us that the kernel reports for PIE's target. It stores the time in ticks
+    of 64 ns, rounded down, and reports the lowest 32 bits of the ns."""
     return ((int(value) * 1000 >> 6) << 6) % 2**32 // 1000
 
 
@@ -359,7 +360,7 @@ def jiffies_us(value: Scalar) -> Expected:
 
 def jiffies_ms_in_us(value: Scalar) -> Expected:
     """Return the set of times in us that tc may print for a time in ms. Kernels store it in timer
-    ticks, and tc prints us of 32 bits."""
+    ticks, rounded up, and report whole ms, rounded down. tc prints the lowest 32 bits of the us."""
     return frozenset(-(-int(value) * hz // 1000) * 1000 // hz * 1000 % 2**32 for hz in _KERNEL_HZ)
 
 

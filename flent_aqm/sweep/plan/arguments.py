@@ -119,8 +119,9 @@ def _values_as_arguments(batch: Mapping[str, object], args: MutableMapping[str, 
     tbf`, with each value replaced by the name of an argument that has it: the batch's key -> names
     joined by ", ". Other keys are left out.
 
-    Words that are names of sections stay as they are. A rate may have a unit, and its list may be
-    called `for_rate`.
+    Words that are names of sections, or patterns that match such names, only become lower-case.
+    Repeated words are left out. A rate may have a unit, and its list may be called `for_rate`. A
+    word of that list which is no rate stays, too.
 
     Args:
         batch: keys and values of the batch.
@@ -237,8 +238,9 @@ def _apply_overrides(
     """Return the names of a list whose arguments have the values of the overrides.
 
     An override applies if all arguments of the list have its key. If no argument has its value, a
-    new argument with that value is added to `args`, and is returned. The override may be several
-    values, such as codel,pie, if the arguments have each, or numbers if the arguments have numbers.
+    copy of the list's first argument with that value is added to `args` under a new name, and its
+    name is returned. The override may be several values, such as codel,pie, if the arguments have
+    each, or numbers if the arguments have numbers.
 
     Args:
         names: names of a list's arguments.
@@ -276,7 +278,7 @@ def _values_of_override(value: object, instead_of: Sequence[object]) -> list[str
 
 
 def _normalised(value: object) -> str:
-    """Return a value as text, with "1" and "0" for yes and no in all their spellings (true, on,
-    …)."""
+    """Return a value as text without blanks at its ends, with "1" and "0" for yes and no in all
+    their spellings (true, on, …)."""
     text = str(value).strip()
     return _SWITCH.get(text.lower(), text)

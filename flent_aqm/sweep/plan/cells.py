@@ -38,7 +38,8 @@ def make_cell(
     section: Mapping[str, Any], settings: Any, commands: Iterable[Mapping[str, Any]],
     folder: Path, parser: Any,
 ) -> Cell:
-    """Check a run's settings, and return it as a Cell.
+    """Check a run's settings, and return it as a Cell. In the virtual lab, a run without a seed
+    gets that of derive_seed().
 
     Args:
         section: the batch section with all arguments in it, expanded.
@@ -112,8 +113,12 @@ def _cell_commands(where: str, sections: Iterable[Mapping[str, Any]]
 
 
 def add_cross_traffic_parameter(section: MutableMapping[str, Any]) -> None:
-    """Put the key cross_traffic into the section's test parameters, if the section has it and the
-    test is one of this package."""
+    """Put the value of the key cross_traffic before the other test parameters of a batch section,
+    in place. Nothing is changed if the section lacks the key, or if its test isn't one of this
+    package.
+
+    section: keys and expanded values, among them test_name.
+    """
     if "cross_traffic" in section and section["test_name"] in our_tests():
         others = str(section.get("test_parameters", ""))
         section["test_parameters"] = (
@@ -163,6 +168,7 @@ def _check_parameters(where: str, scenario: Scenario, settings: Any) -> None:
         settings: Flent's settings of the run.
     """
     def refuse(fault: object) -> None:
+        """Raise ConfigError with this fault of the test parameters."""
         raise ConfigError(f"{where}: test_parameters: {fault}")
 
     for fault in getattr(settings, _REFUSED, ()):

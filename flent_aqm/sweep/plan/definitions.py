@@ -15,7 +15,8 @@ _OF_THE_BATCH = "BATCH_"
 
 
 class Definitions:
-    """Caches the effects of test definitions on Flent's settings."""
+    """Caches the effects of test definitions on Flent's settings, so that load() executes a
+    definition only once for all runs with the same settings."""
 
     def __init__(self) -> None:
         # Settings before, as text -> settings that the definition changed.

@@ -61,8 +61,8 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             super().__init__(settings)
 
     def read(self, filename: str) -> None:
-        """Read a batch file, after its base_batch(), from which its batches may inherit. A
-        base.batch that was read for the file before is not read again.
+        """Read a batch file, after the base.batch that base_batch() finds for it, from which its
+        batches may inherit. A base.batch that was read for the file before is not read again.
 
         If there is a base.batch, an argument for each queue is predefined. The command that sets
         the router always is. Raises ConfigError if a section's name is wrong or a file can't be
@@ -100,9 +100,9 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         self.expand_groups()
 
     def run(self) -> bool:
-        """Plan and run the batches that -b names, and return True. Without -b, run the batches that
-        have the name of a batch file and are neither abstract nor disabled, or if there are none,
-        all that are neither.
+        """Plan and run the batches that -b names, or all for -b ALL, and return True. Without -b,
+        run the batches that have the name of a batch file and are neither abstract nor disabled, or
+        if there are none, all that are neither.
 
         A dry run only plans and prints. Raises an AqmError if a batch is wrong or a run of a sweep
         has failed, KeyboardInterrupt after an interrupt.
@@ -246,7 +246,7 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             arguments: names of the run's arguments.
             repetition: number of the repetition.
 
-        Raises ConfigError if filename_extra is a word that Flent reads as yes or no.
+        Raises ConfigError if filename_extra or title is a word that Flent reads as yes or no.
         """
         for key in ("filename_extra", "title"):
             if isinstance(section.get(key), bool):

@@ -35,6 +35,8 @@ class Difference:
     now: str
 
     def __str__(self) -> str:
+        """Return the difference as a clause for the user: "WHERE at T s: WAS in the file, NOW now",
+        with the values cut to 200 characters."""
         moment = "" if self.t_s is None else f" at {self.t_s:.6f} s"
         return f"{self.where}{moment}: {_short(self.was)} in the file, {_short(self.now)} now"
 
@@ -57,7 +59,8 @@ def other_versions(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[Diffe
 
 def _versions(metadata: Mapping[str, Any]) -> dict[str, str]:
     """Return the versions of kernel, tools, Flent and this package in a data file's metadata, by
-    name. "None" stands for Flent's or this package's if it is not recorded; others are left out."""
+    name. A version of Flent or this package that isn't recorded is the text "None". Others that
+    aren't recorded are left out."""
     aqm = _object(metadata.get("AQM"))
     versions = {name: str(version) for name, version in _object(aqm.get("tools")).items()}
     versions |= {f"kernel {key}": str(value) for key, value in _object(aqm.get("kernel")).items()}
