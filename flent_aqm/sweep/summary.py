@@ -41,7 +41,7 @@ from flent_aqm.sweep.in_brief import cell_settings
 
 # Settings by which runs are grouped by default, if the runs differ in them. Other settings in which
 # runs differ come after these, and the queue last.
-USUAL = ("test", "cross_traffic", "rate_mbps")
+USUAL = ("test", "cross_traffic", "rate_mbps", SHAPER_RATE)
 COLUMNS = {"download": ("down", "download_mbps"), "upload": ("up", "upload_mbps")}
 # Up to this width in columns, the table's columns are closer together.
 NARROW = 100
@@ -105,7 +105,7 @@ def show(
     differing = factors(settings)
     keys = list(group_by)
     if not keys:
-        keys = [name for name in USUAL if name in settings[0] and not _is_shared(name, settings)]
+        keys = [name for name in USUAL if not _is_shared(name, settings)]
         keys += [name for name in differing if name not in (*keys, AQM)]
         keys += [AQM] if any(AQM in one for one in settings) else []
     failed = bool(failures)

@@ -59,7 +59,7 @@ def with_sides(rows: Sequence[ReportRow]) -> tuple[list[ReportRow], tuple[str, .
     Returns:
         The rows, and the names of the settings that belong to what is compared. If configurations
         are compared, `side` of each row is set to its configuration's name, unless each queue has a
-        single configuration, so that the queue's name tells it.
+        single configuration, so that the queue's name tells it, and SQM isn't part of it.
     """
     apart = [name for name in _ROUTER if len(_value_pairs(AQM, name, rows)) > 1
              and len(_value_pairs(AQM, name, rows)) < len(_value_pairs(AQM, AQM, rows))
@@ -68,7 +68,8 @@ def with_sides(rows: Sequence[ReportRow]) -> tuple[list[ReportRow], tuple[str, .
     keys = {_values_of(row, names) for row in rows}
     if not apart or len(keys) > MOST_SIDES:
         return list(rows), (AQM,)
-    if len(keys) == len(_value_pairs(AQM, AQM, rows)):  # each queue has a configuration of its own
+    # Each queue has a configuration of its own. But no_aqm is no name for a line without SQM.
+    if len(keys) == len(_value_pairs(AQM, AQM, rows)) and SHAPER_RATE not in apart:
         return list(rows), names
     titles = [_own_title_words(row, rows) for row in rows]
     pairs = {(title, _values_of(row, names)) for title, row in zip(titles, rows, strict=True)}
