@@ -24,6 +24,9 @@ _OVERRIDES = (SCENARIO_KEYS | {"repetitions", "length", "jobs"}) - {
 _SWITCHES = {"--batch-no-shuffle", "--batch-no-timestamp", "--batch-verbose", "--batch-dry-run"}
 _VALUE = re.compile(r"[A-Za-z0-9_.]{1,60}")
 _NUMBER = re.compile(r"[0-9]{1,6}")
+# Overrides that change where or how a batch runs, not what it measures.
+_NOT_OF_PURPOSE = {"testbed", "server_testbed", "dev_down", "dev_up", "hosts", "output_path",
+                   "jobs", "scheduler"}
 # Longer commands are cut. Nobody types them.
 _MOST_CHARACTERS = 500
 
@@ -35,8 +38,9 @@ _SENTENCE = re.compile(r"(.{20,}?)(?:[.?:;](?= |$)|$)")
 def purpose(words: Sequence[str]) -> str:
     """Return the purpose of a batch of this package: the first paragraph of the comment at the
     beginning of its file, up to the first full stop, question mark, colon or semicolon that ends a
-    word after 20 characters or more, without this mark. Return "" for other batches, and if the
-    comment is missing or shorter than 20 characters.
+    word after 20 characters or more, without this mark. Overrides that change
+    what is measured follow in brackets. Return "" for other batches, and if the comment is missing
+    or shorter than 20 characters.
 
     Args:
         words: the words of the sweep's command line.
@@ -51,7 +55,27 @@ def purpose(words: Sequence[str]) -> str:
                       path.read_text(encoding="utf-8", errors="replace").splitlines())
     text = " ".join(line.lstrip("# ") for line in lines)
     match = _SENTENCE.match(text)
-    return match[1] if match else ""
+    changed = _overrides_of_purpose(words, path.read_text(encoding="utf-8", errors="replace"))
+    return f"{match[1]}{f' ({changed})' if changed else ''}" if match else ""
+
+
+def _overrides_of_purpose(words: Sequence[str], batch: str) -> str:
+    """Return the overrides of a command line that change what its batch measures, as text:
+    "share=95, length=4". Left out are overrides of keys that neither the batch nor a setting of a
+    run has, and of values with other characters than _VALUE allows: words of a stranger.
+
+    Args:
+        words: the words of the sweep's command line.
+        batch: text of the batch file.
+    """
+    given = [after for before, after in pairwise([""] + [
+        part for word in words for part in (word.split("=", 1) if word.startswith(
+            "--batch-override=") else [word])]) if before == "--batch-override"]
+    pairs = [one.partition("=") for one in given]
+    return ", ".join(
+        f"{key}={value}" for key, _, value in pairs if _VALUE.fullmatch(value)
+        and (key in SCENARIO_KEYS | {"length"} or re.search(rf"^{re.escape(key)}\s*=", batch, re.M))
+        and key not in _NOT_OF_PURPOSE)
 
 
 def sweep_command(words: Sequence[str]) -> tuple[str, str]:

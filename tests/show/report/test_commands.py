@@ -89,6 +89,20 @@ def test_page_is_called_after_what_its_batch_is_for(words: list[str]) -> None:
     assert purpose(words) == ("How the queue at the bottleneck changes what speed tests report")
 
 
+@pytest.mark.parametrize(("overrides", "told"), [
+    ([], ""), (["--batch-override", "share=95"], " (share=95)"),
+    (["--batch-override=share=95", "--batch-override", "length=4"], " (share=95, length=4)"),
+    # Where it runs, what the batch doesn't have, and what is no plain value.
+    (["--batch-override", "output_path=x", "--batch-override", "testbed=netns"], ""),
+    (["--batch-override", "visit=evil.example"], ""),
+    (["--batch-override", "share=<b>95", "--batch-override", "share"], "")])
+def test_overrides_are_told_that_make_its_purpose_another(
+        overrides: list[str], told: str) -> None:
+    """The page said 100, 90 and 85 % where 95 % had been run."""
+    assert purpose(["flent", "-B", "batches/sqm_home.batch", *overrides]) == (
+        "SQM at home: a speed test with SQM off, and at 100, 90 and 85 % of the line's rate" + told)
+
+
 @pytest.mark.parametrize("words", [[], ["flent"], ["flent", "-B"], ["flent", "-B", "mine.batch"],
                                    ["flent", "-B", "results/evil/aqm_sweep.batch"]])
 def test_other_batches_say_nothing_of_their_purpose(words: list[str]) -> None:

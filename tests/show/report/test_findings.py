@@ -159,6 +159,17 @@ def test_configurations_are_compared_as_their_titles_call_them() -> None:
     assert any("1 of each configuration" in one for one in output)
 
 
+def test_line_without_sqm_is_not_called_after_its_queue() -> None:
+    """Where each queue has one configuration, its name tells it; but the modem's is no no_aqm."""
+    rows = [row(aqm, FAST, shaper_mbps=sqm, title=title) for aqm, sqm, title in (
+        ("no_aqm", "off", "SQM off"), ("cake", "95/33", "95 % cake"))]
+    sided, names = with_sides(rows)
+    assert [one.side for one in sided] == ["SQM off", "95 % cake"]
+    assert names == ("aqm", "shaper_mbps")
+    rows = [row("no_aqm", FAST, shaper="none"), row("cake", FAST, shaper="cake")]
+    assert not any(one.side for one in with_sides(rows)[0])
+
+
 def test_what_is_tried_with_every_queue_is_a_condition() -> None:
     """ECN on and off with both queues: two panels of two lines."""
     rows = [row(aqm, FAST, tcp_ecn=ecn) for aqm in ("no_aqm", "codel") for ecn in (True, False)]
