@@ -79,7 +79,11 @@ def _print_comparison(versions: list[Difference], differing: list[Difference]) -
 
 
 def _run_title(cell: Cell) -> str:
-    """Return a line about the run: test, queues, rates, seed."""
-    router = cell.scenario.router
-    return (f"{cell.test_name}, {router.queues_text}, {router.rate_down_mbps:g} Mbit/s down, "
-            f"{router.rate_up_mbps:g} up, seed {cell.scenario.lab.seed}")
+    """Return a line about the run: test, queues, rates of modem and shaper, seed."""
+    router, path = cell.scenario.router, cell.scenario.path
+    rates = [f"{router.rate_down_mbps:g} Mbit/s down, {router.rate_up_mbps:g} up"]
+    if path.modem_up_mbps:
+        rates = [f"modem of {path.modem_down_mbps:g} Mbit/s down, {path.modem_up_mbps:g} up",
+                 *([f"shaped to {rates[0]}"] if router.shaper != "none" else ["not shaped"])]
+    return (f"{cell.test_name}, {router.queues_text}, {', '.join(rates)}, "
+            f"seed {cell.scenario.lab.seed}")

@@ -27,7 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="data files, or folders of them (default: of results/ and its "
                              "subfolders, the one with data files that was changed last)")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE",
-                        help="page to write (default: report.html in the newest folder)")
+                        help="page to write (default: report.html in the folder, if RESULTS is one "
+                             "or none)")
     parser.add_argument("--follow", action="store_true",
                         help="serve the page on this machine, and show runs of a sweep as they "
                              "finish; RESULTS are folders")
@@ -65,7 +66,8 @@ def main(args: argparse.Namespace) -> int:
     results = args.results or [newest]
     if args.follow:
         return _serve_following(args, results)
-    output = args.output or (newest / "report.html" if newest else None)
+    folder = newest or (results[0] if len(results) == 1 and results[0].is_dir() else None)
+    output = args.output or (folder / "report.html" if folder else None)
     if output is None:
         raise ConfigError("no page to write is named; add -o FILE, such as -o report.html")
     if output.suffix not in (".html", ".htm"):

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from flent_aqm.base.errors import CommandFailed, cause_of
+from flent_aqm.base.errors import CommandFailed, TestbedError, cause_of
 from flent_aqm.base.shell import run
 from flent_aqm.setup.tools import find_tool
 from flent_aqm.tools.irtt import SERVER as IRTT
 from flent_aqm.tools.own import UNSET
-from flent_aqm.tools.table import TOOLS
+from flent_aqm.tools.table import SERVERS, TOOLS
 from flent_aqm.tools.tool import Server
 
 LIMIT_S = 2.0
@@ -70,6 +70,28 @@ def is_there(server_answers: Sequence[ServerAnswer]) -> bool:
     """Return whether any check found a machine: all ports of a server could be reached, or the
     first fault was a port that refuses connections. If none did, the address may be wrong."""
     return any(not one.why or one.why.endswith(_CLOSED) for one in server_answers)
+
+
+def refuse_unreachable(names: Collection[str], address: str, host: str, testbed: str) -> None:
+    """Raise TestbedError with the first server that can't be reached, and what to do. Servers that
+    are reached by UDP only, such as irtt's, are not checked.
+
+    Args:
+        names: names of servers that a sweep needs and doesn't start itself.
+        address: IP address of their machine.
+        host: the machine as the user named it.
+        testbed: address of the router, for the message.
+    """
+    servers = [SERVERS[name] for name in sorted(names) if SERVERS[name].protocol == "tcp"]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for server, why in zip(servers, pool.map(lambda one: _check_ports(one, address), servers),
+                               strict=True):
+            if why:
+                raise TestbedError(
+                    f"hosts: the server {server.name} does not answer on {host} ({why}), and the "
+                    "runs need it; start it there, name its machine with hosts, or let the sweep "
+                    f"start it with server_testbed=ssh://root@{host}; flent-aqm doctor --testbed "
+                    f"{testbed} --server {host} says how to start it")
 
 
 def _check_ports(server: Server, address: str) -> str:

@@ -27,6 +27,7 @@ from flent_aqm.lab.protocol import (
     wall_limit_s,
 )
 from flent_aqm.parts.ssh import needs, probe
+from flent_aqm.parts.ssh.answers import refuse_unreachable
 from flent_aqm.parts.ssh.connection import SshConnection
 from flent_aqm.parts.ssh.offer import override_aqms
 from flent_aqm.parts.ssh.routes import address_of, own_address_towards
@@ -34,7 +35,9 @@ from flent_aqm.parts.ssh.server import SshServer
 from flent_aqm.parts.ssh.session import RouterSession
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.kernel import STOCK
+from flent_aqm.spec.needs import needs_of_run
 from flent_aqm.spec.scenario import Scenario
+from flent_aqm.tools.table import SERVERS
 
 # Time in which the watchdog restores the router: watchdog_limit_s in router_hooks/defaults.sh.
 WATCHDOG_LIMIT_S = 60
@@ -105,7 +108,8 @@ class SshTestbed:
         Raises ConfigError for settings that a real testbed can't have, a server, `dev_down`,
         `dev_up` or `server_testbed` that differs between the runs, added delay without
         `server_testbed`, or a server without an address or route. Raises ToolMissing without an ssh
-        client, TestbedError if a host can't be reached or lacks something.
+        client, TestbedError if a host or, without `server_testbed`, a server of the tests can't be
+        reached, or a host lacks something.
         """
         cells = list(cells)
         for cell in cells:
@@ -119,6 +123,8 @@ class SshTestbed:
                               "with server_testbed = ssh://root@SERVER, or leave it out")
         server = address_of(host, "hosts")
         client = own_address_towards(server, "hosts")
+        if not keys["server_testbed"]:
+            refuse_unreachable(_servers_of(cells), server, host, self._address)
         self._connection.start()
         try:
             kinds = {kind for cell in cells for kind in needs.kinds_of(cell.scenario)}
@@ -212,6 +218,18 @@ def _override_without_missing(facts: probe.RouterProperties, cells: Iterable[Cel
             fits[cell.scenario.router.aqm] = False
     left = [aqm for aqm, fit in fits.items() if fit]
     return override_aqms(left) if left else ""
+
+
+def _servers_of(cells: Iterable[Cell]) -> set[str]:
+    """Return the names of the servers that cells need at their usual ports. Left out are servers
+    whose port a test parameter sets, and those of tests of which it is not known what they need."""
+    names = set()
+    for cell in cells:
+        needed = needs_of_run(cell.test_name, cell.scenario, cell.test_parameters)
+        if needed.tools:  # an unknown test has none, and may need any of the common servers
+            names |= {name for name in needed.servers
+                      if SERVERS[name].parameter not in cell.test_parameters}
+    return names
 
 
 def _common_value(key: str, values: Iterable[str]) -> str:

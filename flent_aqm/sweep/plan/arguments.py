@@ -26,7 +26,7 @@ _NUMBERS = ("rate_mbps", "rate_up_mbps", "rate_down_mbps", "base_delay_ms", "see
 
 
 # The key that a list for_rate varies.
-_OF_RATE = "rate_mbps"
+_OF_RATE, _TEST_NAME = "rate_mbps", "test_name"
 _LISTS_OF_RATES = ("for_rate", f"for_{_OF_RATE}")
 
 # All text after it is its value, also = and ;.
@@ -136,7 +136,7 @@ def _values_as_arguments(batch: Mapping[str, object], args: MutableMapping[str, 
     for key, value in batch.items():
         setting = key.removeprefix("for_")
         setting = _OF_RATE if setting == "rate" else setting
-        if not key.startswith("for_") or setting not in SCENARIO_KEYS:
+        if not key.startswith("for_") or setting not in (*SCENARIO_KEYS, _TEST_NAME):
             continue
         is_rate = KEYS[setting].unit == "Mbit/s" if setting in KEYS else setting == _OF_RATE
         names: dict[str, None] = {}
@@ -179,10 +179,26 @@ def _refuse_unknown_arguments(batch: Mapping[str, object], args: Collection[str]
         for word in _words(value):
             if not fnmatch.filter(args, word.lower()):
                 rate = "a rate, such as 20, 2.5mbit or 1gbit, or "
+                near = did_you_mean(word, args)
                 raise ConfigError(
-                    f"{key}: no section [Arg::{word}]{did_you_mean(word, args)}; expected "
+                    f"{key}: no section [Arg::{word}]{f'{near} E' if near else '; e'}xpected "
                     f"{rate if key in _LISTS_OF_RATES else ''}the name of a section [Arg::NAME], "
-                    "which sets the keys of this choice", key)
+                    f"which sets the keys of this choice{_list_that_takes_values(key)}", key)
+
+
+def _list_that_takes_values(key: str) -> str:
+    """Return the end of a message about an unknown word in the list `key`: the `for_…` list with
+    values that was probably meant, "" if there is none. A list may have any name, so only an
+    unknown word in it tells that its name is mistyped."""
+    # Imported late, as in _values_as_arguments().
+    from difflib import get_close_matches
+
+    from flent_aqm.spec.keys import SCENARIO_KEYS
+
+    name = key.removeprefix("for_")
+    near = [_TEST_NAME] if name == "tool" else get_close_matches(
+        name, (*SCENARIO_KEYS, _TEST_NAME), 1, 0.7)
+    return f"; for_{near[0]} takes values themselves" if near and near[0] != name else ""
 
 
 def _check_repetitions(batch: Mapping[str, object]) -> None:

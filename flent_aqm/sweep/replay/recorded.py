@@ -64,10 +64,11 @@ def read(path: Path, folder: Path, traces: Sequence[Path] = (), *, run_programs:
         raise BadResult(f"{path}: not made by flent-aqm: its metadata have no object AQM; only "
                         "runs of flent-aqm's virtual lab can be repeated")
     if "schema" not in aqm and aqm.get("testbed") == VIRTUAL:
-        raise BadResult(f"{path}: written by `flent` inside `flent-aqm lab`, which doesn't record "
-                        "how it was called; replay works on files of batches (flent -B). To make "
-                        f"this run again, call flent-aqm lab as before, with --seed "
-                        f"{str(aqm.get('seed'))[:20]}")
+        seed = aqm.get("seed")
+        raise BadResult(f"{path}: written by Flent or flent-aqm speedtest inside `flent-aqm lab`, "
+                        "which doesn't record how it was called; replay works on files of batches "
+                        "(flent -B). To make this run again, call flent-aqm lab as before"
+                        + (f", with --seed {str(seed)[:20]}" if seed is not None else ""))
     if aqm.get("schema") != SCHEMA_VERSION:
         raise BadResult(f"{path}: its AQM.schema is {str(aqm.get('schema'))[:40]}; expected "
                         f"{SCHEMA_VERSION}; use the version of flent-aqm that made it")

@@ -85,6 +85,32 @@ def test_several_queues_take_the_place_of_the_batchs_list() -> None:
     assert sum(all("aqm" in args[name] for name in names) for names in all_names) == 1
 
 
+@pytest.mark.parametrize(("key", "words", "end"), [
+    ("for_rate_mbp", "16", "choice; for_rate_mbps takes values themselves"),
+    ("for_rates", "16", "choice; for_rate_mbps takes values themselves"),
+    ("for_shapr", "tbf", "choice; for_shaper takes values themselves"),
+    ("for_tool", "tcp_upload", "choice; for_test_name takes values themselves"),
+    ("for_mine", "tcp_upload", "sets the keys of this choice")])
+def test_unknown_word_of_a_list_names_the_list_that_was_meant(
+        key: str, words: str, end: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        lists({}, **{key: words})
+    assert str(caught.value).endswith(end)
+    assert str(caught.value).startswith(f"{key}: no section [Arg::{words}]; expected")
+
+
+def test_similar_word_of_a_list_is_named() -> None:
+    with pytest.raises(ConfigError, match=(
+            r"^for_queue: no section \[Arg::code\]; did you mean 'codel'\? Expected the name of")):
+        lists({}, for_queue="code")
+
+
+def test_tests_are_a_list_of_values() -> None:
+    """Any test of Flent's, without a section for each."""
+    names, args = lists({}, for_test_name="rrul, tcp_upload")
+    assert [args[name]["test_name"] for name in names[-1]] == ["rrul", "tcp_upload"]
+
+
 def test_choice_that_no_argument_is_called_is_refused() -> None:
     """A key that only the batch knows names its choices: a cell of another name would be the
     first of them. A setting, and a key that a choice consists of, take any value."""

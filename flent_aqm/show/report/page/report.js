@@ -133,10 +133,11 @@ function draw(id, traces, made, empty = NO_DATA) {
   const place = byId(id);
   if (!traces.length) {
     Plotly.purge(place);
-    place.replaceChildren(make("p", {className: "quiet"},
-      empty));
+    place.replaceChildren(make("p", {className: "quiet"}, empty));
+    place.classList.add("empty");
     return;
   }
+  place.classList.remove("empty");
   if (!place.querySelector(".plotly")) place.replaceChildren();
   Plotly.react(place, traces, made,
     {...CONFIG, displayModeBar: touched || narrow() ? false : "hover"});
@@ -255,7 +256,8 @@ function numbersOf(queue, rate, metric) {
 }
 
 const NO_GLITCHES_KNOWN = "Whether the runs chosen above have glitches is not known: that needs "
-  + "latency probes of the idle line and under load. flent-aqm score FILE says what a run lacks.";
+  + "latency probes of the idle line and under load, at most 20 ms apart. flent-aqm score FILE says "
+  + "what a run lacks.";
 function plotGlitches() {
   const metric = data.metrics.find((one) => one.name === byId("glitches-what").value);
   const traces = [], seen = new Set();
@@ -541,6 +543,7 @@ function controls() {
 }
 function choices(id, values, change) {
   const place = byId(id), before = place.value;
+  if (place.parentElement.tagName === "LABEL") place.parentElement.hidden = !values.length;
   place.replaceChildren(...values.map(([value, text]) => make("option", {value}, text)));
   if (values.some(([value]) => value === before)) place.value = before;
   place.onchange = change;
