@@ -55,9 +55,9 @@ class Stall:
 
 def stalls(card: Card) -> list[Stall]:
     """Return the runs and directions in which the line stalls, so that the true 95th percentile
-    rises by more than BAD_MS under load, and the test shows a latency above 0. Of a test that shows
-    none per direction, the worse direction counts. Lines that lose more than one packet in twenty
-    are left out, because their percentile is unknown. Empty if there is none."""
+    rises by more than 100 ms (BAD_MS) under load, and the test shows a latency above 0. Of a test
+    that shows none per direction, the worse direction counts. Lines that lose more than one packet
+    in twenty are left out, because their percentile is unknown. Empty if there is none."""
     return [Stall(way.shown_ms, way.others_p95_ms, f"{one.words}, {_LOADING[name]}")
             for one in card.readings for name, way in one.telling
             if way.shown_ms and way.others_p95_ms and math.isfinite(way.others_p95_ms)

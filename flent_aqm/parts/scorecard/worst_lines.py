@@ -65,7 +65,7 @@ class WorstLine:
         worst: the error on the worst line that was found.
         simple: the error on a line without the bulk flow, and with usual rate and round trip, as
             far as these don't matter. Equal to `worst` if all matter, if the test is right, or if
-            no error is larger than the simple line's.
+            the simple line's own error is the largest one.
         mended: changes of one setting of the simple line that make the error vanish.
     """
 
@@ -113,7 +113,7 @@ def seek(aim: str, runs: int, measure: Callable[[Sequence[Place]], Sequence[Read
 
     Args:
         aim: "latency" or "throughput".
-        runs: greatest number of runs, of which SHRINK_SHARE is kept for finding the settings.
+        runs: greatest number of runs, of which a quarter is kept for finding the settings.
         measure: function that makes the runs of places and returns their readings, None for a
             failed run.
 

@@ -109,8 +109,9 @@ def read_tables(folder: Path, epoch_s: float, report: ClientReport,
 
 
 def _fill_empty_directions(report: ClientReport) -> None:
-    """Record a rate of 0 for one second, after the other direction's end, and a note, for each
-    direction that has no row in the tables, so that its load hasn't begun.
+    """Record a load without data for each direction that has no row in the tables, so that its load
+    hasn't begun in the report: a rate of 0 for one second from the other direction's end on, and a
+    note.
 
     The client gives a direction up and shows 0 Mbit/s if no connection is open within its first
     interval. Raises BadResult if it gave up both: then nothing says when it loaded the line.

@@ -87,7 +87,7 @@ def measure(call: Call, report: ClientReport) -> None:
 
 def refuse_old(program: str) -> None:
     """Raise BadResult if the iperf at this path is older than 2.1, which has no --bounceback, or if
-    its --version isn't that of iperf 2, such as iperf3's."""
+    its --version isn't that of iperf 2, such as iperf3's. Raises OSError if it can't be started."""
     done = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False)
     printed = done.stdout

@@ -133,7 +133,7 @@ async def _repeat_request(server: ServerAddress, load: DirectionLoad,
     Args:
         server: address of the server.
         load: the load that counts the bytes.
-        request: coroutine that makes one request.
+        request: coroutine function (connection, load) that makes one request.
         delay_s: time to wait before the connection is opened.
     """
     await asyncio.sleep(delay_s)

@@ -304,7 +304,7 @@ def foreign_ms(probes: list[TimedRequest], requested: Parameters) -> float:
 
 def trimmed_ms(times_ms: list[float], kept: float) -> float:
     """Return the mean in ms of the fastest share `kept` (0 to 1) of the times, of which there is at
-    least one."""
+    least one. The number of times that are left out is rounded down."""
     return mean(without(times_ms, highest=1 - kept))
 
 

@@ -71,6 +71,7 @@ def flat(counters: object) -> dict[str, float]:
 
 
 def _dict_items(value: object) -> Iterator[tuple[str, object]]:
+    """Yield (key as text, value) of each item, nothing if `value` isn't a dict."""
     if isinstance(value, dict):
         yield from ((str(key), item) for key, item in value.items())
 
@@ -91,6 +92,7 @@ def broken(comparison: Comparison) -> dict[str, str]:
 
 
 def _counters_of_direction(counters: Counters, direction: str) -> Counters:
+    """Return the counters of a direction, "down" or "up", without the direction in their names."""
     return {name.split(" ", 1)[1]: value for name, value in counters.items()
             if name.split(" ", 1)[0] == direction}
 
@@ -115,6 +117,7 @@ def differing(comparison: Comparison) -> dict[str, str]:
 
 
 def _number(value: float | None) -> str:
+    """Return a counter's value as text, "none" for None."""
     return "none" if value is None else f"{value:g}"
 
 

@@ -112,13 +112,14 @@ class Exercised:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all changed lines that have code ran, each at least RARELY times in some cell."""
+        """Whether all changed lines that have code ran, each at least 20 times (RARELY) in some
+        cell."""
         return bool(self.ran) and not self.never and not self.rarely
 
     @property
     def rarely(self) -> list[tuple[str, int]]:
-        """Changed lines that ran in at least one cell, but fewer than RARELY times in each. Lines
-        that never ran are in `never`."""
+        """Changed lines that ran in at least one cell, but fewer than 20 times (RARELY) in each.
+        Lines that never ran are in `never`."""
         return [place for place, cells in self.ran.items() if max(cells.values()) < RARELY]
 
     def ranges(self, places: Sequence[tuple[str, int]]) -> list[str]:

@@ -81,4 +81,6 @@ def differing(base: Sequence[ScoredFile], test: Sequence[ScoredFile]) -> dict[st
 
 
 def _format_versions(runs: Sequence[ScoredFile], name: str) -> str:
+    """Return the versions of the program `name` that these runs were made with, sorted, with " or "
+    between them. A run that records none counts as "none"."""
     return " or ".join(sorted({plain(run.programs.get(name, NONE)) for run in runs}))

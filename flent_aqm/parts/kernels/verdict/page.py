@@ -124,6 +124,7 @@ def findings(comparison: Comparison, judged: Sequence[JudgedMetric],
 
 
 def _capitalize_first(text: str) -> str:
+    """Return the text, which isn't empty, with a capital first letter."""
     return text[0].upper() + text[1:]
 
 
@@ -181,6 +182,8 @@ def html(text: str) -> str:
 
 
 def _format_effect(effect: Effect) -> tuple[str, ...]:
+    """Return an effect's texts for four columns of the table: median of the base side, that of the
+    test side, mean difference with its share, interval. "-" where there is no number."""
     if math.isnan(effect.base):
         return ("-",) * 4
     if math.isnan(effect.difference):  # too few pairs
@@ -202,6 +205,7 @@ def _difference_and_share(effect: Effect) -> list[str]:
 
 
 def _format_signed(value: float) -> str:
+    """Return a number as text, with a + if it is above 0 and finite."""
     return f"{'+' if value > 0 and math.isfinite(value) else ''}{digits(value)}"
 
 

@@ -179,6 +179,7 @@ def _runs_by_settings(runs: Sequence[ScoredFile], names: Sequence[str]) -> dict[
 
 
 def _values(runs: Sequence[ScoredFile], name: str) -> set[str]:
+    """Return the values of the setting `name` in these runs, as texts."""
     return {_format_setting(run, name) for run in runs}
 
 

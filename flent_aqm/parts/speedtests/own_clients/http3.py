@@ -132,7 +132,12 @@ class Http3Connection(Connection):
 
 
 class _QuicEnd(Bulk):
-    """The QUIC end of a connection, which hands events to its Http3Connection."""
+    """The QUIC end of a connection, which hands events to its Http3Connection.
+
+    Args:
+        connection: the Http3Connection.
+        words, named: arguments of Bulk, such as aioquic's QuicConnection.
+    """
 
     def __init__(self, connection: Http3Connection, *words: Any, **named: Any) -> None:
         super().__init__(*words, **named)
