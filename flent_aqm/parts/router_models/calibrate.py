@@ -221,7 +221,7 @@ class Fit:
 
     def ranges(self) -> dict[str, tuple[float, float]]:
         """Return name of each parameter -> its least and greatest value among the plausible models:
-        those tried whose misfit is at most AS_GOOD above the best model's."""
+        those tried whose misfit is at most 3.84 (AS_GOOD) above the best model's."""
         plausible = self.plausible()
         return {one.name: (min(values[place] for values in plausible),
                            max(values[place] for values in plausible))
@@ -229,7 +229,7 @@ class Fit:
 
     def plausible(self) -> list[Values]:
         """Return the tried models that explain the measurements about as well as the best model
-        does: their misfit is at most AS_GOOD above its."""
+        does: their misfit is at most 3.84 (AS_GOOD) above its."""
         bound = self.misfit(self.best) + AS_GOOD
         return [values for values in self.table if self.misfit(values) <= bound]
 
@@ -287,7 +287,8 @@ def misfit(measurements: Measurements, simulated: Sequence[MeasuredResult],
 
 
 def rise_sd_ms(rise_ms: float) -> float:
-    """Return the standard deviation of a measured rise of latency, in ms."""
+    """Return the standard deviation of a measured rise of latency, in ms: 15 % of it (RISE_SD), but
+    at least 0.03 ms."""
     return max(RISE_SD * rise_ms, LEAST_RISE_SD_MS)
 
 
@@ -682,7 +683,8 @@ def _print_fit(fitted: Fit, lab: _ModelsInLab) -> int:
         lab: measures further models, for advice.
 
     Returns:
-        The exit status, 1 if even the best model deviates too much.
+        The exit status, 1 if even the best model deviates from a measurement by more than 3 of its
+            standard deviations. Then only measured and modelled values and that model are printed.
     """
     console = Console()
     table = Table(box=None, pad_edge=False)
@@ -709,9 +711,10 @@ def _print_fit(fitted: Fit, lab: _ModelsInLab) -> int:
 
 
 def _advise(fitted: Fit, lab: _ModelsInLab, console: Console) -> None:
-    """Print which further measurement of _MENU would best tell the plausible models apart, or that
-    packets per second would. Print nothing if neither would, or there is only one plausible model.
-    Boots labs to find out, and sets `lab.latency`."""
+    """Print which further measurement (at 300, 600 or 900 Mbit/s, with or without bursts, of one or
+    two flows) would best tell the plausible models apart, or that packets per second would. Print
+    nothing if neither would, or there is only one plausible model. Boots labs to find out, and sets
+    `lab.latency`."""
     plausible = fitted.plausible()
     ends = {end(plausible, key=itemgetter(place))
             for place in range(len(fitted.parameters)) for end in (min, max)}
@@ -751,7 +754,8 @@ def _result_rows(fitted: Fit) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _write_csv(path: Path, fitted: Fit) -> None:
-    """Write the values of all models tried, and their results in each setting, to a CSV file.
+    """Write the values of all models tried, and their results in each setting, to a CSV file. A
+    result that was not measured is empty.
 
     Raises ConfigError if it can't be written.
     """
