@@ -96,7 +96,7 @@ class Reading:
         group: Place.group, the name without the queue.
         without_seed: Place.without_seed.
         beside: whether a bulk flow shared the line.
-        ways: "download", "upload" or WORSE -> values.
+        ways: "download", "upload" and WORSE ("worse") -> values.
         good: the test's own verdict on the line, None for none.
         megabytes: bytes through the router, in 10^6. None if unknown.
         seconds: duration of the load, None if unknown.

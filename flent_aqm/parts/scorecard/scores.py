@@ -308,8 +308,8 @@ def _orders_scorer(truth: Callable[[DirectionValues], float | None], least: floa
         factor: least ratio of a pair that clearly differs, which has to hold, too.
     """
     def orders_score(readings: Sequence[Reading]) -> Score | None:
-        """Of the pairs that differ clearly in `truth`, return the share that the test orders
-        rightly. None without such pairs."""
+        """Return the share that the test orders rightly of the pairs that differ clearly in
+        `truth`. None without such pairs."""
         cases = []
         for first, second, cells, line in _queue_pairs(readings):
             one, other = truth(first), truth(second)

@@ -39,8 +39,8 @@ def own_folder(output: Path, label: str, file: Path) -> tuple[Path, Path | None]
     version of the test were moved, None if there are none.
 
     If the file has changed since the copy, and the folder has data files, the folder is moved to
-    `output`/earlier/NAME-N first, N being the first free number, and a message on standard error
-    says so.
+    earlier/own-LABEL-N in `output` first, N being the first free number, and a message on standard
+    error says so.
 
     Args:
         output: folder of the option -o.

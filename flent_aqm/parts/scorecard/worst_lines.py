@@ -85,7 +85,9 @@ class WorstLine:
         return asdict(self)
 
     def sentences(self) -> list[str]:
-        """Return the result in sentences."""
+        """Return the result in sentences: the error on the worst line, that on the simpler line if
+        it is another one, and the changes that make the test right. If it is right on the worst
+        line, the last sentence says so."""
         unit = AIMS[self.aim].unit
         lines = [(f"Its worst {self.aim}, of {self.runs} lines that a search tried: "
                   f"{_describe_error(self.worst, unit)}.")]

@@ -76,7 +76,8 @@ def measurements() -> list[dict[str, object]]:
 
 
 def fill(report: ClientReport, results: Mapping[str, Any]) -> None:
-    """Fill the report with the engine's results. Other numbers that the summary lacks are left out.
+    """Fill the report with the engine's results: the numbers of its summary as far as they are
+    there, rates and latencies of each direction, and latencies of the idle line.
 
     Args:
         report: the report to fill.

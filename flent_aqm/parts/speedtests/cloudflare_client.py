@@ -66,11 +66,12 @@ class Size:
 
 
 async def measure(server: ServerAddress, report: ClientReport, call: Call) -> None:
-    """Run the whole test and fill the report.
+    """Run the whole test and fill the report. Once each request of a set takes more than 1 s, the
+    further sets of that direction are left out; the first download's set doesn't count.
 
     Options of the call: `http_version` 1 (default), where latencies under load are measured on a
-    separate connection, or 2. `unsent` (default: 16384) limits the unsent bytes in the server's
-    kernel, as in servers/protocols/watermarks.py.
+    separate connection, or 2. `unsent` (a number of bytes, "draft" or "kernel"; default: 16384)
+    limits the unsent bytes in the server's kernel.
 
     Raises BadResult if a connection or request fails. If a request for a latency under load fails,
     there is no error, only no further latency beside that set of requests.

@@ -32,7 +32,8 @@ _THROUGHPUT = re.compile(r"\s*Throughput: ([0-9.]+) Mbps .*using (\d+) parallel 
 def measure(call: Call, report: ClientReport) -> None:
     """Run goresponsiveness and fill the report with rates, latencies, results and notes. Raises
     BadResult if it fails, or its output or its tables can't be read, OSError if it can't be
-    started."""
+    started. Options of the call: `interval_s`, `most_connections` and `probes_per_s`, each the
+    client's own default if it isn't given."""
     words = [call.program, "-url", f"https://{call.host_and_port}/config"]
     for name, option in (("interval_s", "-rpm.id"), ("most_connections", "-rpm.mnp"),
                          ("probes_per_s", "-rpm.mps")):

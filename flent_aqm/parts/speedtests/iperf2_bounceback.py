@@ -54,7 +54,8 @@ def measure(call: Call, report: ClientReport) -> None:
     """For each direction, run a TCP load and beside it iperf 2's bounceback (small messages to the
     server and back), and fill the report. There is no timeout for the messages. Raises BadResult if
     iperf is too old or fails, or if the load still runs 30 s after the messages, OSError if iperf
-    can't be started."""
+    can't be started. Options of the call: `length` of each direction in s, which is required, and
+    `trip_times`, whether one-way delays are measured (default: in the lab only)."""
     refuse_old(call.program)
     # One-way delays need a common clock, which namespaces of one machine have.
     trip_times = switch(call.options.get("trip_times", environment.SCENARIO in os.environ))

@@ -67,8 +67,8 @@ class Fate(IntEnum):
 
 @dataclass(frozen=True)
 class FlowKey:
-    """Protocol (IP's number of it), addresses and ports of a flow in one direction. For pings, both
-    ports are the identifier of ICMP. For other packets without a TCP or UDP header they are 0."""
+    """IP's protocol number, addresses and ports of a flow in one direction. For pings, both ports
+    are the identifier of ICMP. For other packets without a TCP or UDP header they are 0."""
 
     protocol: int
     source: str

@@ -78,7 +78,7 @@ def with_series(run: Run, name: str = "") -> Run:
 
 def _why_none(run: Run) -> str:
     """Return the reason why none of a run's latency series can be explained, if explainable() is
-    empty."""
+    empty: a clause such as "the run has no latency series"."""
     if not run.probes:
         return "the run has no latency series"
     best = run.probes[0]

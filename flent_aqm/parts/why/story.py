@@ -61,7 +61,9 @@ _DROP_TAIL = ("pfifo", "bfifo", "pfifo_fast", "pfifo_head_drop")
 
 
 class Cause(StrEnum):
-    """Why a probe took long."""
+    """Why a probe took long: what a flow or the line did (FILLS, SLOW_START, BANDWIDTH_PROBE,
+    TIMEOUT, BURST, UNRESPONSIVE, DIP, STOP), SHARED_BUCKET of fair queueing, a wait outside of the
+    queue (PROCESSOR, CARD, WIFI), DROPPED, NO_QUEUE (none held it for 1 ms), or CANT_TELL."""
 
     FILLS = "fills"
     SLOW_START = "slow start"
@@ -81,7 +83,8 @@ class Cause(StrEnum):
 
 
 class Idle(StrEnum):
-    """Why a queue neither dropped nor marked. ACTED: it did drop or mark."""
+    """Why a queue neither dropped nor marked: NEVER_FULL (drop-tail), BURST_ALLOWANCE (PIE),
+    INTERVAL (CoDel) or CANT_TELL. ACTED: it did drop or mark."""
 
     ACTED = ""
     NEVER_FULL = "never full"
@@ -101,7 +104,7 @@ class TimePart:
     Attributes:
         place: "up" or "down" for the queue of the only router, "up (NAME)" or "down (NAME)" for
             that of another router or the modem, otherwise "base delay", "server side", "client
-            side", ROUNDED or "between routers".
+            side" (for ping "client side and ping's rounding", ROUNDED) or "between routers".
         ms: how long the probe or its reply was there. It may be negative outside of queues.
     """
 

@@ -80,7 +80,7 @@ class Outcome:
 
 
 class Verdict(StrEnum):
-    """What a change does to a glitch."""
+    """What a change does to a glitch, see judge()."""
 
     # The probe is not slow any more, and no other probe under load is.
     REMOVES = "removes the glitch"

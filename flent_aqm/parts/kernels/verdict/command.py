@@ -188,7 +188,8 @@ def _run_verdict(args: argparse.Namespace) -> int:
 
 
 def _heading(reach: Reach, *, worse: bool, better: bool, differs: bool, is_decided: bool) -> str:
-    """Return the verdict in a word or two, for the page's heading.
+    """Return the verdict for the page's heading: "Worse", "Not exercised", "Exercised in part",
+    "Better", "A difference", "The same" or "Can't tell". If several apply, the first of these.
 
     Args:
         reach: how much of the change ran.

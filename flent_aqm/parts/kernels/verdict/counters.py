@@ -78,7 +78,7 @@ def _dict_items(value: object) -> Iterator[tuple[str, object]]:
 
 def broken(comparison: Comparison) -> dict[str, str]:
     """Return the rules that a run of the test side breaks and its partner does not break: text of
-    the rule -> direction and cell of the first such run."""
+    the rule -> direction and cell of the first such run, such as "up, overload"."""
     found: dict[str, str] = {}
     for cell in comparison.cells:
         for base, test in cell.pairs:
@@ -99,9 +99,9 @@ def _counters_of_direction(counters: Counters, direction: str) -> Counters:
 
 def differing(comparison: Comparison) -> dict[str, str]:
     """Return the counters that differ between partners with the same samples: name of the counter
-    -> both values and the cell, of the first such pair. If the sides have queues of different
-    names, counters that one of them lacks are left out: tc reports none of a queue's own counters
-    if it doesn't know its name."""
+    -> both values and the cell, of the first such pair, such as "3 → 4, overload". If the sides
+    have queues of different names, counters that one of them lacks are left out: tc reports none of
+    a queue's own counters if it doesn't know its name."""
     found: dict[str, str] = {}
     other_queue = not {"aqm", "up_aqm"}.isdisjoint(comparison.compared)
     for cell in comparison.cells:

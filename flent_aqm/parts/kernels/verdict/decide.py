@@ -217,8 +217,8 @@ def _measure_cell(metric: Metric, cell: Cell) -> _Measured | tuple[Metric, Effec
 
     Returns:
         The measured metric, or the metric and an UNTOLD effect if values are missing or there are
-            too few pairs. None if the metric isn't judged, no run of the cell has it, or runs with
-            identical samples lack it.
+            too few pairs. None if the metric isn't judged, no run of the cell has it, or a run
+            lacks it where all pairs have identical samples.
     """
     shared = any(shares_line(run.settings) for pair in cell.pairs for run in pair)
     if metric.name.startswith("throughput_" if shared else "total_"):
@@ -299,6 +299,11 @@ def _corrected_for_number(probabilities: Sequence[float]) -> list[float]:
 def _decide_effect(measured: _Measured, mean_by_chance: float, stray_by_chance: float,
                    least: float) -> Effect:
     """Return the effect of the change on a measured metric.
+
+    BETTER or WORSE if chance explains the mean difference with less than 5 % and its whole interval
+    is beyond the margin, or else if chance explains the stray values with less than 5 %. Otherwise
+    UNTOLD if the interval isn't wholly within the margin, or stray values are suspicious (below 30
+    %, uncorrected). Otherwise SAME.
 
     Args:
         measured: the metric in a cell.

@@ -72,7 +72,7 @@ def _new_seeds(pairs: Pairs, count: int) -> Iterator[int]:
 
 
 def _with_seed(cell: Cell, seed: int) -> Cell:
-    """Return the cell with another seed, which its name also gets."""
+    """Return the cell with another seed, and with -seedN at the end of its name."""
     return replace(cell, scenario=cell.scenario.but(seed=seed), name=f"{cell.name}-seed{seed}")
 
 

@@ -80,7 +80,7 @@ def sentence(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
 
 def _named(judged: JudgedMetric) -> str:
     """Return a metric's name with the difference and cell of its first effect, such as
-    "latency_loaded_p99_ms (+3.2, +40.0% in overload)". Only the name if the metric can't be told,
+    "latency_loaded_p99_ms (+3.20, +40.0% in overload)". Only the name if the metric can't be told,
     or if the verdict is by some seeds, of which the mean difference says nothing."""
     effect = judged.effects[0]
     if judged.verdict == UNTOLD or effect.why or math.isnan(effect.difference):

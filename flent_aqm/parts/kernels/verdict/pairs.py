@@ -185,7 +185,7 @@ def _values(runs: Sequence[ScoredFile], name: str) -> set[str]:
 
 def _format_setting(run: ScoredFile, name: str) -> str:
     """Return a run's value of a setting as text. If a run is from a version without that setting,
-    return the setting's default. NOTHING if there is no value."""
+    return the setting's default. "-" (NOTHING) if there is no value."""
     value = setting(run.settings, name)
     if value is None and TESTBED in run.settings and name in KEYS:
         # A run of a version that did not have the key yet.
