@@ -26,7 +26,7 @@ def by_scheduler(section: Mapping[str, object]) -> RunsOfCluster | None:
 
 class RunsOfCluster:
     """Makes runs on a scheduler's workers, and writes their results on this machine. Call start(),
-    then run(), from as many threads as room() allows, and close() at the end. stop() ends all runs
+    then run() from as many threads as room() allows, and close() at the end. stop() ends all runs
     at once.
 
     Args:

@@ -55,8 +55,9 @@ class _Quantities:
         download: the download.
         base_ms: least round-trip time, at least 0.1.
         rise_ms: round-trip time of each sample minus base_ms, at least 0.
-        late: True for samples after the sender's search for the rate. If there are fewer than four,
-            True for the samples of the second half.
+        late: True for samples after the sender's search for the rate, which ends after 1.5 s, or
+            after 8 times base_ms if that is longer. If there are fewer than four, True for the
+            samples of the second half.
         length_s: time since the previous sample, for the first one since the download began.
         rate_bytes_s: rate of acknowledged bytes since the previous sample.
         lost_bytes: bytes retransmitted since the previous sample.

@@ -58,7 +58,7 @@ class LinkPlan:
 
         Args:
             device: name of the device.
-            file: path of the packed schedule in the guest.
+            file: path of the packed schedule in the guest, ignored without a schedule.
         """
         loss = self.loss or Loss()
         values: dict[str, int | str] = {

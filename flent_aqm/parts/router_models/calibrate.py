@@ -335,8 +335,9 @@ def fit(measurements: Measurements, parameters: Sequence[ModelParameter],
 
 def _first_guesses(measurements: Measurements,
                    parameters: Sequence[ModelParameter]) -> list[Values]:
-    """Return the models of the first grid. The grid has a single value for a ring's size, and for
-    the processor time per packet if packets per second were measured."""
+    """Return the models of the first grid. The grid has a single value for a geometric parameter
+    (the mean of its bounds' logarithms), and for the processor time per packet if packets per
+    second were measured. Others have up to 13 values, from the least on, a step apart."""
     axes: list[list[float]] = []
     for parameter in parameters:
         if parameter.name == "rx_packet_ns" and measurements.packets_per_s:
@@ -558,7 +559,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Fit a model and print it. Return the exit status, 1 if no model explains the measurements.
+    """Fit a model, write the tried ones to the file of --csv, and print the best one, with advice
+    on a further measurement. Return the exit status, 1 if no model explains the measurements.
 
     Raises ConfigError if an argument is wrong or the file of --csv can't be written. Raises
     ToolMissing, LabError, BadResult or ParseError if a model can't be measured, see measure().
