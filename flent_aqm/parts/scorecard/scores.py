@@ -298,8 +298,8 @@ def _orders_scorer(truth: Callable[[DirectionValues], float | None], least: floa
                    ) -> Callable[[Sequence[Reading]], Score | None]:
     """Return a function that scores the order of queues by another truth than the 95th percentile:
     the share of pairs of queues that clearly differ in it and that the test's latency orders
-    rightly (ideal: 1), None without such pairs. A pair whose shown latencies differ by less than 10
-    % (ALIKE_SHARE) isn't ordered rightly.
+    rightly (ideal: 1), None without such pairs. A pair whose shown latencies differ by less than a
+    tenth (ALIKE_SHARE) isn't ordered rightly.
 
     Args:
         truth: function that returns the truth of a direction, larger for a worse queue. None: not
@@ -325,8 +325,9 @@ def _orders_scorer(truth: Callable[[DirectionValues], float | None], least: floa
 
 
 def _invents_difference(readings: Sequence[Reading]) -> Score | None:
-    """Return the share whose shown latencies differ by 10 % (ALIKE_SHARE) or more, of the pairs of
-    queues whose true 95th percentiles differ by less (ideal: 0). None without such pairs."""
+    """Return the share of the pairs of queues which are alike, as their true 95th percentiles
+    differ by less than a tenth (ALIKE_SHARE), whose shown latencies differ by a tenth or more
+    (ideal: 0). None without such pairs."""
     return _share_score(((_ratio_of_attribute(first, second, "shown_ms") >= 1 + ALIKE_SHARE, cells,
                           line)
                          for first, second, cells, line in _queue_pairs(readings)

@@ -242,8 +242,8 @@ def _table(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _cut(text: str, width: int) -> str:
-    """Return a text unchanged if it has at most `width` characters, otherwise its beginning with "
-    …" at the end, which together have at most `width`."""
+    """Return a text unchanged if it has at most `width` characters. Otherwise return its beginning,
+    with a blank and "…" at the end, of at most `width` characters in all."""
     return text if len(text) <= width else f"{text[:width - 2].rstrip()} …"
 
 

@@ -302,8 +302,8 @@ def _decide_effect(measured: _Measured, mean_by_chance: float, stray_by_chance: 
 
     BETTER or WORSE if chance explains the mean difference with less than 5 % and its whole interval
     is beyond the margin, or else if chance explains the stray values with less than 5 %. Otherwise
-    UNTOLD if the interval isn't wholly within the margin, or stray values are suspicious (below 30
-    %, uncorrected). Otherwise SAME.
+    UNTOLD if the interval isn't wholly within the margin, or stray values are suspicious
+    (uncorrected p-value below 0.3). Otherwise SAME.
 
     Args:
         measured: the metric in a cell.
