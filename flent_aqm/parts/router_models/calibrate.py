@@ -107,8 +107,8 @@ class Measurements:
 def parse_measurements(texts: Sequence[str]) -> Measurements:
     """Parse measurements from the command line.
 
-    Raises ConfigError if one has another form or an impossible value, a setting is given twice, or
-    no goodput is given.
+    Raises ConfigError if one has another form or an impossible value, a setting or pps is given
+    twice, or no goodput is given.
     """
     points = [parse_point(text) for text in texts if not text.startswith("pps=")]
     rates = [parse_packets_per_s(text) for text in texts if text.startswith("pps=")]

@@ -130,7 +130,8 @@ def _capitalize_first(text: str) -> str:
 
 def markdown(heading: str, comparison: Comparison, judged: Sequence[JudgedMetric],
              exercised: Exercised | None = None) -> str:
-    """Return the page in Markdown: the heading, what findings() returns, and a table.
+    """Return the page in Markdown: the heading, what findings() returns, what was compared, a table
+    of the metrics, the changed lines that never ran, if any, and how to read the table.
 
     Args:
         heading: the verdict in a word or two.
