@@ -100,5 +100,5 @@ def _takes_tls(endpoint: str) -> bool:
 
 
 def _reason(error: Any) -> str:
-    """Return the reason of an SSLError in words."""
+    """Return the reason of an SSLError in words, such as "tlsv1 alert unknown ca"."""
     return str(error.reason or error).lower().replace("_", " ")

@@ -25,7 +25,16 @@ def by_scheduler(section: Mapping[str, object]) -> RunsOfCluster | None:
 
 
 class RunsOfCluster:
-    """Makes runs on a scheduler's workers, and writes their results on this machine."""
+    """Makes runs on a scheduler's workers, and writes their results on this machine. Call start(),
+    then run() from as many threads as room() allows, and close() at the end. stop() ends all runs
+    at once.
+
+    Args:
+        address: the scheduler's address, such as tcp://192.0.2.1:8786.
+
+    Attributes:
+        title: name of the workers for messages.
+    """
 
     def __init__(self, address: str) -> None:
         self._address = address

@@ -103,8 +103,7 @@ def run(cell: Cell, wanted: RequiredVersions, sweep: str) -> RunOutput:
         sweep: identifier of the sweep, for stop().
 
     Raises LabError if the kernel is missing, the sweep was stopped, or this machine's disk or
-    memory fails, ToolMissing if
-    FLENT_AQM_KERNEL is set and isn't a program.
+    memory fails, ToolMissing if FLENT_AQM_KERNEL is set and isn't a program.
     """
     _bind_to_core()
     lab_kernel = locate.kernel_of(wanted.kernel_hash)

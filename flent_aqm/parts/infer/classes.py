@@ -20,7 +20,8 @@ LEAST_PROBABILITY = 0.7
 
 
 def answer_of(probabilities: Mapping[str, float]) -> str:
-    """Return the class that has at least LEAST_PROBABILITY, CANT_TELL if none has.
+    """Return the class whose probability is at least 0.7 (LEAST_PROBABILITY), CANT_TELL if none
+    has.
 
     Args:
         probabilities: class -> probability, for all CLASSES.

@@ -57,8 +57,8 @@ def _read_share(text: str) -> float:
 def main(args: argparse.Namespace) -> int:
     """Print a line for each download, and messages on skipped files to standard error. Files in a
     folder that have only uploads are not named: a last message counts all uploads of such files.
-    Return the exit status, 1 if a file can't be read or has no usable download, or if a file that
-    the user named has only uploads.
+    Return the exit status, 1 if a file can't be read or has no usable download, if a file that the
+    user named has only uploads, or if there was no download at all.
 
     Raises ConfigError if a path doesn't exist or a folder has no files.
     """
@@ -89,8 +89,8 @@ def main(args: argparse.Namespace) -> int:
 
 def _find_files(paths: list[Path]) -> list[Path]:
     """Return the paths, with folders replaced by the data files and files of M-Lab's archive in
-    them, subfolders included. A sweep's status file is left out, and among the archive's files in
-    folders symbolic links and hidden files.
+    them, subfolders included. Each path is returned once. A sweep's status file is left out, and
+    among the archive's files in folders symbolic links and hidden files.
 
     Raises ConfigError if a path doesn't exist or a folder has no such files.
     """
@@ -112,7 +112,7 @@ def _find_files(paths: list[Path]) -> list[Path]:
 def _format_text(path: Path, download: Download, verdict: Verdict) -> str:
     """Return the line for a person: answer, depth, probability, and the most important feature. If
     the answer is CANT_TELL: the reason against a judgement, the probability of CANT_TELL if that is
-    high, or the likeliest classes."""
+    0.7 or more, or the likeliest classes."""
     name = plain(f"{path}: {download.name[:80]}: " if download.name else f"{path}: ")
     if verdict.reason:
         return f"{name}{CANT_TELL}: {verdict.reason}"
@@ -130,8 +130,9 @@ def _format_text(path: Path, download: Download, verdict: Verdict) -> str:
 
 
 def _format_json(path: Path, download: Download, verdict: Verdict, prior: float) -> str:
-    """Return the line as JSON: names of file and test, answer, reason, probabilities, depth and
-    features. `prior` is the share of lines with an AQM that the probabilities rest on."""
+    """Return the line as JSON: names of file and test, answer, reason, probability and
+    probabilities, prior, least depth, deciding feature, throughput and features. `prior` is the
+    share of lines with an AQM that the probabilities rest on."""
     return json_text({
         "file": str(path), "test": download.name, "answer": verdict.answer,
         "reason": verdict.reason or None,

@@ -53,15 +53,16 @@ class _Quantities:
 
     Attributes:
         download: the download.
-        base_ms: least round-trip time, at least _LEAST_RTT_MS.
-        rise_ms: round-trip time of each sample less the least one.
-        late: True for samples after the sender's search for the rate. If there are fewer than
-            four, True for the samples of the second half.
-        length_s: time since the previous sample.
+        base_ms: least round-trip time, at least 0.1.
+        rise_ms: round-trip time of each sample minus base_ms, at least 0.
+        late: True for samples after the sender's search for the rate, which ends after 1.5 s, or
+            after 8 times base_ms if that is longer. If there are fewer than four, True for the
+            samples of the second half.
+        length_s: time since the previous sample, for the first one since the download began.
         rate_bytes_s: rate of acknowledged bytes since the previous sample.
         lost_bytes: bytes retransmitted since the previous sample.
         lost: True if there are any.
-        typical_bytes_s: median rate of late samples.
+        typical_bytes_s: median rate of late samples, at least 1.
         in_flight_ms: bytes in flight divided by typical_bytes_s, in ms.
     """
 
@@ -307,7 +308,8 @@ BASELINE: dict[str, Feature] = {
 
 
 def features(download: Download) -> dict[str, float]:
-    """Return name -> value of all features, including the baseline's. All values are finite."""
+    """Return name -> value of all features, including the baseline's. All values are finite, as
+    they are cut to -1e9 to 1e9."""
     seen = _Quantities(download)
     return {name: float(numpy.clip(feature.of(seen), -1e9, 1e9))
             for name, feature in {**FEATURES, **BASELINE}.items()}

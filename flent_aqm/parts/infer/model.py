@@ -230,8 +230,8 @@ def votes(model: Model, rows: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def log_shares(shares: Numbers) -> Numbers:
-    """Return the logarithms of the shares, the calibration's input. Shares below 0.001 count as
-    0.001."""
+    """Return the natural logarithms of the shares, the calibration's input. Shares below 0.001
+    count as 0.001."""
     logarithms: Numbers = numpy.log(numpy.maximum(shares, _LEAST_SHARE))
     return logarithms
 

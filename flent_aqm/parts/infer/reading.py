@@ -98,7 +98,7 @@ class Download:
 
 def read_downloads(path: Path) -> list[Download]:
     """Return the NDT7 downloads in a file: a data file, M-Lab's JSON, or a tar file of M-Lab's
-    archive. At most MOST_TESTS. Unusable downloads are left out if there is a usable one.
+    archive. At most 100,000 (MOST_TESTS). Unusable downloads are left out if there is a usable one.
 
     Raises UploadsOnly if it has uploads only. Raises BadResult with the path if the file can't be
     read, a download has impossible values, or none is usable. In the last case, the reason is that
@@ -273,9 +273,9 @@ def _download_of_test(test: Any, name: str) -> Download | None:
         test: the JSON object of the test.
         name: name for the download.
 
-    Raises _NotUsable if fewer than FEWEST_SAMPLES measurements are usable, with the field that most
-    of them lack, if any. Raises BadResult if there are more than MOST_SAMPLES measurements, or a
-    counter or round trip is impossibly large.
+    Raises _NotUsable if fewer than 8 measurements (FEWEST_SAMPLES) are usable, with the field that
+    most of them lack, if any. Raises BadResult if there are more than 20,000 measurements
+    (MOST_SAMPLES), or a counter or round trip is impossibly large.
     """
     part = _test_part(test, "Download")
     measured = part.get("ServerMeasurements") if isinstance(part, dict) else None
@@ -338,8 +338,8 @@ def _make_download(name: str, bbr: bool, rows: Sequence[tuple[float, ...]],
             bytes.
         ms: ms per unit of the round-trip times.
 
-    Raises _NotUsable if fewer than FEWEST_SAMPLES rows are left. Raises BadResult if there are more
-    than MOST_SAMPLES rows, or a counter or round trip is impossibly large.
+    Raises _NotUsable if fewer than 8 rows (FEWEST_SAMPLES) are left. Raises BadResult if there are
+    more than 20,000 rows (MOST_SAMPLES), or a counter or round trip is impossibly large.
     """
     if len(rows) > MOST_SAMPLES:
         raise BadResult(f"{len(rows):,} measurements in one download; expected {MOST_SAMPLES:,} at "

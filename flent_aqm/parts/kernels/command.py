@@ -74,6 +74,8 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _build_and_print(args: argparse.Namespace) -> None:
+    """Build the kernel that the options of `kernel build` describe, unless the cache has it, and
+    print its name, version and how it was made. Raises AqmError if that fails."""
     name = parse_kernel("kernel build", args.name)
     if name == STOCK:
         raise ConfigError(f"kernel build: {STOCK} is set-up's own kernel; choose another name")
@@ -116,6 +118,8 @@ def _command_line(args: argparse.Namespace) -> str:
 
 
 def _print_kernels() -> None:
+    """Print a table of set-up's kernel, if it is built, and the user's own: name, version, source,
+    and what was added to each."""
     rows = [("name", "Linux", "source", "with")]
     try:
         stock = find_kernel()

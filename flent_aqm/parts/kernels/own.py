@@ -204,6 +204,8 @@ def build_recording(cache: Path, kernel: NamedKernel, paths: Iterable[str]) -> N
 
 
 def _find_origin(cache: Path, request: KernelRequest) -> Origin:
+    """Return the source for a kernel: that of --source, otherwise that of set-up's kernel. Raises
+    ConfigError for a wrong --source, ToolMissing if set-up's kernel is needed and not built."""
     if request.source is not None:
         return parse_origin(request.source, cache, DebianArchive(cache, "apt-more", MORE_SUITES))
     source = recipe.stock_source()
@@ -214,10 +216,14 @@ def _find_origin(cache: Path, request: KernelRequest) -> Origin:
 
 
 def _describe_options(options: str) -> str:
+    """Return kernel options in a word: that of READY_MADE which stands for them, otherwise
+    "options"."""
     return next((word for word in READY_MADE if options == read_options(word)), "options")
 
 
 def _describe_source(origin: Origin, request: KernelRequest) -> str:
+    """Return a kernel's source as text: package and version, or the value of --source with the
+    beginning of the commit's hash."""
     if isinstance(origin, DebianOrigin):
         return f"{origin.source.package} {origin.source.version}"
     return f"{request.source} ({origin.source.version[:12]})"

@@ -43,7 +43,8 @@ def lay_out(scenario: Scenario, direction: str) -> LinkPlan:
 
     Reads the trace file, if the scenario has one. The last 8 plans are cached, so a file that has
     changed meanwhile isn't read again for the same scenario. The buffer's size in bytes is its time
-    at the mean rate, unless a size in packets is given. Without a rate it is not limited.
+    at the mean rate, at least 1514, unless a size in packets is given. Without a rate it is not
+    limited.
 
     Args:
         scenario: settings of the run.

@@ -58,7 +58,7 @@ class LinkPlan:
 
         Args:
             device: name of the device.
-            file: path of the packed schedule in the guest.
+            file: path of the packed schedule in the guest, ignored without a schedule.
         """
         loss = self.loss or Loss()
         values: dict[str, int | str] = {
@@ -115,7 +115,12 @@ def refuse_link_that_ends(scenario: Scenario, length_s: float) -> None:
 
 
 class LinkModel:
-    """Links of the modem that play a schedule. The methods are documented in lab/path_model.py."""
+    """Links of the modem that play a schedule. The methods are documented in lab/path_model.py.
+
+    Attributes:
+        name: name of the model's object in a data file.
+        script: script of the model for the guest.
+    """
 
     name = "links"
     script = Path(__file__).parent / "guest" / "link.sh"

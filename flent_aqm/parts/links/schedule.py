@@ -296,7 +296,7 @@ def unplayable(schedule: Schedule, *, prefix: str = "") -> str:
 
 
 def _refuse_too_many(steps: int) -> None:
-    """Raise ConfigError if `steps` exceeds MOST_STEPS."""
+    """Raise ConfigError if `steps` exceeds MOST_STEPS, 4,194,304."""
     if steps > MOST_STEPS:
         raise ConfigError(f"link: its schedule would have {steps} steps; expected at most "
                           f"{MOST_STEPS}: give a shorter trace, earlier outages, or a longer "
@@ -305,7 +305,9 @@ def _refuse_too_many(steps: int) -> None:
 
 def allot(schedule: Schedule, access: Access, outages: Sequence[Outage], seed: int,
           direction: str) -> Schedule:
-    """Return the schedule after reallocations, outages and grants, in this order.
+    """Return the schedule after reallocations, outages and grants, in this order. With
+    reallocations or outages, the result repeats after 900 s (ROUND_S), or at the last outage's end
+    if that is later; if `schedule` repeats, at the end of its round at that time.
 
     Args:
         schedule: rate, delay and loss of the link before its medium access.

@@ -148,7 +148,8 @@ def _read_content(key: str, path: str) -> bytes:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """Opener for open() that doesn't block on a named pipe."""
+    """Open the file at `path` without blocking on a named pipe, and return its descriptor. open()
+    calls it as its `opener`. Raises OSError if it can't be opened."""
     # Nobody may ever open the other end of a named pipe.
     return os.open(path, flags | os.O_NONBLOCK)
 

@@ -107,8 +107,8 @@ class Measurements:
 def parse_measurements(texts: Sequence[str]) -> Measurements:
     """Parse measurements from the command line.
 
-    Raises ConfigError if one has another form or an impossible value, a setting is given twice, or
-    no goodput is given.
+    Raises ConfigError if one has another form or an impossible value, a setting or pps is given
+    twice, or no goodput is given.
     """
     points = [parse_point(text) for text in texts if not text.startswith("pps=")]
     rates = [parse_packets_per_s(text) for text in texts if text.startswith("pps=")]
@@ -221,7 +221,7 @@ class Fit:
 
     def ranges(self) -> dict[str, tuple[float, float]]:
         """Return name of each parameter -> its least and greatest value among the plausible models:
-        those tried whose misfit is at most AS_GOOD above the best model's."""
+        those tried whose misfit is at most 3.84 (AS_GOOD) above the best model's."""
         plausible = self.plausible()
         return {one.name: (min(values[place] for values in plausible),
                            max(values[place] for values in plausible))
@@ -229,7 +229,7 @@ class Fit:
 
     def plausible(self) -> list[Values]:
         """Return the tried models that explain the measurements about as well as the best model
-        does: their misfit is at most AS_GOOD above its."""
+        does: their misfit is at most 3.84 (AS_GOOD) above its."""
         bound = self.misfit(self.best) + AS_GOOD
         return [values for values in self.table if self.misfit(values) <= bound]
 
@@ -287,7 +287,8 @@ def misfit(measurements: Measurements, simulated: Sequence[MeasuredResult],
 
 
 def rise_sd_ms(rise_ms: float) -> float:
-    """Return the standard deviation of a measured rise of latency, in ms."""
+    """Return the standard deviation of a measured rise of latency, in ms: 15 % of it (RISE_SD), but
+    at least 0.03 ms."""
     return max(RISE_SD * rise_ms, LEAST_RISE_SD_MS)
 
 
@@ -334,8 +335,9 @@ def fit(measurements: Measurements, parameters: Sequence[ModelParameter],
 
 def _first_guesses(measurements: Measurements,
                    parameters: Sequence[ModelParameter]) -> list[Values]:
-    """Return the models of the first grid. The grid has a single value for a ring's size, and for
-    the processor time per packet if packets per second were measured."""
+    """Return the models of the first grid. The grid has a single value for a geometric parameter
+    (the mean of its bounds' logarithms), and for the processor time per packet if packets per
+    second were measured. Others have up to 13 values, from the least on, a step apart."""
     axes: list[list[float]] = []
     for parameter in parameters:
         if parameter.name == "rx_packet_ns" and measurements.packets_per_s:
@@ -557,7 +559,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Fit a model and print it. Return the exit status, 1 if no model explains the measurements.
+    """Fit a model, write the tried ones to the file of --csv, and print the best one, with advice
+    on a further measurement. Return the exit status, 1 if no model explains the measurements.
 
     Raises ConfigError if an argument is wrong or the file of --csv can't be written. Raises
     ToolMissing, LabError, BadResult or ParseError if a model can't be measured, see measure().
@@ -682,7 +685,8 @@ def _print_fit(fitted: Fit, lab: _ModelsInLab) -> int:
         lab: measures further models, for advice.
 
     Returns:
-        The exit status, 1 if even the best model deviates too much.
+        The exit status, 1 if even the best model deviates from a measurement by more than 3 of its
+            standard deviations. Then only measured and modelled values and that model are printed.
     """
     console = Console()
     table = Table(box=None, pad_edge=False)
@@ -709,9 +713,10 @@ def _print_fit(fitted: Fit, lab: _ModelsInLab) -> int:
 
 
 def _advise(fitted: Fit, lab: _ModelsInLab, console: Console) -> None:
-    """Print which further measurement of _MENU would best tell the plausible models apart, or that
-    packets per second would. Print nothing if neither would, or there is only one plausible model.
-    Boots labs to find out, and sets `lab.latency`."""
+    """Print which further measurement (at 300, 600 or 900 Mbit/s, with or without bursts, of one or
+    two flows) would best tell the plausible models apart, or that packets per second would. Print
+    nothing if neither would, or there is only one plausible model. Boots labs to find out, and sets
+    `lab.latency`."""
     plausible = fitted.plausible()
     ends = {end(plausible, key=itemgetter(place))
             for place in range(len(fitted.parameters)) for end in (min, max)}
@@ -751,7 +756,8 @@ def _result_rows(fitted: Fit) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _write_csv(path: Path, fitted: Fit) -> None:
-    """Write the values of all models tried, and their results in each setting, to a CSV file.
+    """Write the values of all models tried, and their results in each setting, to a CSV file. A
+    result that was not measured is empty.
 
     Raises ConfigError if it can't be written.
     """

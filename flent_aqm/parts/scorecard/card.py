@@ -88,7 +88,8 @@ def write(card: Card, folder: Path) -> None:
 
 
 def _as_dict(card: Card) -> dict[str, Any]:
-    """Return the card without `worst`, and with its scores, in a form that JSON can hold."""
+    """Return the card without `worst`, and with its scores, in a form that JSON can hold, with the
+    keys test, label, method, testbed, scores, failed and readings."""
     return {"test": card.test, "label": card.label, "method": card.method, "testbed": card.testbed,
             "scores": {name: asdict(score) for name, score in card.scores.items()},
             "failed": dict(card.failed),

@@ -26,8 +26,8 @@ class Column:
     Attributes:
         heading: the column's heading.
         kind: key of scores.KIND, the score that the column shows.
-        form: how values are written: SHARE in percent, COUNT as a whole number, RATIO with some
-            digits.
+        form: how values are written: SHARE in whole percent, COUNT as a whole number, RATIO with
+            two decimals from 0.1 to below 10, otherwise with about three digits.
         in_short: True: the column is also in the terminal's table, which has 80 columns.
     """
 
@@ -43,7 +43,7 @@ class Column:
         return f"{kind.words}{f' ({kind.unit})' if kind.unit else ''}"
 
     def value(self, score: Score | None) -> str:
-        """Return the score's value as text, without its interval. NONE without a score."""
+        """Return the score's value as text, without its interval. "none" without a score."""
         return NONE if score is None else self._format_value(score.value)
 
     def interval(self, score: Score | None) -> str:
@@ -55,7 +55,7 @@ class Column:
 
     def whole(self, score: Score | None) -> str:
         """Return the score's value, its interval if it has one, and the number of its cases as
-        text, such as "1.05 [0.90 to 1.20] of 77". NONE without a score."""
+        text, such as "1.05 [0.90 to 1.20] of 77". "none" without a score."""
         if score is None:
             return NONE
         between = self.interval(score)
@@ -63,13 +63,13 @@ class Column:
 
     def case(self, case: Case | None) -> str:
         """Return a case as text: its value and its cell, such as "1.05: 50 Mbit/s, 40 ms, CoDel",
-        or the cell alone if it has no value. NONE without a case."""
+        or the cell alone if it has no value. "none" without a case."""
         if case is None:
             return NONE
         return case.cell if case.value is None else f"{self._format_value(case.value)}: {case.cell}"
 
     def _format_value(self, value: float, *, bare: bool = False) -> str:
-        """Return a value as text in the column's form.
+        """Return a value as text in the column's form, see Column.
 
         Args:
             value: the value.
@@ -139,9 +139,9 @@ def ordered(cards: Sequence[Card]) -> list[Card]:
 
 
 def ranks(cards: Sequence[Card]) -> Mapping[str, str]:
-    """Return name of each test -> its rank by the share of queues told apart, as text. The rank is
-    1 more than the number of tests whose interval is wholly above its own. NONE for tests without
-    that score or its interval."""
+    """Return name of each test -> its rank by the share of pairs of queues that it tells apart, as
+    text. The rank is 1 more than the number of tests whose interval is wholly above its own. "none"
+    for tests without that score or its interval."""
     scores = {card.test: card.scores.get("tells_apart") for card in cards}
     bounds = {test: (score.low, score.high) for test, score in scores.items()
               if score and score.low is not None and score.high is not None}
@@ -150,8 +150,8 @@ def ranks(cards: Sequence[Card]) -> Mapping[str, str]:
 
 
 def headline(cards: Sequence[Card]) -> str:
-    """Return the number of tests and runs, and whether they are in virtual or real time, as
-    text."""
+    """Return the number of tests and of their runs with a reading, and whether the runs are in
+    virtual or real time, as text without a full stop: "12 tests, 924 runs, in virtual time"."""
     runs = sum(len(card.readings) for card in cards)
     beds = sorted({card.testbed for card in cards})
     where = " and ".join("virtual time" if one == VIRTUAL else "real time" for one in beds)
@@ -160,7 +160,7 @@ def headline(cards: Sequence[Card]) -> str:
 
 def failed_lines(card: Card) -> list[str]:
     """Return a line for each reason why runs have no reading: test, places and reason. Of more than
-    MOST_PLACES places, the others are counted."""
+    two places, the others are only counted."""
     places_by_cause = collect(card.failed, lambda place: card.failed[place])
     return [f"{plain(card.label)}: {plain(', '.join(places[:MOST_PLACES]))}"
             + (f" and {len(places) - MOST_PLACES} more" if len(places) > MOST_PLACES else "")

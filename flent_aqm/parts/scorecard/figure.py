@@ -67,7 +67,8 @@ def write(cards: Sequence[Card], path: Path) -> None:
 
 
 def caption(cards: Sequence[Card]) -> str:
-    """Return the figure's caption."""
+    """Return the figure's caption: the number of tests and of their runs with a reading, and what
+    the points, dashes and bars mean."""
     runs = sum(len(card.readings) for card in cards)
     return (f"{counted(len(cards), 'speed test')}, {counted(runs, 'run')}. Left: latency under "
             "load as the test shows it, of other flows' true median; a point for each direction, "
@@ -83,7 +84,8 @@ def _row_label(card: Card) -> str:
 
 
 def _draw_rows(cards: Sequence[Card], canvas: Any) -> None:
-    """Draw the cards' rows on a matplotlib figure.
+    """Draw the cards' rows on a matplotlib figure, in three axes: shown / true latency, the share
+    of pairs of queues told apart, shown / possible throughput.
 
     Args:
         cards: the cards in the order of the rows.
@@ -150,7 +152,7 @@ def _latency_ratios(card: Card, *, stalled: bool) -> list[float]:
     Args:
         card: the test's card.
         stalled: True: only directions that stall, so that the true 95th percentile rises by more
-            than BAD_MS. False: only the others.
+            than BAD_MS (100 ms). False: only the others.
     """
     return [way.shown_ms / way.others_median_ms
             for one in card.readings for _, way in one.telling
@@ -176,7 +178,8 @@ def _draw_points(axis: Any, values: Sequence[float], height: float, look: Any) -
 
 
 def wrapped_label(label: str) -> str:
-    """Return a test's name in lines that fit the column. Text in brackets begins a line."""
+    """Return a test's name in lines of at most 17 characters, with newlines between them. Text in
+    brackets begins a line."""
     import textwrap
 
     return "\n".join(line for part in label.replace(" (", "\n(").split("\n")

@@ -23,7 +23,8 @@ from flent_aqm.show.templates import environment, svg_address
 
 
 def page(cards: Sequence[Card], orders: Sequence[Order], picture: bytes, caption: str) -> str:
-    """Return the page as HTML.
+    """Return the page as HTML: the table of all tests, the figure, the sentences about each test,
+    and the comparisons.
 
     Args:
         cards: cards of the tests.

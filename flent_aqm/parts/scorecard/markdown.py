@@ -45,7 +45,7 @@ def table_lines(cards: Sequence[Card], first: Mapping[str, Callable[[Card], str]
 
 
 def test_cell(card: Card) -> str:
-    """Return the cell with the label of a card's test."""
+    """Return the cell with the label of a card's test, escaped for a table."""
     return escape_cell(card.label)
 
 

@@ -114,7 +114,8 @@ def _restrict_to(card: Card, cells: set[str]) -> Card:
 
 
 def _describe_runs(theirs: Mapping[str, Card], cells: set[str]) -> str:
-    """Return a description of the other runs: their number, cells, and seeds or real time.
+    """Return a description of the other runs: their number, cells, and seeds or real time. Example:
+    "154 runs of 77 cells (seeds 4, 5)".
 
     Args:
         theirs: test -> card of the other runs.

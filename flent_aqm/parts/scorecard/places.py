@@ -149,7 +149,8 @@ class Place:
 
     @property
     def buffer(self) -> Buffer:
-        """The queue as a Buffer. Only names from drop_tail() have a size in ms."""
+        """The queue as a Buffer. Only names from drop_tail() have a size in ms. Raises KeyError for
+        a name that is neither such a one nor in BUFFERS."""
         if match := _DROP_TAIL.fullmatch(self.queue):
             return Buffer("bfifo", f"drop-tail of {match[1]} ms", float(match[1]))
         return BUFFERS[self.queue]
@@ -245,7 +246,8 @@ def places(name: str, seeds: Sequence[int] = (), only: Sequence[str] = ()) -> li
 
     Args:
         name: key of SETS.
-        seeds: seeds that replace the set's own, for each of its places. Empty: the set's own.
+        seeds: seeds of each cell (place without seed), in place of the set's own. Empty: the set's
+            own.
         only: keep only places with one of these texts in their names. Empty: keep all.
 
     Raises ConfigError if the set is unknown, or no place is left.

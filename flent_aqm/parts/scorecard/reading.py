@@ -40,8 +40,8 @@ GLITCH_MS = 100
 @dataclass(frozen=True)
 class DirectionValues:
     """Values of a direction, or of both the worse value for each attribute, without throughputs.
-    None: not known. `others_median_ms` and `others_p95_ms` are infinite if they are a lost probe,
-    and `idle_ms` is None then.
+    None: not known. `others_median_ms` and `others_p95_ms` are infinite if so many probes were lost
+    that the percentile is a lost one; an `idle_ms` of which that holds is None.
 
     Attributes:
         shown_mbps: throughput as the test shows it.
@@ -96,7 +96,7 @@ class Reading:
         group: Place.group, the name without the queue.
         without_seed: Place.without_seed.
         beside: whether a bulk flow shared the line.
-        ways: "download", "upload" or WORSE -> values.
+        ways: "download", "upload" and WORSE ("worse") -> values.
         good: the test's own verdict on the line, None for none.
         megabytes: bytes through the router, in 10^6. None if unknown.
         seconds: duration of the load, None if unknown.
@@ -130,7 +130,7 @@ class Reading:
         return [one for one in shown if one[0] != WORSE] or shown
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the reading in a form that JSON can hold. Infinite values become LOST."""
+        """Return the reading in a form that JSON can hold. Infinite values become "lost"."""
         values = asdict(self)
         values["ways"] = {name: {key: LOST if value == math.inf else value
                                  for key, value in way.items()}
@@ -166,8 +166,8 @@ def read(contestant: Contestant, place: Place, data: DataFile) -> Reading:
         data: the run's data file.
 
     Raises BadResult if the file is damaged or has no rate of the link, or if the test shows
-    impossible numbers: a negative latency, or a throughput that is negative or UNIT_FACTOR times
-    the possible one or more.
+    impossible numbers: a negative latency, or a throughput that is negative, or 8 times the
+    possible one (UNIT_FACTOR) or more.
     """
     run = as_run(data)
     ways = {way: _read_direction(contestant, run, way, place) for way in DIRECTIONS}
@@ -190,7 +190,7 @@ def _read_direction(contestant: Contestant, run: Run, way: str, place: Place) ->
         place: the run's place.
 
     Raises BadResult if the link's rate isn't known, or if the test shows a negative latency, or a
-    throughput that is negative or UNIT_FACTOR times the possible one or more.
+    throughput that is negative, or 8 times the possible one (UNIT_FACTOR) or more.
     """
     try:
         probe = run.loaded(way)
@@ -319,9 +319,9 @@ def _own_verdict(run: Run, verdict: Verdict | None) -> bool | None:
 
 def _glitches_per_minute(run: Run, way: str) -> float:
     """Return the number of glitches of the probe per minute of a direction's load: times in which
-    it was lost, or took more than GLITCH_MS longer than the idle line's median. NaN if the load has
-    no length. Raises NotAvailable without probes under the load or before it, or if probes are more
-    than 20 ms apart or can't tell losses.
+    it was lost, or took more than GLITCH_MS (100) longer than the idle line's median. NaN if the
+    load has no length. Raises NotAvailable without probes under the load or before it, or if probes
+    are more than 20 ms apart or can't tell losses.
 
     Args:
         run: the run.

@@ -134,7 +134,7 @@ def _median_score(values: Iterable[Value], best: float) -> Score | None:
 
 def _bootstrap_over_lines(values: Sequence[Value], statistic: Callable[[Any], Any]
                           ) -> tuple[float, float] | None:
-    """Return the interval of a statistic at LEVEL, by drawing whole lines with replacement. None if
+    """Return the 95 % interval of a statistic, by drawing whole lines with replacement. None if
     there is only one line.
 
     Args:
@@ -282,9 +282,10 @@ def _queue_pairs(readings: Sequence[Reading]) -> Iterator[tuple[DirectionValues,
 
 
 def _tells_apart(readings: Sequence[Reading]) -> Score | None:
-    """Of the pairs of queues whose true 95th percentiles differ by APART_FACTOR or more, return the
-    share that the test orders rightly (ideal: 1). A pair whose shown latencies differ by less than
-    ALIKE_SHARE isn't ordered rightly. None without such pairs."""
+    """Return the share that the test orders rightly of the pairs of queues whose true 95th
+    percentiles differ by a factor of 2 (APART_FACTOR) or more (ideal: 1). A pair whose shown
+    latencies differ by less than 10 % (ALIKE_SHARE) isn't ordered rightly. None without such pairs.
+    """
     return _share_score(((_ratio_of_attribute(first, second, "shown_ms") >= 1 + ALIKE_SHARE
                           and _compare_attribute(
         first, second, "shown_ms") == _compare_attribute(first, second, "others_p95_ms"), cells,
@@ -297,8 +298,8 @@ def _orders_scorer(truth: Callable[[DirectionValues], float | None], least: floa
                    ) -> Callable[[Sequence[Reading]], Score | None]:
     """Return a function that scores the order of queues by another truth than the 95th percentile:
     the share of pairs of queues that clearly differ in it and that the test's latency orders
-    rightly (ideal: 1), None without such pairs. A pair whose shown latencies differ by less than
-    ALIKE_SHARE isn't ordered rightly.
+    rightly (ideal: 1), None without such pairs. A pair whose shown latencies differ by less than a
+    tenth (ALIKE_SHARE) isn't ordered rightly.
 
     Args:
         truth: function that returns the truth of a direction, larger for a worse queue. None: not
@@ -307,8 +308,8 @@ def _orders_scorer(truth: Callable[[DirectionValues], float | None], least: floa
         factor: least ratio of a pair that clearly differs, which has to hold, too.
     """
     def orders_score(readings: Sequence[Reading]) -> Score | None:
-        """Of the pairs that differ clearly in `truth`, return the share that the test orders
-        rightly. None without such pairs."""
+        """Return the share that the test orders rightly of the pairs that differ clearly in
+        `truth`. None without such pairs."""
         cases = []
         for first, second, cells, line in _queue_pairs(readings):
             one, other = truth(first), truth(second)
@@ -324,9 +325,9 @@ def _orders_scorer(truth: Callable[[DirectionValues], float | None], least: floa
 
 
 def _invents_difference(readings: Sequence[Reading]) -> Score | None:
-    """Of the pairs of queues whose true 95th percentiles differ by less than ALIKE_SHARE, return
-    the share whose shown latencies differ by ALIKE_SHARE or more (ideal: 0). None without such
-    pairs."""
+    """Return the share of the pairs of queues which are alike, as their true 95th percentiles
+    differ by less than a tenth (ALIKE_SHARE), whose shown latencies differ by a tenth or more
+    (ideal: 0). None without such pairs."""
     return _share_score(((_ratio_of_attribute(first, second, "shown_ms") >= 1 + ALIKE_SHARE, cells,
                           line)
                          for first, second, cells, line in _queue_pairs(readings)
@@ -356,8 +357,8 @@ def _wrong_verdict_scorer(says_good: Callable[[Reading], bool | None], *, good: 
     """Return a function that scores wrong verdicts: the share of the runs on bad lines that are
     called good, or of those on good lines that are called bad (ideal: 0). It returns None if no run
     has a verdict, or if there is no such line; otherwise a run without a verdict counts as not
-    wrong. A line is bad if its 95th percentile rises by more than BAD_MS in the worse direction,
-    good if it rises by less than GOOD_MS.
+    wrong. A line is bad if its 95th percentile rises by more than 100 ms (BAD_MS) in the worse
+    direction, good if it rises by less than 20 ms (GOOD_MS).
 
     Args:
         says_good: function that returns the verdict on a reading's line, None for none.
@@ -378,8 +379,8 @@ def _wrong_verdict_scorer(says_good: Callable[[Reading], bool | None], *, good: 
 
 
 def _is_within_limit(reading: Reading) -> bool | None:
-    """Return whether the latency that the test shows for the worse direction is at most LIMIT_MS,
-    None if it shows no latency."""
+    """Return whether the latency that the test shows for the worse direction is at most LIMIT_MS
+    (100), None if it shows no latency."""
     shown_ms = reading.ways[WORSE].shown_ms
     if shown_ms is None:
         return None
@@ -387,9 +388,9 @@ def _is_within_limit(reading: Reading) -> bool | None:
 
 
 def _wrong_side_of_limit(readings: Sequence[Reading], *, hides: bool) -> Score | None:
-    """Return the share of runs whose latency the test puts on the wrong side of LIMIT_MS (ideal:
-    0). The truth is the 95th percentile of the probe, in the worse direction. Runs without a shown
-    or a true latency don't count. None if no run counts.
+    """Return the share of runs whose latency the test puts on the wrong side of LIMIT_MS, 100 ms
+    (ideal: 0). The truth is the 95th percentile of the probe, in the worse direction. Runs without
+    a shown or a true latency don't count. None if no run counts.
 
     Args:
         readings: the readings of the runs.
@@ -410,9 +411,9 @@ def _too_slow(readings: Sequence[Reading]) -> Score | None:
 
 
 def _unseen_glitches(readings: Sequence[Reading]) -> Score | None:
-    """Return the median of the true glitches per minute of the runs in which the test shows no
-    latency, or none above the true idle latency by more than BAD_MS (ideal: 0). None without such
-    runs."""
+    """Return the median of the true glitches per minute in the worse direction, over the runs in
+    which the test shows no latency, or one that is at most 100 ms (BAD_MS) above the true idle
+    latency (ideal: 0). None without such runs."""
     return _median_score(((way.glitches_per_minute, one.words, one.line) for one in readings
                           if (way := one.ways[WORSE]).glitches_per_minute is not None
                           and way.idle_ms is not None

@@ -34,16 +34,18 @@ EARLIER = "earlier"
 
 
 def own_folder(output: Path, label: str, file: Path) -> tuple[Path, Path | None]:
-    """Make the folder for runs of the user's own test, with a copy of its file in it. Return its
-    path, and the path of the folder to which the runs of an earlier version of the test were moved,
-    None if there are none.
+    """Make the folder own-LABEL in `output` for runs of the user's own test, with a copy of its
+    file in it, tool.py. Return its path, and the path of the folder to which the runs of an earlier
+    version of the test were moved, None if there are none.
 
     If the file has changed since the copy, and the folder has data files, the folder is moved to
-    EARLIER/NAME-N in `output` first, and a message on standard error says so.
+    earlier/own-LABEL-N in `output` first, N being the first free number, and a message on standard
+    error says so.
 
     Args:
         output: folder of the option -o.
-        label: the test's name for readers.
+        label: the test's name for readers. In the folder's name, it is cut to 60 characters, and
+            other characters than ASCII letters, digits, _ and - become -.
         file: the test's file.
 
     Raises ConfigError if a file can't be read or written.
@@ -67,7 +69,7 @@ def own_folder(output: Path, label: str, file: Path) -> tuple[Path, Path | None]
 
 
 def _move_earlier(folder: Path, file: Path) -> Path | None:
-    """Move a folder with the runs of an earlier version of a test to EARLIER/NAME-N beside it, NAME
+    """Move a folder with the runs of an earlier version of a test to earlier/NAME-N beside it, NAME
     being its name and N the first free number, say so on standard error, and return the new path.
     None, and nothing is moved or said, if the folder has no data file, because all runs failed.
 
@@ -95,7 +97,7 @@ def keep_earlier(folder: Path, earlier: Path) -> None:
     """Move the runs of a test's earlier version back, unless the new version has a data file, and
     say so on standard error: a test none of whose runs succeeds, such as after a typing error in
     --reads, does not replace one that was measured. The new version's logs take the place that the
-    earlier runs had in EARLIER.
+    earlier runs had (`earlier`).
 
     Args:
         folder: folder with the runs of the new version.
@@ -214,7 +216,7 @@ def print_and_write_page(output: Path) -> None:
     """Print the table and sentences of all tests that have a card, and the comparisons with other
     runs. Write the page to OUTPUT/scorecard.html, .md and .json, its figure to .pdf, .png and .svg,
     and the figure's caption to .txt. Does nothing if no card has a run that gave a number, or a
-    search's result.
+    search's result, unless there are cards, and a page of earlier runs to replace.
 
     Args:
         output: folder of the option -o, with a folder for each test.

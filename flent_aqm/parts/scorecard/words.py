@@ -55,9 +55,9 @@ class Stall:
 
 def stalls(card: Card) -> list[Stall]:
     """Return the runs and directions in which the line stalls, so that the true 95th percentile
-    rises by more than BAD_MS under load, and the test shows a latency above 0. Of a test that shows
-    none per direction, the worse direction counts. Lines that lose more than one packet in twenty
-    are left out, because their percentile is unknown. Empty if there is none."""
+    rises by more than 100 ms (BAD_MS) under load, and the test shows a latency above 0. Of a test
+    that shows none per direction, the worse direction counts. Lines that lose more than one packet
+    in twenty are left out, because their percentile is unknown. Empty if there is none."""
     return [Stall(way.shown_ms, way.others_p95_ms, f"{one.words}, {_LOADING[name]}")
             for one in card.readings for name, way in one.telling
             if way.shown_ms and way.others_p95_ms and math.isfinite(way.others_p95_ms)
@@ -87,8 +87,8 @@ def typical(cases: Sequence[Stall]) -> tuple[str, str]:
 
 def _hidden_latency(card: Card) -> str:
     """Return the sentence about the latency that the test shows on lines that stall: its median
-    beside the true one, and the line where it shows the smallest part of the true one, if that is
-    too little. "" if stalls() has no line."""
+    beside the true one, and the line where it shows the smallest part of the true one, if the true
+    one is at least 10 % larger there. "" if stalls() has no line."""
     stalled = stalls(card)
     if not stalled:
         return ""
@@ -153,7 +153,9 @@ def _line_counts(card: Card, subject: str, words_by_score: Mapping[str, str]) ->
 
 
 def _throughput(card: Card) -> str:
-    """Return the sentence about the throughput, "" without such a score."""
+    """Return the sentence about the throughput: its median as a share of what the line can carry,
+    and the least and the greatest share, unless both are within 10 % of 1. "" without such a score.
+    """
     score = card.scores.get("throughput")
     if score is None or score.least is None or score.most is None:
         return ""

@@ -65,7 +65,7 @@ class WorstLine:
         worst: the error on the worst line that was found.
         simple: the error on a line without the bulk flow, and with usual rate and round trip, as
             far as these don't matter. Equal to `worst` if all matter, if the test is right, or if
-            no error is larger than the simple line's.
+            the simple line's own error is the largest one.
         mended: changes of one setting of the simple line that make the error vanish.
     """
 
@@ -85,7 +85,9 @@ class WorstLine:
         return asdict(self)
 
     def sentences(self) -> list[str]:
-        """Return the result in sentences."""
+        """Return the result in sentences: the error on the worst line, that on the simpler line if
+        it is another one, and the changes that make the test right. If it is right on the worst
+        line, the last sentence says so."""
         unit = AIMS[self.aim].unit
         lines = [(f"Its worst {self.aim}, of {self.runs} lines that a search tried: "
                   f"{_describe_error(self.worst, unit)}.")]
@@ -113,7 +115,7 @@ def seek(aim: str, runs: int, measure: Callable[[Sequence[Place]], Sequence[Read
 
     Args:
         aim: "latency" or "throughput".
-        runs: greatest number of runs, of which SHRINK_SHARE is kept for finding the settings.
+        runs: greatest number of runs, of which a quarter is kept for finding the settings.
         measure: function that makes the runs of places and returns their readings, None for a
             failed run.
 

@@ -43,7 +43,9 @@ def measure(call: Call, report: ClientReport) -> None:
 
 
 def read(text: str, direction: str, report: ClientReport, complaint: str = "") -> None:
-    """Read a direction's results from the text of bbperf's file into the report.
+    """Read a direction's results from the text of bbperf's file into the report: rates, round trips
+    of the data, and of the file's summary the medians of rate, round trip under load and excess
+    bytes, and the round trip before the load.
 
     Call it as soon as bbperf has ended: if the sender's clock differs from this machine's by 3 s or
     more, times are shifted so that the test ends now.

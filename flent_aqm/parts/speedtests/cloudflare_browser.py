@@ -76,7 +76,8 @@ def measurements() -> list[dict[str, object]]:
 
 
 def fill(report: ClientReport, results: Mapping[str, Any]) -> None:
-    """Fill the report with the engine's results.
+    """Fill the report with the engine's results: the numbers of its summary as far as they are
+    there, rates and latencies of each direction, and latencies of the idle line.
 
     Args:
         report: the report to fill.
@@ -101,9 +102,9 @@ def fill(report: ClientReport, results: Mapping[str, Any]) -> None:
 
 
 def _fill_numbers(report: ClientReport, results: Mapping[str, Any]) -> None:
-    """Fill the report with a summary and measurements, see fill(). Raises BadResult if some of them
-    are missing, and LookupError, TypeError, ValueError, AttributeError or ArithmeticError if they
-    have another form."""
+    """Fill the report with the engine's `summary` and `raw` measurements; `results` is that of
+    fill(). Raises BadResult if some of them are missing, and LookupError, TypeError, ValueError,
+    AttributeError or ArithmeticError if they have another form."""
     raw = results.get("raw") or {}
     lacks = [name for name in ("latency", "download", "upload")
              if not (raw.get(name) or {}).get("results")]

@@ -66,11 +66,12 @@ class Size:
 
 
 async def measure(server: ServerAddress, report: ClientReport, call: Call) -> None:
-    """Run the whole test and fill the report.
+    """Run the whole test and fill the report. Once each request of a set takes more than 1 s, the
+    further sets of that direction are left out; the first download's set doesn't count.
 
     Options of the call: `http_version` 1 (default), where latencies under load are measured on a
-    separate connection, or 2. `unsent` (default: UNSENT) limits the unsent bytes in the server's
-    kernel, as in servers/protocols/watermarks.py.
+    separate connection, or 2. `unsent` (a number of bytes, "draft" or "kernel"; default: 16384)
+    limits the unsent bytes in the server's kernel.
 
     Raises BadResult if a connection or request fails. If a request for a latency under load fails,
     there is no error, only no further latency beside that set of requests.
@@ -157,9 +158,9 @@ def timed(direction: str, reply: Reply, size: int) -> tuple[float, float]:
 
 async def _measure_latency(connection: Connection, report: ClientReport, direction: str,
                            results: Size) -> None:
-    """Measure latency with an empty request 0.4 s after each response, until cancelled. Latencies
-    go into `results` and into the report, under `direction`. Raises BadResult if a request
-    fails."""
+    """Measure latency with empty requests until cancelled: the first 20 ms after the call, each
+    further one 0.4 s after the response to the one before. Latencies go into `results` and into the
+    report, under `direction`. Raises BadResult if a request fails."""
     await asyncio.sleep(LOADED_DELAY_S)
     while True:
         reply = await connection.get("/__down?bytes=0", patience_s=None)

@@ -36,7 +36,7 @@ _SCALE = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}
 def measure(call: Call, report: ClientReport) -> None:
     """Run Crusader's test, export its saved result as JSON, and fill the report. Raises BadResult
     if Crusader fails, saves no result or several, or prints or exports another form, OSError if it
-    can't be started."""
+    can't be started. Option of the call: `streams` (default: 8), connections per direction."""
     with tempfile.TemporaryDirectory(prefix="flent-aqm-crusader-") as folder:
         # Crusader adds the time to the name of the file.
         tested_s = read_text(lines_of("crusader", [
@@ -55,7 +55,8 @@ def measure(call: Call, report: ClientReport) -> None:
 
 
 def read_text(lines: Iterable[Line], report: ClientReport) -> float:
-    """Read the numbers that Crusader prints into the report. Return the time at which its download
+    """Read the numbers that Crusader prints into the report: throughput, latency under load and
+    loss of each direction, and latency of the idle line. Return the time at which its download
     began, in monotonic s. Raises BadResult if that time, or the throughput or the latency under
     load of a direction is missing. Idle latency and loss may be missing."""
     direction, begin_s = "", None

@@ -32,7 +32,8 @@ _THROUGHPUT = re.compile(r"\s*Throughput: ([0-9.]+) Mbps .*using (\d+) parallel 
 def measure(call: Call, report: ClientReport) -> None:
     """Run goresponsiveness and fill the report with rates, latencies, results and notes. Raises
     BadResult if it fails, or its output or its tables can't be read, OSError if it can't be
-    started."""
+    started. Options of the call: `interval_s`, `most_connections` and `probes_per_s`, each the
+    client's own default if it isn't given."""
     words = [call.program, "-url", f"https://{call.host_and_port}/config"]
     for name, option in (("interval_s", "-rpm.id"), ("most_connections", "-rpm.mnp"),
                          ("probes_per_s", "-rpm.mps")):
@@ -109,8 +110,9 @@ def read_tables(folder: Path, epoch_s: float, report: ClientReport,
 
 
 def _fill_empty_directions(report: ClientReport) -> None:
-    """Record a rate of 0 for one second, after the other direction's end, and a note, for each
-    direction that has no row in the tables, so that its load hasn't begun.
+    """Record a load without data for each direction that has no row in the tables, so that its load
+    hasn't begun in the report: a rate of 0 for one second from the other direction's end on, and a
+    note.
 
     The client gives a direction up and shows 0 Mbit/s if no connection is open within its first
     interval. Raises BadResult if it gave up both: then nothing says when it loaded the line.

@@ -54,7 +54,8 @@ def measure(call: Call, report: ClientReport) -> None:
     """For each direction, run a TCP load and beside it iperf 2's bounceback (small messages to the
     server and back), and fill the report. There is no timeout for the messages. Raises BadResult if
     iperf is too old or fails, or if the load still runs 30 s after the messages, OSError if iperf
-    can't be started."""
+    can't be started. Options of the call: `length` of each direction in s, which is required, and
+    `trip_times`, whether one-way delays are measured (default: in the lab only)."""
     refuse_old(call.program)
     # One-way delays need a common clock, which namespaces of one machine have.
     trip_times = switch(call.options.get("trip_times", environment.SCENARIO in os.environ))
@@ -87,7 +88,7 @@ def measure(call: Call, report: ClientReport) -> None:
 
 def refuse_old(program: str) -> None:
     """Raise BadResult if the iperf at this path is older than 2.1, which has no --bounceback, or if
-    its --version isn't that of iperf 2, such as iperf3's."""
+    its --version isn't that of iperf 2, such as iperf3's. Raises OSError if it can't be started."""
     done = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False)
     printed = done.stdout

@@ -24,7 +24,8 @@ _RESULT = re.compile(r"(download|upload) rate: ([0-9.]+) Mb/s, rtt: ([0-9.]+)(?:
 
 def measure(call: Call, report: ClientReport) -> None:
     """Run msak-client and fill the report. Raises BadResult if it fails or reports no rates,
-    OSError if it can't be started."""
+    OSError if it can't be started. Option of the call: `streams` (default: 2), WebSockets at once.
+    """
     read(lines_of("msak-client", [
         call.program, "-server", call.host_and_port, "-scheme", "ws",
         "-duration", f"{LENGTH_S}s", "-streams", call.options.get("streams", "2")]), report)

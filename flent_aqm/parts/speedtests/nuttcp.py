@@ -24,7 +24,8 @@ _NUMBERS = {"rate_Mbps": "{}_mbps", "retrans": "retransmits_{}", "rtt_ms": "rtt_
 
 def measure(call: Call, report: ClientReport) -> None:
     """Run nuttcp for each direction and fill the report. Raises BadResult if it fails or reports no
-    rates, OSError if it can't be started."""
+    rates, OSError if it can't be started. The call's option `length`, the length of each direction
+    in s, is required."""
     for direction, word in (("download", "-r"), ("upload", "-t")):
         report.load(direction).begin(time.monotonic())
         read(lines_of("nuttcp", [

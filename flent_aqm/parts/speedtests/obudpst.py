@@ -36,8 +36,8 @@ def measure(call: Call, report: ClientReport) -> None:
 
 
 def read(text: str, direction: str, report: ClientReport) -> None:
-    """Read the client's JSON output for a direction into the report: rates, round trips and loss.
-    The times in the output are those of this machine's clock.
+    """Read the client's JSON output for a direction into the report: rates, the least and the mean
+    round trip, and loss. The times in the output are those of this machine's clock.
 
     Args:
         text: the output.

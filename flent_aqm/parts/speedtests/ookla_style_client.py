@@ -39,7 +39,7 @@ QUARTER = 0.25
 
 async def measure(server: ServerAddress, report: ClientReport, call: Call) -> None:
     """Run the whole test and fill the report. Raises BadResult, alone or in an ExceptionGroup, if a
-    connection or request fails."""
+    connection or request fails. `call` is not used; run() passes it to each client."""
     times_ms: list[float] = []
     async with Http1Connection(server) as connection:
         for _ in range(PINGS):
@@ -53,9 +53,10 @@ async def measure(server: ServerAddress, report: ClientReport, call: Call) -> No
 
 
 async def _load_direction(server: ServerAddress, report: ClientReport, direction: str) -> None:
-    """Load the line in one direction, "download" or "upload", for 15 s. Record the throughput, the
-    number of connections, and the latency under load unless none was measured. Raises an
-    ExceptionGroup of BadResults if a connection or request fails."""
+    """Load the line in one direction, "download" or "upload", for 15 s, over 4 connections at
+    first, and up to 8 while each further one increases the rate. Record the throughput, the number
+    of connections, and the latency under load unless none was measured. Raises an ExceptionGroup of
+    BadResults if a connection or request fails."""
     load = report.load(direction)
     async with Metered(load), asyncio.TaskGroup() as group:
         tasks = [group.create_task(_transfer_chunks(server, load, direction))
@@ -109,7 +110,8 @@ def sliced_mbps(samples: list[int], sample_s: float) -> float:
 
 async def _transfer_chunks(server: ServerAddress, load: DirectionLoad, direction: str) -> None:
     """Transfer chunks on a connection of its own until cancelled. Their size follows the rate, so
-    that a chunk takes about half a second. Raises BadResult if the connection or a request fails.
+    that a chunk takes about half a second, within 25 kB and 25 MB. Raises BadResult if the
+    connection or a request fails.
 
     Args:
         server: address of the server.

@@ -29,7 +29,8 @@ def _choose_server(parameters: Mapping[str, object]) -> Server:
 
 
 def _conflict(parameters: Mapping[str, object]) -> str:
-    """Return a message on parameters that can't be combined, "" if these can."""
+    """Return a message if the parameters request HTTP/3 together with `unsent`, or with a word for
+    yes as `speedtest_tls`, which can't be combined, otherwise ""."""
     if _over_quic(parameters) and parameters.get("unsent"):
         return "unsent: only for HTTP/2; leave it out with http_version=3"
     if _over_quic(parameters) and switch(parameters.get("speedtest_tls", "no")):

@@ -59,7 +59,7 @@ class Parameters:
         probes_per_s: MPS: most pairs of probes per second.
         share: PTC: greatest share of the line's capacity for probes.
         unsent: limit of unsent bytes in the senders' kernels: "draft", "kernel" or a number of
-            bytes, as in servers/protocols/watermarks.py.
+            bytes, see Connection.limit_unsent().
         http_version: 2, or 3, which needs aioquic.
     """
 
@@ -168,7 +168,8 @@ def parameters_of(options: Mapping[str, str]) -> Parameters:
 
 async def measure(server: ServerAddress, report: ClientReport, call: Call) -> None:
     """Run the whole test and fill the report. Raises BadResult, alone or in an ExceptionGroup, if a
-    connection or request fails, or too few probes come back."""
+    connection or request fails, or too few probes come back. The options of the call are those of
+    parameters_of()."""
     requested = parameters_of(call.options)
     kind = kind_of(requested.http_version)
     async with kind(server) as connection:
@@ -251,9 +252,9 @@ async def _test_direction(test: _Test, direction: str) -> dict[str, float]:
 
 
 def _confidence(averages: list[float], requested: Parameters) -> int:
-    """Return the draft's confidence in a result: LOW with fewer than `requested.intervals`
-    averages. HIGH if the standard deviation of the last ones is below `requested.tolerance` times
-    the last one, otherwise MEDIUM.
+    """Return the draft's confidence in a result: LOW (0) with fewer than `requested.intervals`
+    averages. HIGH (2) if the standard deviation of the last ones is below `requested.tolerance`
+    times the last one, otherwise MEDIUM (1).
 
     Args:
         averages: the moving averages so far, one per interval. The last `requested.intervals` of
@@ -304,7 +305,7 @@ def foreign_ms(probes: list[TimedRequest], requested: Parameters) -> float:
 
 def trimmed_ms(times_ms: list[float], kept: float) -> float:
     """Return the mean in ms of the fastest share `kept` (0 to 1) of the times, of which there is at
-    least one."""
+    least one. The number of times that are left out is rounded down."""
     return mean(without(times_ms, highest=1 - kept))
 
 

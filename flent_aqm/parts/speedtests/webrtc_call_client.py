@@ -43,7 +43,7 @@ LENGTH_S = 30.0
 async def measure(server: ServerAddress, report: ClientReport, call: Call) -> None:
     """Make the whole call and fill the report. Raises BadResult if the connection or the call
     fails, the server refuses or sends something invalid, or a direction has too few frames or
-    counts of received bytes for a result."""
+    counts of received bytes for a result. Option of the call: `call_length_s` (default: 30)."""
     length_s = float(call.options.get("call_length_s", LENGTH_S))
     try:
         async with asyncio.timeout(PATIENCE_S):

@@ -165,8 +165,8 @@ class SshConnection:
             self._folder = None
 
     def _send_heartbeats(self) -> None:
-        """Send the session's token to the host's watchdog now and every BEAT_S seconds until
-        close() is called or the connection breaks. The thread of keep_alive() runs this method."""
+        """Send the session's token to the host's watchdog now and every 10 s (BEAT_S) until close()
+        is called or the connection breaks. The thread of keep_alive() runs this method."""
         assert self._process is not None
         assert self._process.stdin is not None
         while True:

@@ -16,8 +16,8 @@ PARTS = {"u32": "tiers = 3", "flow": "aqm = drr", "ifb": "ingress = ifb"}
 
 
 def kinds_of(scenario: Scenario) -> set[str]:
-    """Return the kinds of qdisc, filters and devices that a run needs, by their names in
-    probe.sh."""
+    """Return the kinds of qdisc, filters and devices that a run needs, by their names in probe.sh,
+    such as "pfifo" (always), "fq_codel", "u32" or "ifb"."""
     queues = [QUEUES[scenario.router.queue(role)[0]] for role in ("down", "up")]
     kinds = {"pfifo", *(queue.kind for queue in queues),
              *(part for queue in queues for part in queue.parts)}

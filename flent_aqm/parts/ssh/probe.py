@@ -147,7 +147,7 @@ def check_devices(facts: RouterProperties, devices: Mapping[str, str]) -> None:
 
     Args:
         facts: what the router told.
-        devices: batch key -> name of the device.
+        devices: batch key (`dev_down`, `dev_up`) -> name of the device.
 
     Raises TestbedError if a device doesn't exist, carries the ssh connection, or serves both
     directions, or if the device of the ssh connection isn't known.

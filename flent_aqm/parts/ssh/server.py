@@ -33,7 +33,8 @@ class SshServer:
         self._delay_ms = 0.0
 
     def check(self, *, delays: bool) -> None:
-        """Connect, and check that the machine can be used.
+        """Connect, and check that the machine can be used. The connection stays open until end(),
+        also if a check fails.
 
         Args:
             delays: whether a run adds delay there, for which the machine needs netem.

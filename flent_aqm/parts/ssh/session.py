@@ -87,7 +87,8 @@ class RouterSession:
 
 
 def _holder() -> str:
-    """Return user, machine and process as text, for others who find the host locked."""
+    """Return user, machine and process as text, "USER@HOST (process PID)" with ? for unprintable
+    and other than ASCII characters, for others who find the host locked."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):  # no name for this user id

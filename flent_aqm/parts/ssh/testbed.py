@@ -85,6 +85,11 @@ class SshTestbed:
 
     Args:
         address: the router, ssh://[user@]host[:port].
+
+    Attributes:
+        title: description of the testbed for messages.
+        real_time: True: its clock is the real one.
+        tools: programs that it needs on this machine.
     """
 
     real_time = True

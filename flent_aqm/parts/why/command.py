@@ -67,8 +67,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Explain a probe. Return the exit status: EXPLAINED, or NOT_EXPLAINED after an error, which is
-    printed in one line on standard error."""
+    """Explain a probe. Return the exit status: 0 (EXPLAINED), or 2 (NOT_EXPLAINED) after an error,
+    which is printed in one line on standard error."""
     from flent_aqm.base.errors import AqmError
 
     try:
@@ -193,7 +193,9 @@ def _number(args: argparse.Namespace, run: Run) -> int:
 
 def as_text(story: Story, outcomes: Sequence[Outcome], idle_ms: float | None, settings: str
             ) -> list[str]:
-    """Return the explanation for a terminal: at most MOST_LINES lines of WIDTH columns.
+    """Return the explanation for a terminal: at most 25 lines (MOST_LINES) of at most 80 characters
+    (WIDTH): settings, sentences, table of runs, conclusion. If that is too much, the table's last
+    rows are left out, and a line tells their number; then the end of the text.
 
     Args:
         story: the explanation.
@@ -217,8 +219,8 @@ def as_text(story: Story, outcomes: Sequence[Outcome], idle_ms: float | None, se
 
 
 def _wrapped(heading: str, sentence: str) -> list[str]:
-    """Return a sentence as lines of WIDTH columns, the first with its heading, the others
-    indented."""
+    """Return a sentence as lines of at most 80 characters (WIDTH), the first with its heading, the
+    others indented."""
     return textwrap.wrap(f"{heading:<7} {sentence}", WIDTH, subsequent_indent=" " * 8)
 
 
@@ -240,11 +242,12 @@ def _table(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _cut(text: str, width: int) -> str:
-    """Return a text unchanged if it has at most `width` characters, otherwise its beginning with
-    "…" at the end."""
+    """Return a text unchanged if it has at most `width` characters. Otherwise return its beginning,
+    with a blank and "…" at the end, of at most `width` characters in all."""
     return text if len(text) <= width else f"{text[:width - 2].rstrip()} …"
 
 
 def _cell(value: float | None, width: int, nothing: str = "-") -> str:
-    """Return a number with one digit behind the point, or `nothing` for None, right-aligned."""
+    """Return a number with one digit behind the point, or `nothing` for None, right-aligned in
+    `width` characters."""
     return f"{nothing if value is None else format(value, '.1f'):>{width}}"

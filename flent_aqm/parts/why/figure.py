@@ -29,7 +29,12 @@ KINDS = tuple(_METADATA)
 
 
 def draw(explained: Explained, kind: str) -> bytes:
-    """Return the figure as a file of a kind in KINDS."""
+    """Return the figure as the bytes of a file.
+
+    Args:
+        explained: content of the figure.
+        kind: kind of the file, "pdf", "svg" or "png".
+    """
     import matplotlib
 
     matplotlib.use("agg")
@@ -70,7 +75,7 @@ def explained_of(run: WatchedRun, story: Story, outcomes: Sequence[Outcome], tit
 
     def moments_s(rows: Column) -> list[float]:
         """Return when packets came, in s since the first answered probe. Packets that came more
-        than AROUND_S before or after the explained probe was sent are left out.
+        than AROUND_S (1 s) before or after the explained probe was sent are left out.
 
         Args:
             rows: mask that selects packets of the direction in which the probe waited longest.
@@ -94,17 +99,17 @@ def _curve(name: str, at_s: Sequence[float], values: Any) -> Curve:
 
 
 def _times(run: WatchedRun, story: Story) -> tuple[Any, Any]:
-    """Return the moments of the figure, evenly spaced from AROUND_S before the probe to AROUND_S
-    after it: as seconds since the first answered probe, and the same moments as ns since the
-    epoch."""
+    """Return the moments of the figure, evenly spaced from 1 s (AROUND_S) before the probe to 1 s
+    after it: as seconds since the first answered probe, and the same moments as ns since the epoch.
+    """
     seconds = numpy.linspace(story.sent_s - AROUND_S, story.sent_s + AROUND_S, _POINTS)
     return seconds, start_ns(run) + (seconds * 1e9).astype(numpy.int64)
 
 
 def _backlog(run: WatchedRun, story: Story) -> list[Curve]:
     """Return a curve of the kB in the queue at the moments of _times() for each name of flows, the
-    name with most bytes first: at most _MOST_FLOWS names, each with _LEAST_SHARE of all bytes or
-    more. All other flows with bytes in the queue share a last curve, "others"."""
+    name with most bytes first: at most five names (_MOST_FLOWS), each with 1 % of all bytes
+    (_LEAST_SHARE) or more. All other flows with bytes in the queue share a last curve, "others"."""
     router, direction, _ = story.where
     ledger = run.ledgers[router]
     passage = ledger.passage(direction)

@@ -22,8 +22,8 @@ _REVERSE = {"up": "down", "down": "up"}
 
 
 def kind_of_flow(key: FlowKey, cross_ports: frozenset[int]) -> str:
-    """Return the kind of a flow: PING for ICMP, PROBES for UDP with irtt's port, CROSS for a flow
-    with one of the ports of cross traffic, otherwise TEST."""
+    """Return the kind of a flow: PING for ICMP and ICMPv6, PROBES for UDP with irtt's port, CROSS
+    for a flow with one of the ports of cross traffic, otherwise TEST."""
     if key.protocol in (ICMP, ICMPV6):
         return PING
     ports = {key.source_port, key.target_port}
@@ -57,8 +57,8 @@ def flow_name(ledger: Ledger, direction: str, flow: int, cross_ports: frozenset[
 
 
 def carries_data(passage: Passage, flow: int) -> bool:
-    """Return whether a flow has a load's data in a direction: at least _FEWEST_PACKETS packets,
-    with _ACKS_PAYLOAD_BYTES of payload or more on average."""
+    """Return whether a flow has a load's data in a direction: at least 100 packets
+    (_FEWEST_PACKETS), with 60 bytes of payload (_ACKS_PAYLOAD_BYTES) or more on average."""
     payload = passage.payload_bytes[passage.flow == flow]
     return payload.size >= _FEWEST_PACKETS and float(payload.mean()) >= _ACKS_PAYLOAD_BYTES
 

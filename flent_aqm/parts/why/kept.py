@@ -30,8 +30,8 @@ def refuse_names(path: Path | None, file: Path) -> None:
 
 
 def keep(path: Path, data: Mapping[str, Any], explained: Explained) -> None:
-    """Write a data file with an explanation, and create its folder. Raises ConfigError if it can't
-    be written.
+    """Write the explained data file again, with the explanation in its AQM metadata, and create its
+    folder. Raises ConfigError if it can't be written.
 
     Args:
         path: file to write.

@@ -67,8 +67,8 @@ class Fate(IntEnum):
 
 @dataclass(frozen=True)
 class FlowKey:
-    """Protocol, addresses and ports of a flow in one direction. For pings, both ports are the
-    identifier of ICMP. For other packets without a TCP or UDP header they are 0."""
+    """IP's protocol number, addresses and ports of a flow in one direction. For pings, both ports
+    are the identifier of ICMP. For other packets without a TCP or UDP header they are 0."""
 
     protocol: int
     source: str
@@ -308,6 +308,7 @@ def _chunk(frames: Column, first_no: int) -> dict[str, Column]:
                          frames["packet"], numpy.uint8(0))
 
     def either(four: Any, six: Any) -> Column:
+        """Return the value of each packet: that of `four` over IPv4, that of `six` over IPv6."""
         chosen: Column = numpy.where(is_4, four, six)
         return chosen
 

@@ -78,7 +78,7 @@ def with_series(run: Run, name: str = "") -> Run:
 
 def _why_none(run: Run) -> str:
     """Return the reason why none of a run's latency series can be explained, if explainable() is
-    empty."""
+    empty: a clause such as "the run has no latency series"."""
     if not run.probes:
         return "the run has no latency series"
     best = run.probes[0]
@@ -90,8 +90,8 @@ def _why_none(run: Run) -> str:
 def with_worst_series(run: Run) -> Run:
     """Return a run whose first latency series is the one with the slowest answered probe under
     load. That is the best series for metrics, unless another one's slowest probe takes more than
-    _SLOWER times as long, or the best has no answered probe under load and another one has. Raises
-    BadResult if no series can be explained."""
+    1.1 times as long (_SLOWER), or the best has no answered probe under load and another one has.
+    Raises BadResult if no series can be explained."""
     best = with_series(run)
     slowest_ms = {}
     for probe in explainable(run):
@@ -173,7 +173,7 @@ def _likeness(ledger: Ledger, flow: int, key: FlowKey, probe: Probe
               ) -> list[tuple[float, str, ProbeFlow]]:
     """Return how far a flow's packets are from the times of a series, as a list with one entry:
     (mean square distance in ns², name of the series, the flow). Empty if fewer than half of the
-    series' times have a packet near, see _NEAR_NS, or if irtt's numbers don't begin at 0.
+    series' times have a packet within 50 ms (_NEAR_NS), or if irtt's numbers don't begin at 0.
 
     At the same distance in sum, the square is the smallest if the order of packets is that of the
     probes.

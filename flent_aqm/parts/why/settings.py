@@ -22,7 +22,9 @@ _UNITS = {"_packets": (1, "packets"), "_us": (1000, "ms"), "_bytes": (1000, "kB"
 
 
 def settings_of(cell: Cell, run: Run) -> Sequence[tuple[str, str]]:
-    """Return (name, value) of a run's settings for readers, the most important first.
+    """Return (name, value) of a run's settings for readers, the most important first: Test, Queue
+    (of each direction, if they differ), Rate, Base RTT, Cross traffic, Other settings (if any),
+    Seed.
 
     Args:
         cell: the run as it was requested.

@@ -61,7 +61,9 @@ _DROP_TAIL = ("pfifo", "bfifo", "pfifo_fast", "pfifo_head_drop")
 
 
 class Cause(StrEnum):
-    """Why a probe took long."""
+    """Why a probe took long: what a flow or the line did (FILLS, SLOW_START, BANDWIDTH_PROBE,
+    TIMEOUT, BURST, UNRESPONSIVE, DIP, STOP), SHARED_BUCKET of fair queueing, a wait outside of the
+    queue (PROCESSOR, CARD, WIFI), DROPPED, NO_QUEUE (none held it for 1 ms), or CANT_TELL."""
 
     FILLS = "fills"
     SLOW_START = "slow start"
@@ -81,7 +83,8 @@ class Cause(StrEnum):
 
 
 class Idle(StrEnum):
-    """Why a queue neither dropped nor marked. ACTED: it did drop or mark."""
+    """Why a queue neither dropped nor marked: NEVER_FULL (drop-tail), BURST_ALLOWANCE (PIE),
+    INTERVAL (CoDel) or CANT_TELL. ACTED: it did drop or mark."""
 
     ACTED = ""
     NEVER_FULL = "never full"
@@ -101,7 +104,7 @@ class TimePart:
     Attributes:
         place: "up" or "down" for the queue of the only router, "up (NAME)" or "down (NAME)" for
             that of another router or the modem, otherwise "base delay", "server side", "client
-            side", ROUNDED or "between routers".
+            side" (for ping "client side and ping's rounding", ROUNDED) or "between routers".
         ms: how long the probe or its reply was there. It may be negative outside of queues.
     """
 
@@ -145,8 +148,8 @@ class Standing:
 
     Attributes:
         cause: the cause.
-        since_s: time since which packets waited longer than STANDING_MS, in s since the first
-            answered probe. If none did, the time at which the probe came.
+        since_s: time since which packets waited longer than 5 ms (STANDING_MS), in s since the
+            first answered probe. If none did, the time at which the probe came.
         until_s: time at which the probe left, or came if it never left, likewise.
         flow: name of the flow that had most bytes ahead of the probe, "" if there was none.
         flows: number of flows with that name, which count together in the values below.
@@ -256,10 +259,12 @@ class _Stop:
 
     @property
     def wait_ns(self) -> int:
+        """Time of the packet in the router in ns, -1 if it never left."""
         return int(self.passage.sojourn_ns[self.row])
 
     @property
     def fate(self) -> Fate:
+        """What became of the packet."""
         return Fate(int(self.passage.fate[self.row]))
 
 
@@ -385,8 +390,9 @@ def _other_cause(run: WatchedRun, number: int, parts: Sequence[TimePart], stop: 
 
 def _held_by_cards(run: WatchedRun, by_place: Mapping[str, float], rtt_ms: float) -> bool:
     """Return whether the interrupt moderation of the hosts' cards explains a probe's RTT: the probe
-    spent more time at the hosts than in all queues, more than _CARDS_SHARE of the RTT, and no more
-    than the moderation of both cards makes possible.
+    spent more time at the hosts than in all queues, more than a tenth of the RTT (_CARDS_SHARE),
+    and no more than the moderation of both cards, with 0.02 ms each for the interrupt, makes
+    possible.
 
     Args:
         run: the run.
@@ -459,9 +465,9 @@ def _main_flow(passage: Passage, ahead: Column) -> int | None:
 
 
 def _standing_since(passage: Passage, row: int, flow: int | None) -> int:
-    """Return the time since which packets waited longer than STANDING_NS until the packet `row`
-    left, or arrived if it never left, in ns since the epoch. If none did, return the packet's own
-    arrival. Pauses of up to _PAUSE_NS, in which they did not, are ignored.
+    """Return the time since which packets waited longer than 5 ms (STANDING_NS) until the packet
+    `row` left, or arrived if it never left, in ns since the epoch. If none did, return the packet's
+    own arrival. Pauses of up to 20 ms (_PAUSE_NS), in which they did not, are ignored.
 
     Args:
         passage: the packets.
@@ -492,8 +498,8 @@ def _standing_since(passage: Passage, row: int, flow: int | None) -> int:
 
 def _line_mbps(run: WatchedRun, stop: _Stop) -> float:
     """Return the usual rate of a place in Mbit/s: the rate to which the router shapes. For a modem,
-    and a router without shaper, the median of the rates at which it sent while packets waited, 0 if
-    fewer than two waited."""
+    and a router without shaper, the median of the rates at which it sent packets that had waited
+    more than 1 ms, 0 if there are fewer than two of these."""
     scenario = run.cell.scenario
     if stop.router != MODEM and scenario.router.shaper != "none":
         return float(scenario.router.rate_mbps(stop.direction))
@@ -671,7 +677,8 @@ def _longest_stop(passage: Passage, ahead: Column, arrived_ns: int, until_ns: in
 
 def _in_aggregates(run: WatchedRun, stop: _Stop, ahead: Column) -> bool:
     """Return whether the queue sends to a Wi-Fi channel, as only the download's does, and the
-    packets ahead left in aggregates: on average _AGGREGATE or more at each moment."""
+    packets ahead left in aggregates: on average 3 (_AGGREGATE) or more within each 0.1 ms in which
+    any left."""
     if "wifi" not in run.data["metadata"].get("AQM", {}) or stop.direction != "down":
         return False
     moments = numpy.unique(stop.passage.left_ns[ahead] // _MOMENT_NS).size
@@ -738,8 +745,8 @@ def _flight_kb(stop: _Stop, flow: int, time_ns: int) -> float:
 def _decisions(run: WatchedRun, stop: _Stop, since_ns: int, until_ns: int, begin_ns: int
                ) -> Decisions:
     """Return what a place's queue did from the time at which it began to stand until the probe
-    left. Dropped or marked packets count if they arrived between 2 * STANDING_NS before `since_ns`
-    and `until_ns`.
+    left. Dropped or marked packets count if they arrived from 10 ms (2 * STANDING_NS) before
+    `since_ns` until `until_ns`.
 
     Args:
         run: the run.

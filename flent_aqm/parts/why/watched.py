@@ -152,13 +152,13 @@ class WatchedRun:
 
 
 def _blocks(scenario: Scenario, packets: int | None) -> int:
-    """Return the number of 1 MiB blocks that hold the packets of a run, from _FEWEST_BLOCKS to
-    _MOST_BLOCKS.
+    """Return the number of 1 MiB blocks that hold the packets of a run, from 64 (_FEWEST_BLOCKS) to
+    640 (_MOST_BLOCKS).
 
     Args:
         scenario: settings of the run.
         packets: number of packets that the router's queues sent in the recorded run, None if it
-            isn't known. Then the run is taken to fill the line for _USUAL_S.
+            isn't known. Then the run is taken to fill the line for 30 s (_USUAL_S).
     """
     router = scenario.router
     if packets is None:

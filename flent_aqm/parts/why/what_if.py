@@ -63,8 +63,8 @@ class Outcome:
         upload_mbps: throughput of the upload.
         download_mbps: throughput of the download.
         samples_sha256: SHA-256 of the run's samples.
-        around: (s since the first answered probe, RTT in ms) of the probes within AROUND_S of the
-            probe.
+        around: (s since the first answered probe, RTT in ms) of the probes within 1 s (AROUND_S) of
+            the probe.
         fault: cause of a failed run, "" for none.
     """
 
@@ -80,7 +80,7 @@ class Outcome:
 
 
 class Verdict(StrEnum):
-    """What a change does to a glitch."""
+    """What a change does to a glitch, see judge()."""
 
     # The probe is not slow any more, and no other probe under load is.
     REMOVES = "removes the glitch"
@@ -111,8 +111,8 @@ def judge(now: Outcome, idle_ms: float) -> Verdict:
 
 
 def is_glitch(probe_ms: float | None, idle_ms: float) -> bool:
-    """Return whether a probe was lost, or took more than LISTED_GLITCH_MS longer than before the
-    load.
+    """Return whether a probe was lost, or took more than 30 ms (LISTED_GLITCH_MS) longer than
+    before the load.
 
     Args:
         probe_ms: its RTT, None if it was lost.
@@ -225,11 +225,12 @@ def _as_batch_keys(scenario: Scenario) -> dict[str, object]:
 
 
 def usual_changes(run: WatchedRun) -> Sequence[str]:
-    """Return the changes that are run without --what-if, each as `key=value,…`: the other queues of
-    STUDY (none if the shaper is CAKE), aqm_limit as half of the limit in packets that the kernel
-    reported for the upload's queue, if it did so and the limit can be set, and no cross traffic if
-    there is some. With a modem and a router that doesn't shape, packets wait in the modem, so SQM
-    takes the place of all changes of the queue. Empty if none of these applies."""
+    """Return the changes that are run without --what-if, each as `key=value,…`: the others of the
+    queues no_aqm, codel, sfq and fq_codel (none if the shaper is CAKE), aqm_limit as half of the
+    limit in packets that the kernel reported for the upload's queue, if it did so and the limit can
+    be set, and no cross traffic if there is some. With a modem and a router that doesn't shape,
+    packets wait in the modem, so SQM takes the place of all changes of the queue. Empty if none of
+    these applies."""
     scenario = run.cell.scenario
     now = scenario.router.aqm
     if scenario.router.shaper == "none" and scenario.path.modem_up_mbps:
@@ -247,7 +248,7 @@ def usual_changes(run: WatchedRun) -> Sequence[str]:
 
 
 def _sqm(scenario: Scenario) -> list[str]:
-    """Return the changes that let the router shape to SQM_SHARE of the modem's rates in both
+    """Return the changes that let the router shape to 90 % (SQM_SHARE) of the modem's rates in both
     directions: with CAKE, and with HTB and fq_codel."""
     rates = ",".join(f"rate_{way}_mbps={SQM_SHARE * (scenario.path.modem_mbps(way) or 0):.4g}"
                      for way in ("down", "up"))

@@ -54,8 +54,8 @@ def _in(place: str) -> str:
 
 def where(story: Story) -> str:
     """Return the sentence on where the probe's time went, as a sum of waits that gives its round
-    trip. For a lost probe: where it was dropped, or that the router passed it on, and its waits
-    before."""
+    trip, with waits below 0.05 ms added up as "elsewhere". For a lost probe: where it was dropped,
+    or that the router passed it on, and its waits before."""
     large = [part for part in story.parts if abs(part.ms) >= _SMALL_MS]
     if story.rtt_ms is None:
         told = ", ".join(f"{part.ms:.2f} ms in {_place(part.place)}" for part in large)
@@ -73,7 +73,8 @@ def where(story: Story) -> str:
 
 
 def behind(story: Story) -> str:
-    """Return the sentence on the packets ahead of the probe."""
+    """Return the sentence on the packets ahead of the probe: their number and kB, in all and for up
+    to three names of flows, or that there were none."""
     if not story.behind:
         return f"No packet left {_place(story.place)} between its arrival and its departure."
     packets = sum(share.packets for share in story.behind)
@@ -186,7 +187,8 @@ def _one_of(one: Standing) -> str:
 
 
 def did(story: Story) -> str:
-    """Return the sentence on what the queue did."""
+    """Return the sentence on what the queue did: the number of packets that it dropped and marked,
+    by names of flows, and when the first was, or that it did neither, and why."""
     one = story.decisions
     if not one.losses:
         return f"{one.aqm} neither dropped nor marked in that time{_idle(one)}."
@@ -280,7 +282,8 @@ def _fastest(was: Outcome, ran: Sequence[Outcome]) -> str:
 
 
 def _changed(was: Outcome, now: Outcome, *, others: bool) -> str:
-    """Return a change with the probe's RTT, and the throughput if it fell.
+    """Return a change with the probe's RTT, and the throughput of each direction in which it fell
+    by more than 5 %.
 
     Args:
         was: outcome of the run itself.

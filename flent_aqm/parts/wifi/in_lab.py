@@ -23,7 +23,12 @@ _NUMBER = re.compile(r"[0-9]{1,20}")
 
 
 class WifiModel:
-    """A modelled Wi-Fi channel. The methods are documented in lab/path_model.py."""
+    """A modelled Wi-Fi channel. The methods are documented in lab/path_model.py.
+
+    Attributes:
+        name: name of the model's object in a data file.
+        script: script of the model for the guest.
+    """
 
     name = "wifi"
     script = Path(__file__).parent / "guest" / "wifi.sh"

@@ -38,7 +38,7 @@ def parse_rates(key: str, text: str) -> tuple[float, ...]:
         text: such as `2x144.4+7.2`.
 
     Raises ConfigError, with the column, if a rate has another form or is out of range. Raises
-    ConfigError if there are too many stations.
+    ConfigError if there are more than 16 stations.
     """
     rates: list[float] = []
     column = 1
@@ -87,7 +87,7 @@ def _value_with_stations(name: str, settings: Settings, usual: str) -> str:
 
 
 def _read_ap(name: str, settings: Settings) -> str:
-    """Return the value of wifi_ap, AIRTIME if it isn't given, "" without stations.
+    """Return the value of wifi_ap, "airtime" if it isn't given, "" without stations.
 
     Args:
         name: the key, for messages.
@@ -102,7 +102,7 @@ def _read_ap(name: str, settings: Settings) -> str:
 
 
 def _read_phy(name: str, settings: Settings) -> str:
-    """Return the value of wifi_phy, DEFAULT_PHY if it isn't given, "" without stations.
+    """Return the value of wifi_phy, "n" if it isn't given, "" without stations.
 
     Args:
         name: the key, for messages.

@@ -35,7 +35,7 @@ class Mean:
 
     Attributes:
         difference: the mean.
-        low: lower end of its interval at CONFIDENCE.
+        low: lower end of its 99 % interval (CONFIDENCE).
         high: upper end of the interval.
         probability: p-value: the probability that chance alone gives a mean so far from 0.
         deviation: standard deviation of the differences.
@@ -115,7 +115,7 @@ def _probability_by_chance(size: int, count: int) -> float:
 
 def failed_more(base: int, test: int) -> bool:
     """Return True if chance doesn't explain that so many more runs failed on the test side
-    (one-sided sign test).
+    (one-sided sign test, less than 5 %).
 
     Args:
         base: number of runs that failed on the base side alone.
@@ -130,7 +130,7 @@ def failed_more(base: int, test: int) -> bool:
 def seeds_for_mean(mean: Mean, margin: float) -> int | None:
     """Return the smallest number of seeds (pairs of runs, at least 2) with which the mean's
     interval would lie wholly within -margin to margin or wholly outside of it on one side, if mean
-    and deviation stayed as they are. None if MOST_SEEDS seeds would not be enough."""
+    and deviation stayed as they are. None if 1000 seeds (MOST_SEEDS) would not be enough."""
     distance = abs(abs(mean.difference) - margin)
     enough = numpy.flatnonzero(_half_widths() * mean.deviation < distance)
     return int(enough[0]) + 2 if enough.size else None
@@ -138,8 +138,8 @@ def seeds_for_mean(mean: Mean, margin: float) -> int | None:
 
 @cache
 def _half_widths() -> Numbers:
-    """Return the half width of the mean's interval at CONFIDENCE (Student's t) for 2 to MOST_SEEDS
-    seeds, in standard deviations of one seed. The first value is that of 2 seeds."""
+    """Return the half width of the mean's interval at 99 % (CONFIDENCE; Student's t) for 2 to 1000
+    seeds (MOST_SEEDS), in standard deviations of one seed. The first value is that of 2 seeds."""
     from scipy import stats
 
     sizes = numpy.arange(2, MOST_SEEDS + 1)
@@ -149,6 +149,6 @@ def _half_widths() -> Numbers:
 
 def seeds_for_stray(stray: Stray, least: float) -> int | None:
     """Return the smallest number of seeds with which the same share of stray values would have a
-    probability by chance below `least`. None if MOST_SEEDS seeds would not be enough."""
+    probability by chance below `least`. None if 1000 seeds (MOST_SEEDS) would not be enough."""
     return next((size for size in range(2, MOST_SEEDS + 1)
                  if _probability_by_chance(size, round(stray.share * size)) < least), None)

@@ -110,6 +110,9 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _run_verdict(args: argparse.Namespace) -> int:
+    """Compare the runs, print or write the page, and return the exit status, as main() describes.
+    Makes further runs for --until-decided, and runs with an instrumented kernel unless
+    --no-coverage is given. Raises AqmError if there can be no verdict."""
     form = PAGES.get(args.output.suffix) if args.output else PAGES[".md"]
     if form is None:
         raise ConfigError(f"--output: {args.output} ends with neither .md nor .html; expected "
@@ -185,7 +188,8 @@ def _run_verdict(args: argparse.Namespace) -> int:
 
 
 def _heading(reach: Reach, *, worse: bool, better: bool, differs: bool, is_decided: bool) -> str:
-    """Return the verdict in a word or two, for the page's heading.
+    """Return the verdict for the page's heading: "Worse", "Not exercised", "Exercised in part",
+    "Better", "A difference", "The same" or "Can't tell". If several apply, the first of these.
 
     Args:
         reach: how much of the change ran.
@@ -296,8 +300,9 @@ def _undecided(comparison: Comparison, judged: Sequence[JudgedMetric]) -> list[C
 
 
 def _seeds_to_reach(cells: Sequence[Cell], judged: Sequence[JudgedMetric]) -> int:
-    """Return the number of seeds with which a verdict on these cells is likely, but at most twice
-    the present number, because few seeds tell little of the scatter."""
+    """Return the number of seeds with which a verdict on these cells is likely: the largest
+    `seeds_needed` of all effects, but at most twice the present number of the cell with the most
+    pairs, because few seeds tell little of the scatter."""
     present = max(len(cell.pairs) for cell in cells)
     needed = max(effect.seeds_needed or 0 for metric in judged for effect in metric.effects)
     return min(needed, 2 * present)

@@ -71,13 +71,14 @@ def flat(counters: object) -> dict[str, float]:
 
 
 def _dict_items(value: object) -> Iterator[tuple[str, object]]:
+    """Yield (key as text, value) of each item, nothing if `value` isn't a dict."""
     if isinstance(value, dict):
         yield from ((str(key), item) for key, item in value.items())
 
 
 def broken(comparison: Comparison) -> dict[str, str]:
     """Return the rules that a run of the test side breaks and its partner does not break: text of
-    the rule -> direction and cell of the first such run."""
+    the rule -> direction and cell of the first such run, such as "up, overload"."""
     found: dict[str, str] = {}
     for cell in comparison.cells:
         for base, test in cell.pairs:
@@ -91,15 +92,16 @@ def broken(comparison: Comparison) -> dict[str, str]:
 
 
 def _counters_of_direction(counters: Counters, direction: str) -> Counters:
+    """Return the counters of a direction, "down" or "up", without the direction in their names."""
     return {name.split(" ", 1)[1]: value for name, value in counters.items()
             if name.split(" ", 1)[0] == direction}
 
 
 def differing(comparison: Comparison) -> dict[str, str]:
     """Return the counters that differ between partners with the same samples: name of the counter
-    -> both values and the cell, of the first such pair. If the sides have queues of different
-    names, counters that one of them lacks are left out: tc reports none of a queue's own counters
-    if it doesn't know its name."""
+    -> both values and the cell, of the first such pair, such as "3 → 4, overload". If the sides
+    have queues of different names, counters that one of them lacks are left out: tc reports none of
+    a queue's own counters if it doesn't know its name."""
     found: dict[str, str] = {}
     other_queue = not {"aqm", "up_aqm"}.isdisjoint(comparison.compared)
     for cell in comparison.cells:
@@ -115,6 +117,7 @@ def differing(comparison: Comparison) -> dict[str, str]:
 
 
 def _number(value: float | None) -> str:
+    """Return a counter's value as text, "none" for None."""
     return "none" if value is None else f"{value:g}"
 
 

@@ -86,8 +86,9 @@ class Effect:
         high: upper end of the interval. Infinity if it isn't known, NaN without values.
         verdict: BETTER, WORSE, SAME or UNTOLD.
         why: reason of an UNTOLD verdict, or of a verdict by some seeds only. Otherwise "".
-        seeds_needed: number of seeds that would probably decide an UNTOLD verdict. None if
-            MOST_SEEDS seeds would not be enough, if the number isn't known, and for other verdicts.
+        seeds_needed: number of seeds that would probably decide an UNTOLD verdict. None if 1000
+            seeds (MOST_SEEDS) would not be enough, if the number isn't known, and for other
+            verdicts.
     """
 
     cell: str
@@ -156,9 +157,9 @@ def judge(comparison: Comparison, names: Sequence[str] = USUAL) -> list[JudgedMe
     In cells with cross traffic, `throughput_…` isn't judged, in others `total_…` isn't.
     Probabilities are corrected for the number of metrics and cells.
 
-    Raises TooFewPairs if no cell has at least FEWEST_SEEDS pairs, ConfigError for a name that isn't
-    a metric, for a metric that has no better and worse, or if no run has a value of a metric that
-    is judged in its cell.
+    Raises TooFewPairs if no cell has at least three pairs (FEWEST_SEEDS), ConfigError for a name
+    that isn't a metric, for a metric that has no better and worse, or if no run has a value of a
+    metric that is judged in its cell.
     """
     for name in names:
         if name not in METRICS:
@@ -216,8 +217,8 @@ def _measure_cell(metric: Metric, cell: Cell) -> _Measured | tuple[Metric, Effec
 
     Returns:
         The measured metric, or the metric and an UNTOLD effect if values are missing or there are
-            too few pairs. None if the metric isn't judged, no run of the cell has it, or runs with
-            identical samples lack it.
+            too few pairs. None if the metric isn't judged, no run of the cell has it, or a run
+            lacks it where all pairs have identical samples.
     """
     shared = any(shares_line(run.settings) for pair in cell.pairs for run in pair)
     if metric.name.startswith("throughput_" if shared else "total_"):
@@ -299,6 +300,11 @@ def _decide_effect(measured: _Measured, mean_by_chance: float, stray_by_chance: 
                    least: float) -> Effect:
     """Return the effect of the change on a measured metric.
 
+    BETTER or WORSE if chance explains the mean difference with less than 5 % and its whole interval
+    is beyond the margin, or else if chance explains the stray values with less than 5 %. Otherwise
+    UNTOLD if the interval isn't wholly within the margin, or stray values are suspicious
+    (uncorrected p-value below 0.3). Otherwise SAME.
+
     Args:
         measured: the metric in a cell.
         mean_by_chance: corrected p-value of its mean difference.
@@ -344,8 +350,8 @@ def _why_untold(needed: int | None, measured: _Measured) -> str:
 
 def _seeds_needed(measured: _Measured, least: float) -> int | None:
     """Return the number of seeds with which a verdict is likely, if mean, deviation, share of stray
-    values and share of lost probes stay as they are. At least one more than there are. None if
-    MOST_SEEDS seeds would not be enough. Also None if both sides lost probes in all pairs but one
+    values and share of lost probes stay as they are. At least one more than there are. None if 1000
+    seeds (MOST_SEEDS) would not be enough. Also None if both sides lost probes in all pairs but one
     and there are no stray values: the number isn't known then.
 
     Stray values that chance may well explain are considered only if no number of seeds decides by
@@ -368,7 +374,8 @@ def _seeds_needed(measured: _Measured, least: float) -> int | None:
 
 def _with_lost_pairs(whole_pairs: int | None, measured: _Measured) -> int | None:
     """Return the number of seeds with which there are `whole_pairs` pairs without lost probes, if
-    their share stays. None if `whole_pairs` is None, or if it takes more than MOST_SEEDS seeds."""
+    their share stays. None if `whole_pairs` is None, or if it takes more than 1000 seeds
+    (MOST_SEEDS)."""
     if whole_pairs is None:
         return None
     seeds = math.ceil(whole_pairs * measured.seeds / measured.whole_pairs)

@@ -112,13 +112,14 @@ class Exercised:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all changed lines that have code ran, each at least RARELY times in some cell."""
+        """Whether all changed lines that have code ran, each at least 20 times (RARELY) in some
+        cell."""
         return bool(self.ran) and not self.never and not self.rarely
 
     @property
     def rarely(self) -> list[tuple[str, int]]:
-        """Changed lines that ran in at least one cell, but fewer than RARELY times in each. Lines
-        that never ran are in `never`."""
+        """Changed lines that ran in at least one cell, but fewer than 20 times (RARELY) in each.
+        Lines that never ran are in `never`."""
         return [place for place, cells in self.ran.items() if max(cells.values()) < RARELY]
 
     def ranges(self, places: Sequence[tuple[str, int]]) -> list[str]:
@@ -198,7 +199,8 @@ def exercise(cells: Sequence[Pairs], folder: Path | None) -> Exercised | None:
 
 
 class Reach(Enum):
-    """How much of the change ran, as far as the verdict depends on it."""
+    """How much of the change ran, as far as the verdict depends on it: nothing (NONE), not all of
+    it, or some of it rarely (PART), otherwise ENOUGH. See reach_of_change()."""
 
     NONE = "none"
     PART = "part"
@@ -318,7 +320,8 @@ def recorded_blocks(path: Path) -> dict[int, int]:
 
 def judge_lines(changes: Sequence[ChangedFile], code: Instrumented,
                 blocks: Mapping[str, Mapping[int, int]]) -> Exercised:
-    """Return which changed lines ran.
+    """Return which changed lines ran. A line ran as often in a cell as that of its basic blocks
+    which ran most.
 
     Args:
         changes: the changed files.
@@ -447,7 +450,8 @@ def function_at(text: str, line: int) -> str:
     """Return the name of the function that a line is in, "" if it is in none.
 
     Args:
-        text: content of the C file.
+        text: content of the C file, in the kernel's style: a brace in the first column ends a
+            function.
         line: number of the line, from 1.
     """
     before = "\n".join(text.splitlines()[:line])

@@ -23,10 +23,10 @@ _KERNEL = "lab kernel"
 
 def programs(aqm: Mapping[str, object]) -> dict[str, str]:
     """Return name of a program -> its version, from the AQM metadata of a data file. Programs whose
-    version isn't recorded are left out.
+    version isn't recorded are left out. The kernel is "Linux", this package "flent-aqm".
 
-    The tc that was built with the kernel (`kernel build --tc`) counts only for a queue that needs
-    it: the lab uses it for no other.
+    The tc that was built with the kernel (`kernel build --tc`), "tc of the kernel", counts only for
+    a queue that needs it: the lab uses it for no other.
     """
     kernel, tools, requested = (one if isinstance(one := aqm.get(name), dict) else {}
                                 for name in ("kernel", "tools", "requested"))
@@ -81,4 +81,6 @@ def differing(base: Sequence[ScoredFile], test: Sequence[ScoredFile]) -> dict[st
 
 
 def _format_versions(runs: Sequence[ScoredFile], name: str) -> str:
+    """Return the versions of the program `name` that these runs were made with, sorted, with " or "
+    between them. A run that records none counts as "none"."""
     return " or ".join(sorted({plain(run.programs.get(name, NONE)) for run in runs}))

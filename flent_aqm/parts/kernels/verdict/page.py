@@ -80,7 +80,7 @@ def sentence(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
 
 def _named(judged: JudgedMetric) -> str:
     """Return a metric's name with the difference and cell of its first effect, such as
-    "latency_loaded_p99_ms (+3.2, +40.0% in overload)". Only the name if the metric can't be told,
+    "latency_loaded_p99_ms (+3.20, +40.0% in overload)". Only the name if the metric can't be told,
     or if the verdict is by some seeds, of which the mean difference says nothing."""
     effect = judged.effects[0]
     if judged.verdict == UNTOLD or effect.why or math.isnan(effect.difference):
@@ -124,12 +124,14 @@ def findings(comparison: Comparison, judged: Sequence[JudgedMetric],
 
 
 def _capitalize_first(text: str) -> str:
+    """Return the text, which isn't empty, with a capital first letter."""
     return text[0].upper() + text[1:]
 
 
 def markdown(heading: str, comparison: Comparison, judged: Sequence[JudgedMetric],
              exercised: Exercised | None = None) -> str:
-    """Return the page in Markdown: the heading, what findings() returns, and a table.
+    """Return the page in Markdown: the heading, what findings() returns, what was compared, a table
+    of the metrics, the changed lines that never ran, if any, and how to read the table.
 
     Args:
         heading: the verdict in a word or two.
@@ -181,6 +183,8 @@ def html(text: str) -> str:
 
 
 def _format_effect(effect: Effect) -> tuple[str, ...]:
+    """Return an effect's texts for four columns of the table: median of the base side, that of the
+    test side, mean difference with its share, interval. "-" where there is no number."""
     if math.isnan(effect.base):
         return ("-",) * 4
     if math.isnan(effect.difference):  # too few pairs
@@ -202,6 +206,7 @@ def _difference_and_share(effect: Effect) -> list[str]:
 
 
 def _format_signed(value: float) -> str:
+    """Return a number as text, with a + if it is above 0 and finite."""
     return f"{'+' if value > 0 and math.isfinite(value) else ''}{digits(value)}"
 
 

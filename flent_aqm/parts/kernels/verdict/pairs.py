@@ -179,12 +179,13 @@ def _runs_by_settings(runs: Sequence[ScoredFile], names: Sequence[str]) -> dict[
 
 
 def _values(runs: Sequence[ScoredFile], name: str) -> set[str]:
+    """Return the values of the setting `name` in these runs, as texts."""
     return {_format_setting(run, name) for run in runs}
 
 
 def _format_setting(run: ScoredFile, name: str) -> str:
     """Return a run's value of a setting as text. If a run is from a version without that setting,
-    return the setting's default. NOTHING if there is no value."""
+    return the setting's default. "-" (NOTHING) if there is no value."""
     value = setting(run.settings, name)
     if value is None and TESTBED in run.settings and name in KEYS:
         # A run of a version that did not have the key yet.

@@ -41,10 +41,10 @@ def gate_cells() -> dict[str, dict[str, str]]:
 
 
 def suggest(cells: Sequence[Pairs], exercised: Exercised, recording: Recording) -> Iterator[str]:
-    """Yield advice on how to reach the changed lines that so far ran fewer than RARELY times in
-    each cell: a line for each cell of gate.batch that reaches some of those which no cell before it
-    reaches, and at last a line on those that no cell reaches. A cell reaches a line if it runs it
-    at least RARELY times. A cell that can't be run yields a line with the reason.
+    """Yield advice on how to reach the changed lines that so far ran fewer than 20 times (RARELY)
+    in each cell: a line for each cell of gate.batch that reaches some of those which no cell before
+    it reaches, and at last a line on those that no cell reaches. A cell reaches a line if it runs
+    it at least 20 times. A cell that can't be run yields a line with the reason.
 
     Makes a run of each cell of gate.batch that isn't among `cells`, until all lines are reached.
 

@@ -65,7 +65,7 @@ class Reply:
         end_s: time at which the last byte arrived.
         status: HTTP status, 0 until the headers arrived.
         size: bytes of the body that arrived.
-        body: the beginning of the body, about 64 KiB at most.
+        body: the beginning of the body, less than 128 KiB.
     """
 
     sent_s: float
@@ -89,12 +89,18 @@ class Reply:
 
 
 class PendingRequest:
-    """A request until its response is complete.
+    """A request until its response is complete. Make it when the request is sent, in a running
+    event loop.
+
+    Args:
+        method: "GET" or "POST".
+        size: bytes to upload, 0 without a body.
+        count: function that gets the number of bytes of each transferred piece, None for none.
 
     Attributes:
         future: gets the Reply, or a BadResult.
         reply: the response so far.
-        count: function that gets the number of bytes of each transferred piece, None for none.
+        count: the argument of the same name.
         is_upload: whether the method is POST.
         left: bytes of an upload that are still to be sent.
     """
@@ -128,7 +134,7 @@ class PendingRequest:
 
 
 def find_server(host: str, port: int, ip_version: int | None, secure: bool) -> ServerAddress:
-    """Resolve a server's name and return its address.
+    """Resolve a server's name and return its first address.
 
     Args:
         host: name or address.
@@ -136,7 +142,7 @@ def find_server(host: str, port: int, ip_version: int | None, secure: bool) -> S
         ip_version: 4 or 6, None for either.
         secure: whether the client shall use TLS.
 
-    Raises BadResult if the name can't be resolved.
+    Raises BadResult if the name can't be resolved, or has no address of that version.
     """
     family = {4: socket.AF_INET, 6: socket.AF_INET6}.get(ip_version or 0, socket.AF_UNSPEC)
     try:
@@ -229,7 +235,7 @@ class Connection(ABC, asyncio.Protocol):
     async def get(self, path: str, count: Count | None = None, *,
                   patience_s: float | None = PATIENCE_S) -> Reply:
         """Send a GET request on the open connection, and return the response when it is complete.
-        Of its body only the first 64 KiB or so are kept.
+        Of a body longer than 64 KiB only the beginning is kept.
 
         Args:
             path: path and query.
@@ -309,7 +315,8 @@ class Connection(ABC, asyncio.Protocol):
 
     @abstractmethod
     def fail(self, why: str) -> None:
-        """Let all requests that are under way fail with the reason `why`."""
+        """Let all requests that are under way fail with a BadResult, whose message gives the reason
+        `why`."""
 
     @abstractmethod
     def fill(self) -> None:

@@ -157,7 +157,7 @@ class Http2Connection(Connection):
             self._streams.pop(number).fail(self.broken("the server reset a request"))
 
     def _write_pending(self) -> None:
-        """Write the bytes that h2 has ready."""
+        """Write the bytes that h2 has ready, unless the connection is being closed."""
         if (data := self._http.data_to_send()) and not self.transport.is_closing():
             self.transport.write(data)
 

@@ -136,6 +136,10 @@ class Http3Connection(Connection):
 class _QuicEnd(Bulk):
     """The QUIC end of a connection, which hands events to its Http3Connection.
 
+    Args:
+        connection: the Http3Connection.
+        words, named: arguments of Bulk, such as aioquic's QuicConnection.
+
     Attributes:
         unsent: reason why the system refused to send a packet, None if it sent all.
     """

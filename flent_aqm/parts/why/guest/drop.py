@@ -20,8 +20,9 @@ NOWHERE = "flent-nowhere"
 
 
 def main(device: str, at_ns: int, after_s: float, protocol: str, words: list[str]) -> None:
-    """Add a filter BEFORE_S before the packet arrives, which drops it, and remove the filter
-    afterwards. Raises CalledProcessError if a command fails.
+    """Wait until 23 ms (BEFORE_S) before the packet arrives, add a filter that drops it, and remove
+    the filter `after_s` after its arrival. Returns then. Raises CalledProcessError if a command
+    fails.
 
     Args:
         device: name of the network device at which the packet arrives.

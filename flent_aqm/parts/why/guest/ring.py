@@ -31,7 +31,7 @@ def main(file: str, blocks: int, devices: str) -> None:
 
     Args:
         file: path of the capture.
-        blocks: number of blocks of the ring, of BLOCK_BYTES each.
+        blocks: number of blocks of the ring, of 1 MiB (BLOCK_BYTES) each.
         devices: path of the list of devices and of the number of dropped packets. If it ends with
             ".part", the finished file loses that ending.
     """
