@@ -15,7 +15,8 @@ from release.website.reference.rows import listed, table
 
 
 def tests() -> Iterator[str]:
-    """Yield a list item for each test whose client has no paragraph of its own."""
+    """Yield a list item with name and description for each test of this package, except the speed
+    tests, which have paragraphs by methods()."""
     yield from listed(
         (f"`{path.stem}`", _read_description(path.read_text(encoding="utf-8")))
         for path in sorted(resource_dir("tests_defs").glob("*.conf"))
@@ -23,7 +24,9 @@ def tests() -> Iterator[str]:
 
 
 def methods() -> Iterator[str]:
-    """Yield a paragraph, and an empty line, for each client that reports numbers of its own."""
+    """Yield a paragraph, and an empty line, for each client that reports numbers of its own: its
+    method, source and numbers. If an earlier client has the same numbers, "as there" stands in
+    their place."""
     told: set[tuple[Number, ...]] = set()
     for name, client in SPEED_TESTS.items():
         numbers = ", ".join(dict.fromkeys(map(_format_name, client.numbers)))
