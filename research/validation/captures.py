@@ -57,9 +57,9 @@ class Passage:
         return result
 
     def drop_times_s(self) -> Seconds:
-        """Return the time in s since the first packet arrived at which a FIFO queue with head drop
-        dropped each packet: when the next remaining packet left. Packets dropped after the last one
-        left are omitted."""
+        """Return the times in s since the first packet arrived at which a queue that drops at its
+        head, such as CoDel's, dropped each packet: when the next remaining packet left. Packets
+        dropped after the last one left are omitted."""
         next_left = self.left_s.copy()
         for i in range(next_left.size - 2, -1, -1):
             if numpy.isnan(next_left[i]):
@@ -124,7 +124,9 @@ def passage(entering: Path, leaving: Path) -> Passage:
 
 
 def _packet_keys(packets: Packets) -> NDArray[numpy.uint64]:
-    """Return a number for each packet that identifies it."""
+    """Return a 64-bit number for each packet, computed from addresses, ports, IP identification and
+    TCP's sequence numbers (or the 8 bytes in their place). It is the same before and behind the
+    router."""
     number = packets["ip_id"].astype(numpy.uint64)
     for field in ("source", "destination", "source_port", "destination_port", "sequence",
                   "acknowledged"):
