@@ -173,8 +173,8 @@ def write_wheel(
 
     Args:
         path: the file to write.
-        info: name of its folder .dist-info.
-        files: name -> content.
+        info: name of its folder with the metadata, NAME-VERSION.dist-info.
+        files: name in the wheel -> content, with METADATA but without WHEEL and RECORD.
         executable: names of the files that are programs.
         tag: tag of Python version, ABI and platform.
     """
@@ -191,7 +191,8 @@ def write_wheel(
 def _add_file(
     wheel: zipfile.ZipFile, member: str, content: bytes, *, executable: bool
 ) -> tuple[str, str, int]:
-    """Add a file to the wheel. Return its row of RECORD: name, hash and size."""
+    """Add a file to the wheel. Return its row of RECORD: name, hash as "sha256=BASE64", and size in
+    bytes."""
     entry = zipfile.ZipInfo(member, ZIP_EPOCH)
     entry.compress_type = zipfile.ZIP_DEFLATED
     entry.external_attr = (0o100755 if executable else 0o100644) << 16

@@ -89,11 +89,12 @@ def _build_kernel(cache: Path) -> Path:
 
 
 def _build_client(target: Path, crates: Path) -> Path:
-    """Compile ndt7-client and return the path of the program. Raises SetupError if that fails.
+    """Compile ndt7-client and return the path of the program, stripped of symbols. Raises
+    SetupError if it doesn't compile, ToolMissing without cargo or strip.
 
     Args:
         target: folder for cargo's output.
-        crates: folder with ndt7-client and all its crates.
+        crates: folder with ndt7-client in client/ and all its crates in vendor/.
     """
     Progress("ndt7-client").step(f"compiling version {ndt7_client.VERSION}")
     cargo = ndt7_client.find_cargo()

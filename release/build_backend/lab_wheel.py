@@ -102,7 +102,9 @@ def _kernel_source() -> recipe.KernelSource:
 
 
 def parts(fetched: Path) -> Iterator[tuple[str, Path]]:
-    """Yield (name inside the wheel's package, path) of each file.
+    """Yield (name inside the wheel's package, path) of each file: kernel, irtt, ndt7-client, tc
+    with its libraries, and what kernel and client are made with (options, patches, a script that
+    fetches the sources).
 
     Args:
         fetched: a cache folder with irtt and tc.

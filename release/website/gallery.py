@@ -59,7 +59,8 @@ def _preference(name: str) -> int:
 
 
 def page(all_of_them: Iterable[Drawing]) -> str:
-    """Return the gallery's page in Markdown."""
+    """Return the gallery's page in Markdown: for each drawing, in the order given, the plot's name,
+    its description if there is one, the picture and the command."""
     lines = ["# Gallery", "", ABOUT, ""]
     known = described()
     for one in all_of_them:

@@ -234,9 +234,10 @@ def _with_seed(run: ScoredFile, seed: int) -> ScoredFile:
 
 
 def power(output: Path, only: str, cells: str, minutes: float) -> list[Comparison]:
-    """Build a kernel for each change of DEFECTS, and compare it with set-up's kernel, whose runs
-    serve all changes with the same overrides. If five seeds can't tell, more of them are made. Runs
-    that `output` has are not made again. The kernels are removed. Return the comparisons.
+    """Build a kernel for each change of DEFECTS whose runs `output` lacks, make them, and compare
+    them with runs of set-up's kernel, which serve all changes with the same overrides. If five
+    seeds show no difference but can't tell, more of them are made, once. The kernels are removed.
+    Return the comparisons.
 
     Args:
         output: folder for runs and patches.

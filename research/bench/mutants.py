@@ -527,7 +527,8 @@ def functions_of(tree: ast.Module) -> dict[ast.AST, str]:
 
 def defects_of(node: ast.AST) -> Iterator[tuple[str, object]]:
     """Yield (attribute, wrong value) for each defect that can be put into a node of the syntax
-    tree."""
+    tree: another operator, a negation, a number plus one, a switched True or False. The node is not
+    changed; nothing is yielded for one without such a place."""
     if isinstance(node, ast.Compare):
         for place, operator in enumerate(node.ops):
             yield "ops", [*node.ops[:place], COMPARED[type(operator)](), *node.ops[place + 1:]]

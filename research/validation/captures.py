@@ -92,7 +92,8 @@ def times_ns(packets: Packets) -> NDArray[numpy.int64]:
 
 def passage(entering: Path, leaving: Path) -> Passage:
     """Match the packets of two captures: those that arrived, and those that left. The captures must
-    be shorter than 18 minutes (2^40 ns). Packets after that may count as dropped.
+    be shorter than 18 minutes (2^40 ns). Packets after that may count as dropped. Packets that left
+    but didn't arrive are ignored.
 
     A packet is identified by addresses, ports, IP identification and the 8 bytes after the ports:
     TCP's sequence numbers, or the number from flood.py. If these repeat, the latest packet that

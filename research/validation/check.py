@@ -73,7 +73,7 @@ class Outcome:
 
     Attributes:
         findings: the measured numbers.
-        draw: function that draws the check's picture.
+        draw: function that draws the check's picture into an empty figure of Matplotlib.
     """
 
     findings: tuple[Finding, ...]

@@ -64,7 +64,8 @@ def _format_name(number: Number) -> str:
 
 
 def _format_ports(servers: Sequence[Server]) -> str:
-    """Return the ports of some servers as text, by protocol, each once."""
+    """Return the ports of some servers as text, by protocol, each once, such as "5201, 5202/tcp,
+    2112/udp". More than two ports of one server are a range."""
     by_protocol = collect(servers, lambda one: one.protocol)
     return ", ".join(
         f"{', '.join(dict.fromkeys(port for one in group for port in _port_texts(one)))}/{protocol}"
