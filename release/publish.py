@@ -40,10 +40,10 @@ class Part:
 
     Attributes:
         name: name on the command line.
-        what: description for the notes, in the plural.
+        what: what it is, for the notes and messages.
         commands: commands that make the part, in the checkout.
-        files: returns the files of the part, after the commands have succeeded. The folder is for
-            files that still have to be packed.
+        files: function that returns the paths of the part's files. It is called after the commands
+            have succeeded, with an existing folder for files that it has to pack itself.
         programs: programs that the commands need and that set-up doesn't install.
     """
 
@@ -125,9 +125,17 @@ def main() -> int:
 
 
 def check(tag: str, folder: Path, address: str, *, trial: bool) -> None:
-    """Raise ConfigError if the release can't be made: tag and version differ, the folder isn't
-    empty, or, unless it is a trial, the version is unreleased in CHANGELOG.md, the checkout isn't
-    that of the tag or has changes, or no address is given."""
+    """Raise ConfigError if the release can't be made: tag and version differ, CHANGELOG.md has no
+    section of the version, `folder` is there and is no empty folder, or, unless it is a trial, the
+    version is unreleased in CHANGELOG.md, the checkout isn't that of the tag or has changes, or no
+    address is given.
+
+    Args:
+        tag: the version with a v before it, such as v0.2.0.
+        folder: folder for the release.
+        address: the project's address, "" for none.
+        trial: whether it is a trial.
+    """
     checked = subprocess.run([ROOT / ".ci" / "check_tag", tag], capture_output=True, text=True,
                              check=False)
     if checked.returncode:
@@ -153,8 +161,8 @@ def check(tag: str, folder: Path, address: str, *, trial: bool) -> None:
 
 
 def selected(without: Sequence[str], *, trial: bool) -> list[Part]:
-    """Return the parts but those named in `without`. In a trial, the wheels are made without a
-    Debian to try them in."""
+    """Return the parts of PARTS but those named in `without`. In a trial, the wheels are made by
+    `make dist`, which doesn't try them in a Debian of their own."""
     return [replace(part, commands=[["make", "dist"]], programs=[])
             if trial and part.name == "wheels" else part
             for part in PARTS if part.name not in without]
@@ -170,8 +178,8 @@ def check_programs(parts: Sequence[Part]) -> None:
 
 
 def _made(part: Part, work: Path) -> list[Path]:
-    """Make a part, and return its files. Raises AqmError if a command fails or makes none. work:
-    folder for files that have to be packed."""
+    """Make a part, and return the paths of its files. Raises AqmError if a command fails or the
+    part has no file. work: folder for files that have to be packed."""
     for command in part.commands:
         _run(command)
     files = part.files(work)
@@ -190,15 +198,21 @@ def _run(command: Sequence[str]) -> None:
 
 
 def _output(command: Sequence[str]) -> str:
-    """Return the output of a command in the checkout without white space around it, "" if it
-    fails."""
+    """Return what a command in the checkout prints to standard output, without white space around
+    it. If the command fails, no error is raised; it usually has printed nothing then, which gives
+    ""."""
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False
                           ).stdout.strip()
 
 
 def changes_of(version: str, changelog: str) -> str:
-    """Return the section of a version in CHANGELOG.md, without its heading. Raises ConfigError if
-    there is none or it is empty."""
+    """Return the section of a version in CHANGELOG.md, without its heading and with one line end at
+    its end. Raises ConfigError if there is none or it is empty.
+
+    Args:
+        version: the version, without a v.
+        changelog: the text of CHANGELOG.md.
+    """
     match = re.search(rf"^## {re.escape(version)}(?![\w.])[^\n]*\n(.*?)(?=^## |\Z)", changelog,
                       re.MULTILINE | re.DOTALL)
     if not match or not match[1].strip():
@@ -207,7 +221,8 @@ def changes_of(version: str, changelog: str) -> str:
 
 
 def notes(changes: str, without: Sequence[str]) -> str:
-    """Return the release's notes: the changes, and the parts that are not in the folder.
+    """Return the release's notes: the changes, and a line that names the parts that are not in the
+    folder, if there are any.
 
     Args:
         changes: as changes_of() returns them.
@@ -219,8 +234,15 @@ def notes(changes: str, without: Sequence[str]) -> str:
 
 def citation(text: str, day: datetime.date, address: str) -> str:
     """Return CITATION.cff with the day of the release, and with the project's address in place of
-    ADDRESS. Without an address, ADDRESS stays. Raises ConfigError if the text lacks a line for
-    them."""
+    ADDRESS.
+
+    Args:
+        text: the content of CITATION.cff.
+        day: day of the release.
+        address: the project's address. "": ADDRESS stays.
+
+    Raises ConfigError if the text lacks a line for the day or the address.
+    """
     for line in (r"^date-released: .*$", rf'^repository-code: "{re.escape(ADDRESS)}"$'):
         if not re.search(line, text, re.MULTILINE):
             raise ConfigError(f"CITATION.cff has no line {line[1:-1]!r}, which a release fills in")
@@ -230,8 +252,9 @@ def citation(text: str, day: datetime.date, address: str) -> str:
 
 
 def write_release(files: Sequence[Path], folder: Path) -> None:
-    """Copy files into a folder, with their checksums in SHA256SUMS. If that fails, nothing is left
-    of it. Raises ConfigError if two files have one name, or the folder can't be written."""
+    """Copy files into a folder, with their checksums in SHA256SUMS. The folder must be empty or not
+    exist. If that fails, no file is left in it. Raises ConfigError if two files have the same name,
+    or the folder isn't empty or can't be written."""
     names = [file.name for file in files]
     if doubled := {name for name in names if names.count(name) > 1}:
         raise ConfigError(f"two files of the release are called {min(doubled)}")

@@ -76,7 +76,15 @@ Settings = Mapping[str, object] | None
 def build_wheel(
     wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
 ) -> str:
-    """Write the wheel of this project into `wheel_directory`, and return its file name."""
+    """Write the wheel of this project into `wheel_directory`, and return its file name. pip calls
+    this hook (PEP 517) in the top folder of the source tree.
+
+    Args:
+        wheel_directory: an existing folder.
+        config_settings: ignored.
+        metadata_directory: the folder NAME.dist-info that prepare_metadata_for_build_wheel() has
+            made. None: its content is made here.
+    """
     files = dict(_files_below(Path(PACKAGE), PACKAGE))
     for shelf in SHELVES:
         files.update(_files_below(Path(shelf), f"{PACKAGE}/{shelf}"))
@@ -84,10 +92,11 @@ def build_wheel(
 
 
 def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
-    """Write the source archive into `sdist_directory`, and return its file name.
+    """Write the source archive into `sdist_directory`, and return its file name. `config_settings`
+    is ignored. pip calls this hook (PEP 517) in the top folder of the source tree.
 
     It is setuptools' archive, packed anew: sorted, without the times, owners and permissions of
-    this checkout, so that the same files always give the same archive.
+    this checkout but the execution bit, so that the same files always give the same archive.
     """
     with tempfile.TemporaryDirectory() as scratch:
         name = str(setuptools_sdist(scratch))
@@ -109,7 +118,14 @@ def build_editable(
     wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
 ) -> str:
     """Write a wheel that makes Python use this checkout into `wheel_directory`, and return its file
-    name."""
+    name. pip calls this hook (PEP 660) in the top folder of the source tree.
+
+    Args:
+        wheel_directory: an existing folder.
+        config_settings: ignored.
+        metadata_directory: the folder NAME.dist-info that prepare_metadata_for_build_editable() has
+            made. None: its content is made here.
+    """
     # A plain path line, as setuptools' own finder for editables would import half of
     # importlib into every Python program of the environment.
     start = {**START_FILES, f"{PACKAGE}.pth": f"{Path.cwd()}\n{PTH}"}
@@ -117,8 +133,8 @@ def build_editable(
 
 
 def _files_below(folder: Path, inside: str) -> Iterator[tuple[str, Path]]:
-    """Yield (name in the wheel, path) of each file below a folder. Caches and hidden files are left
-    out.
+    """Yield (name in the wheel, path) of each file below a folder, sorted by path. Left out are
+    files whose name, or that of a folder between, begins with a dot or is __pycache__.
 
     Args:
         folder: the folder.
@@ -157,8 +173,8 @@ def write_wheel(
 
     Args:
         path: the file to write.
-        info: name of its folder .dist-info.
-        files: name -> content.
+        info: name of its folder with the metadata, NAME-VERSION.dist-info.
+        files: name in the wheel -> content, with METADATA but without WHEEL and RECORD.
         executable: names of the files that are programs.
         tag: tag of Python version, ABI and platform.
     """
@@ -175,7 +191,8 @@ def write_wheel(
 def _add_file(
     wheel: zipfile.ZipFile, member: str, content: bytes, *, executable: bool
 ) -> tuple[str, str, int]:
-    """Add a file to the wheel. Return its row of RECORD: name, hash and size."""
+    """Add a file to the wheel. Return its row of RECORD: name, hash as "sha256=BASE64", and size in
+    bytes."""
     entry = zipfile.ZipInfo(member, ZIP_EPOCH)
     entry.compress_type = zipfile.ZIP_DEFLATED
     entry.external_attr = (0o100755 if executable else 0o100644) << 16

@@ -33,11 +33,14 @@ def debs_of(parts: Path) -> list[Deb]:
 
 
 def sources(kernel: KernelSource, packages: Iterable[Deb]) -> str:
-    """Return the lines that fetch_sources.sh reads: kind, name, version of each source.
+    """Return the text that fetch_sources.sh reads: a line "KIND NAME VERSION" for each source,
+    where KIND is deb (the kernel's package), dsc (a source package) or crate (ndt7-client). Sources
+    of libraries that are linked into the packages' programs have lines, too.
 
     Args:
         kernel: source of the lab's kernel.
-        packages: Debian packages whose programs are distributed.
+        packages: Debian packages whose programs are distributed. They are iterated over twice, so
+            they must be no iterator.
     """
     lines = {f"dsc {deb.source} {deb.source_version}" for deb in packages}
     for deb in packages:
@@ -69,8 +72,10 @@ def licences(parts: Path, kernel: KernelSource) -> dict[str, bytes]:
 
 
 def libraries_of(folder: Path) -> Iterator[Path]:
-    """Yield the path of each library that the program tc in a folder needs, and of the dynamic
-    linker."""
+    """Yield the paths, sorted, of the libraries in a folder that the program tc in it needs,
+    directly or through other libraries, and of the dynamic linker, whether it is there or not.
+    Needed libraries that the folder lacks are left out. Raises CommandFailed if objdump fails,
+    ToolMissing without it."""
     wanted, seen = ["tc"], set[str]()
     while wanted:
         name = wanted.pop()
@@ -104,22 +109,24 @@ def _copyright_of_kernel(kernel: KernelSource) -> bytes:
 
 
 def _crate_licences_of_client() -> str:
-    """Return the licences of ndt7-client and of all crates that are linked into it, as one text. A
-    licence that several have stands once."""
+    """Fetch the source of ndt7-client, and return the licences of the client and of all crates that
+    are linked into it, as one text. A licence that several have stands once. Raises AqmError if
+    cargo is missing, or can't fetch the source."""
     with tempfile.TemporaryDirectory() as scratch:
         ndt7_client.fetch_source(ndt7_client.find_cargo(), Path(scratch, "source"))
         return crate_licences(Path(scratch, "source"))
 
 
 def crate_licences(client: Path, *more: str) -> str:
-    """Return the licences of the client and of all crates that are linked into it, as one text. A
-    licence that several have stands once.
+    """Return the licences of the client and of all crates that are linked into it, as one text: the
+    crates with the names of their licences, then each licence text once, below the names of the
+    crates that have it.
 
     Args:
         client: folder with the client's source.
-        more: options for cargo.
+        more: options for `cargo metadata`.
 
-    Raises CommandFailed if cargo fails.
+    Raises CommandFailed if cargo fails, ToolMissing if there is none that is new enough.
     """
     told = json.loads(run([
         ndt7_client.find_cargo(), "metadata", "--locked", "--format-version", "1",

@@ -31,14 +31,15 @@ from release.build_backend.lab_papers import crate_licences
 
 
 def build(folder: Path, crates: Path) -> None:
-    """Compile kernel and client, and put them and the licences of the crates into place. What was
-    in `folder` is deleted.
+    """Compile kernel and client, and put them into `folder`. What was in `folder` is deleted.
+    Beside it are written ndt7-client-crates.txt, with the licences of the crates, and the folders
+    ndt7-client and cache, with what a further call need not compile again.
 
     Args:
         folder: folder for the programs.
-        crates: folder with ndt7-client and all its crates.
+        crates: folder with ndt7-client in client/ and all its crates in vendor/.
 
-    Raises AqmError if a source is missing, a patch doesn't fit or nothing compiles.
+    Raises AqmError if a source is missing, a patch doesn't fit or something doesn't compile.
     """
     shutil.rmtree(folder, ignore_errors=True)
     client = folder / "tools" / ndt7_client.FOLDER
@@ -68,8 +69,9 @@ def installed_source() -> str:
 
 
 def _build_kernel(cache: Path) -> Path:
-    """Build the lab's kernel unless it is in `cache`, and return its folder. Raises SetupError if
-    the source doesn't take all patches."""
+    """Build the lab's kernel unless it is in `cache`, write its source's name into `cache` as the
+    kernel that was chosen, and return its folder. Raises SetupError if no source is installed or it
+    doesn't take all patches, other AqmErrors if it doesn't compile."""
     origin = InstalledOrigin(installed_source())
     wanted = recipe.current_recipe(origin.source)
     built = cache / "kernels" / wanted.hash
@@ -87,11 +89,12 @@ def _build_kernel(cache: Path) -> Path:
 
 
 def _build_client(target: Path, crates: Path) -> Path:
-    """Compile ndt7-client and return the path of the program. Raises SetupError if that fails.
+    """Compile ndt7-client and return the path of the program, stripped of symbols. Raises
+    SetupError if it doesn't compile, ToolMissing without cargo or strip.
 
     Args:
         target: folder for cargo's output.
-        crates: folder with ndt7-client and all its crates.
+        crates: folder with ndt7-client in client/ and all its crates in vendor/.
     """
     Progress("ndt7-client").step(f"compiling version {ndt7_client.VERSION}")
     cargo = ndt7_client.find_cargo()
@@ -110,7 +113,8 @@ def _build_client(target: Path, crates: Path) -> Path:
 
 
 def _vendor_options(crates: Path) -> tuple[str, ...]:
-    """Return the options with which cargo takes all crates from the folder."""
+    """Return cargo's options to take all crates from the folder vendor in `crates`, and nothing
+    from a network."""
     folder = json.dumps(str((crates / "vendor").resolve()))
     return ("--offline", "--config", 'source.crates-io.replace-with="vendored"',
             "--config", f"source.vendored.directory={folder}")

@@ -54,9 +54,11 @@ INIT = '''\
 
 
 def build(directory: Path) -> Path:
-    """Write the wheel into a folder and return its path.
+    """Write the wheel flent-aqm-lab into a folder, which is made if it isn't there, and return the
+    wheel's path. First irtt and tc are fetched into PARTS, unless they are there.
 
-    Raises AqmError if the lab isn't set up, or the archive doesn't have its parts.
+    Raises AqmError if the lab isn't set up, its kernel lacks patches, Debian's archive doesn't have
+    irtt or tc, or a licence can't be had; OSError if this system lacks one of the licences' files.
     """
     _fetch_parts()
     files: dict[str, bytes] = {f"{READY_MADE}/__init__.py": INIT.encode()}
@@ -83,8 +85,9 @@ def build(directory: Path) -> Path:
 
 
 def _fetch_parts() -> None:
-    """Fetch irtt and tc, with their licences and sources' names, into PARTS, unless they are there.
-    Those in the user's cache may lack these."""
+    """Fetch irtt and tc, with their licences and sources' names, into PARTS, unless both programs
+    are there. Those in the user's cache may lack licences and names, and are not used. Raises
+    AqmError if they can't be fetched."""
     if (PARTS / "bin" / "irtt").exists() and (PARTS / "new-tc" / "tc").exists():
         return
     PARTS.mkdir(parents=True, exist_ok=True)
@@ -99,7 +102,9 @@ def _kernel_source() -> recipe.KernelSource:
 
 
 def parts(fetched: Path) -> Iterator[tuple[str, Path]]:
-    """Yield (name inside the wheel's package, path) of each file.
+    """Yield (name inside the wheel's package, path) of each file: kernel, irtt, ndt7-client, tc
+    with its libraries, and what kernel and client are made with (options, patches, a script that
+    fetches the sources).
 
     Args:
         fetched: a cache folder with irtt and tc.

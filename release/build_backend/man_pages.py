@@ -53,8 +53,9 @@ def pages() -> dict[str, str]:
 
 @contextmanager
 def _without_breaks() -> Iterator[None]:
-    """Context manager: keep argparse from breaking lines at the terminal's width, on which pages
-    shall not depend."""
+    """Context manager: set the environment variable COLUMNS to 10000, so that argparse doesn't
+    break lines at the terminal's width, on which pages shall not depend. At the end COLUMNS is as
+    before."""
     before = os.environ.get("COLUMNS")
     os.environ["COLUMNS"] = "10000"
     try:

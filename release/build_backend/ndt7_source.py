@@ -42,7 +42,9 @@ def write(archive: Path) -> None:
 
 def fetch(top: Path) -> None:
     """Fetch the sources into the folder `top`: the client into client/, all crates into vendor/.
-    Raises AqmError if cargo is missing or fails, such as without the registry."""
+    Crates that Linux on x86-64 doesn't need keep only their manifest and an empty library, and no
+    crate keeps compiled files. Raises AqmError if cargo is missing or fails, such as without the
+    registry."""
     cargo = ndt7_client.find_cargo()
     ndt7_client.fetch_source(cargo, top / "client")
     run([cargo, "vendor", "--quiet", "--locked", "--manifest-path", top / "client" / "Cargo.toml",
@@ -60,7 +62,8 @@ def fetch(top: Path) -> None:
 
 
 def _thin_crate(crate: Path, *, manifest_alone: bool) -> None:
-    """Remove the files that aren't needed from a crate, and their checksums.
+    """Remove the files that aren't needed from a crate, and their checksums from its
+    .cargo-checksum.json.
 
     Args:
         crate: folder of the crate.
@@ -87,7 +90,8 @@ def _thin_crate(crate: Path, *, manifest_alone: bool) -> None:
 
 
 def _without_machine(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Return an archive's entry without owners, times and permissions of this machine."""
+    """Change an archive's entry: no owner, a fixed time, and of the permissions only whether it can
+    be executed. Return the entry. TarFile.add() calls this filter for each file."""
     entry.mode = 0o755 if entry.isdir() or entry.mode & 0o100 else 0o644
     entry.uid = entry.gid = 0
     entry.uname = entry.gname = ""

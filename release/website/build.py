@@ -39,7 +39,8 @@ _LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
 
 def main() -> int:
     """Build the site. Return MkDocs' exit status, or 1 if a page would load something from other
-    hosts."""
+    hosts. Exits with a message if a picture of the gallery can't be drawn. Raises
+    CalledProcessError if the sample report can't be made."""
     parser = argparse.ArgumentParser(prog="release.website.build")
     parser.add_argument("--no-gallery", action="store_true", help="draw nothing")
     args = parser.parse_args()
@@ -63,21 +64,23 @@ def main() -> int:
 
 
 def sample_report(page: Path) -> None:
-    """Write the report on the golden batch, which README's table and picture show as well."""
+    """Write the report on the golden batch, which README's table and picture show as well, to the
+    HTML file `page`. Raises CalledProcessError if it can't be made."""
     program = Path(sys.executable).with_name("flent-aqm")
     subprocess.run([program, "report", "tests/golden/batches/quick", "-o", page, "--title",
                     "Sample: four queues at 100 Mbit/s"], cwd=ROOT, check=True)
 
 
 def requests_of(text: str) -> list[str]:
-    """Return the tags of an HTML page that load something from other hosts; links don't count."""
+    """Return the tags of an HTML page that load something by an address with a host in it: script,
+    link, img, iframe, source and video. Links to follow (a) don't count."""
     tags = re.findall(r"<(?:script|link|img|iframe|source|video)\b[^>]*>", text)
     return [tag for tag in tags if re.search(r"""\b(?:src|href)=["']?(?:https?:)?//""", tag)]
 
 
 def gather(pages: Path) -> None:
-    """Collect all pages in the new folder `pages`, and adjust their links. draw() adds the
-    gallery's pictures."""
+    """Collect all pages in the folder `pages`, which must not exist, and adjust their links. draw()
+    adds the gallery's pictures."""
     shutil.copytree(ROOT / "docs", pages, ignore=shutil.ignore_patterns("*.bib"))
     shutil.copytree(HERE / "pages", pages, dirs_exist_ok=True)
     for name in FROM_ROOT:
@@ -94,8 +97,10 @@ def gather(pages: Path) -> None:
 
 
 def _adjust_link(document: Path, pages: Path, link: re.Match[str]) -> str:
-    """Return a link as the site needs it. If the site lacks the target, a file of the source tree,
-    return the link's words without a link.
+    """Return what the site needs in place of the end of a link, "](TARGET#ANCHOR)". It stays if
+    TARGET is an address, is made later (gallery, sample report) or is there; it gets a target
+    without "docs/" if that is there. Otherwise, for a file of the source tree that the site lacks,
+    it is "]", so that the words stay without a link.
 
     Args:
         document: page with the link.
@@ -123,8 +128,8 @@ def _option_lines() -> Iterator[str]:
 
 
 def draw(wanted: list[Drawing], folder: Path) -> None:
-    """Draw the gallery's pictures into `folder`, with the commands that its page shows. Exits with
-    a message if one fails."""
+    """Draw the gallery's pictures into `folder`, which is made if it isn't there, with the commands
+    that the gallery's page shows. Exits with a message if one fails."""
     folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for one, done in zip(wanted, pool.map(lambda one: _run_drawing(one, folder), wanted),

@@ -36,8 +36,9 @@ class Drawing:
 
 
 def drawings() -> Iterator[Drawing]:
-    """Yield one drawing for each plot: first the plots of FIRST, then the others in the order of
-    the table of test pictures."""
+    """Yield one drawing for each plot: first those of the plots in FIRST, in that order, then the
+    others in the order of the table of test pictures. Of a plot's pictures, one that shows most of
+    it (PREFERRED) is taken."""
     chosen: dict[str, Picture] = {}
     for one in sorted(PICTURES, key=lambda one: _preference(one.name)):
         chosen.setdefault(one.plot, one)
@@ -58,7 +59,8 @@ def _preference(name: str) -> int:
 
 
 def page(all_of_them: Iterable[Drawing]) -> str:
-    """Return the gallery's page in Markdown."""
+    """Return the gallery's page in Markdown: for each drawing, in the order given, the plot's name,
+    its description if there is one, the picture and the command."""
     lines = ["# Gallery", "", ABOUT, ""]
     known = described()
     for one in all_of_them:
@@ -71,5 +73,6 @@ def page(all_of_them: Iterable[Drawing]) -> str:
 
 
 def _format_command(words: tuple[str, ...]) -> str:
-    """Return a command with one line for its options and one for each file."""
+    """Return a drawing's command as text: `flent` with its options in one line, and a line for each
+    file."""
     return " \\\n    ".join((" ".join(words[:5]), *words[5:]))

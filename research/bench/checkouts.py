@@ -74,9 +74,9 @@ def copy_environment(folder: Path) -> None:
 
 
 def _with_new_path(content: bytes, old: bytes, new: bytes) -> bytes:
-    """Return a file's content with the path of a checkout replaced. A program whose first line
-    would have a blank, or more than 120 bytes, is started by a shell, as in the programs that pip
-    writes.
+    """Return a file's content with the path of a checkout replaced. A program of the checkout whose
+    interpreter would have a path with a blank, or of more than 120 bytes, is started by a shell, as
+    in the programs that pip writes.
 
     Args:
         content: content of the file.

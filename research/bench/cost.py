@@ -70,14 +70,15 @@ def median_cost(costs: list[Cost]) -> Cost:
 
 def figure(name: str, unit: str, target: float | None, repeat: int,
            measure: Callable[[], Cost]) -> Figure:
-    """Measure one figure, print the median of its costs, and return them as a Figure.
+    """Measure one figure, print the medians of its costs, and return them with all wall times as a
+    Figure.
 
     Args:
         name: name of the figure.
         unit: unit of the costs.
         target: greatest wall time that is wanted, None without a target.
-        repeat: number of measurements. After LONG_S no further one begins. The first is always
-            made.
+        repeat: number of measurements. The first is always made; after LONG_S (25 s) no further one
+            begins.
         measure: function that makes one measurement.
     """
     costs: list[Cost] = []

@@ -66,7 +66,8 @@ filename_extra = ${{aqm}}
 
 def main() -> int:
     """Build the kernel, make the runs, and print a table. Return the exit status, 1 if a result is
-    not as expected. Removes the kernel, unless --keep is given."""
+    not as expected. Removes the kernel at the end, unless --keep is given. Raises
+    CalledProcessError if it can't be built or removed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--keep", action="store_true", help=f"keep the kernel {NAME}")
     parser.add_argument("--source", help="of the kernel, as for flent-aqm kernel build; default: "

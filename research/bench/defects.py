@@ -17,7 +17,8 @@ class Planted:
         file: path of the file in the source tree.
         old: text to replace, which the file has once.
         new: text in its place.
-        overrides: batch overrides that choose the queue, for both sides.
+        overrides: batch overrides, KEY=VALUE, for the runs of the changed kernel and of the
+            unchanged one. The first one is aqm=NAME, the queue. Empty if nothing is run.
         has_effect: whether the change has an effect on packets.
         cells: cells of gate.batch in which the change is judged with --named-cells, in place of
             all.

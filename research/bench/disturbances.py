@@ -281,7 +281,8 @@ def _as_nobody(around: Circumstances) -> Iterator[Circumstances]:
 
 @contextmanager
 def _processes_running(commands: Sequence[Sequence[str]]) -> Iterator[None]:
-    """Context manager: run processes for each command line, and terminate them at the end."""
+    """Context manager: run a process for each command line, without input and output, in /. At the
+    end terminate them and wait until they have ended."""
     with ExitStack() as stack:
         for words in commands:
             process = subprocess.Popen(
@@ -296,13 +297,15 @@ def _processes_running(commands: Sequence[Sequence[str]]) -> Iterator[None]:
 def _changed_checkout(base: Path, name: str,
                       *changes: tuple[str, str, str]) -> Iterator[Circumstances]:
     """Context manager: yield how to run a copy of the sources and of their Python environment in a
-    temporary folder, which is removed at the end.
+    temporary folder, which is the working folder, and is removed at the end.
 
     Args:
         base: folder for the temporary folder.
-        name: path of the checkout in the temporary folder. In /tmp, its blanks become -.
+        name: path of the checkout in the temporary folder. If `base` is /tmp, its blanks become -.
         changes: (file, line, text) of each change: the text is inserted behind the first occurrence
             of the line.
+
+    Raises AssertionError if a file doesn't have the line.
     """
     with tempfile.TemporaryDirectory(prefix="flent-aqm-checkout-", dir=base) as temporary:
         top = Path(temporary)

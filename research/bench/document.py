@@ -30,8 +30,12 @@ def main() -> None:
 
 
 def section(result: dict[str, Any]) -> str:
-    """Return text and table of one result, a file's content as run.py writes it, in Markdown.
-    Figures without a target are left out, except those of the peer."""
+    """Return text and table of one result in Markdown. Figures without a target are left out,
+    except those of the peer, whose names begin with "peer". The table has the processor time of a
+    figure, or its value if that wasn't measured.
+
+    result: the content of a file that run.py writes.
+    """
     machine = result["machine"]
     lines = [(f"On {machine['cores']} cores of {machine['cpu']}, host kernel "
              f"{machine['kernel']}; load average before: {result['load_before']:.1f}. "

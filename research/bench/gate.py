@@ -74,10 +74,12 @@ class Comparison:
     Attributes:
         name: name of the comparison or of the planted change.
         seen: each metric that was better, worse or mixed -> that word, and "runs failed" -> "worse"
-            if more runs fail than on the base's side. Of a defect that `flent-aqm verdict` judged
-            (see _JUDGED): the verdict -> its text, empty for "the same" and "can't tell".
+            if more runs fail than on the base's side. If `flent-aqm verdict` judged a defect (see
+            _JUDGED): one word, "worse", "not exercised", "a difference" or "refused" -> the
+            verdict's text; empty for any other end, such as "the same" and "can't tell".
         said: the verdict's sentence.
-        wall_s: time of a side's runs, None if they were there already.
+        wall_s: time of the runs of one side, the changed or later one. None if they were there
+            already, or nothing was run.
         identical: number of pairs with identical samples, and of all pairs: one for each cell and
             seed, further seeds included. (0, 0) if `flent-aqm verdict` judged.
         aqm: queue of a planted change, "" for none.
@@ -226,15 +228,16 @@ def _with_seeds_from(text: str, before_first: int) -> str:
 
 
 def _with_seed(run: ScoredFile, seed: int) -> ScoredFile:
-    """Return the run with another seed, because runs are paired only if both sides have the same
-    seeds."""
+    """Return a copy of the run with another seed, because runs are paired only if both sides have
+    the same seeds."""
     return replace(run, settings={**run.settings, SEED: seed})
 
 
 def power(output: Path, only: str, cells: str, minutes: float) -> list[Comparison]:
-    """Build a kernel for each change of DEFECTS, and compare it with set-up's kernel, whose runs
-    serve all changes with the same overrides. If five seeds can't tell, more of them are made. Runs
-    that `output` has are not made again. The kernels are removed. Return the comparisons.
+    """Build a kernel for each change of DEFECTS whose runs `output` lacks, make them, and compare
+    them with runs of set-up's kernel, which serve all changes with the same overrides. If five
+    seeds show no difference but can't tell, more of them are made, once. The kernels are removed.
+    Return the comparisons.
 
     Args:
         output: folder for runs and patches.
@@ -374,7 +377,8 @@ def _judge_defect(output: Path, short: str, planted: Planted, tree: Path, named_
 
 
 def stock_tree() -> Path:
-    """Return the folder of the source of set-up's kernel. Raises SystemExit if none is set up."""
+    """Return the folder of the source of set-up's kernel, in this user's cache. Raises SystemExit
+    if no kernel is set up, or the cache doesn't have its source."""
     source = stock_source()
     if source is None:
         raise SystemExit("bench.gate: no kernel is set up; run: make setup")
@@ -414,12 +418,12 @@ def _compare(name: str, base: Sequence[ScoredFile], test: Sequence[ScoredFile],
 
 
 def sweep(batch: Path, folder: Path, overrides: Sequence[str]) -> float | None:
-    """Run the batch, and return the wall time in s that it took. None if all of its runs are in the
-    folder already.
+    """Run the batch, and return the wall time in s that it took. None if a sweep into the folder
+    has ended before, and each of its runs is there or failed: then nothing is run.
 
     Args:
         batch: file of the batch.
-        folder: folder for the runs.
+        folder: folder for the runs, an absolute path.
         overrides: batch overrides, KEY=VALUE.
 
     Raises SystemExit if Flent ends before all runs are made. Runs that failed count as made.

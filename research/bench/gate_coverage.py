@@ -116,7 +116,7 @@ def _executed_lines(code: Instrumented, blocks: Mapping[int, int]) -> Iterator[L
 
     Args:
         code: basic blocks of the kernel and their lines.
-        blocks: address of a block -> how often it ran.
+        blocks: address after a block's call of the callback -> how often the block ran.
     """
     counts = counts_of_blocks(code, blocks)
     for path, lines in code.lines.items():
@@ -127,17 +127,20 @@ def _executed_lines(code: Instrumented, blocks: Mapping[int, int]) -> Iterator[L
 
 def summary(code: Instrumented, ran: Mapping[str, set[Line]], texts: Mapping[str, str]
             ) -> dict[str, object]:
-    """Return "cells", a dict for each cell in greedy order, and "files", path -> (number of lines
-    executed, number of lines with code) for each .c file of `texts`.
-
-    A cell's dict has the numbers of lines that it executes ("lines"), adds to the cells before it
-    ("adds") and alone executes ("only"), and the up to MOST_FUNCTIONS functions with most of the
-    latter ("functions").
+    """Return what the executed lines say about the cells and the kernel's files.
 
     Args:
         code: basic blocks of the kernel and their lines.
         ran: name of a cell -> the lines that it executes.
         texts: path -> content of the files.
+
+    Returns:
+        "cells": a list with a dict for each cell, in the order of greedy(): its name ("cell"), the
+            numbers of lines that it executes ("lines"), adds to the cells before it ("adds") and
+            alone executes ("only"), and the names of the up to MOST_FUNCTIONS functions with most
+            of the latter ("functions").
+        "files": path -> [number of lines that any cell executes, number of lines with code] for
+            each .c file of `texts` that has code, sorted by path.
     """
     seen: set[Line] = set()
     cells = []

@@ -63,7 +63,11 @@ def write_part(what: str, results: Mapping[str, Any], page: Path = PAGE) -> None
 
 def changes_table(results: Mapping[str, Any]) -> Iterator[str]:
     """Yield a Markdown table (header, a row per planted change in the order given), an empty line,
-    and a sentence that counts what was found. Args: results: the content of the JSON file."""
+    and a sentence that counts what was found. A row has the first metric that was seen to differ
+    and how many more, bold if that is not as it should be.
+
+    results: the content of the JSON file.
+    """
     yield "| change | queue | seen by |"
     yield "|---|---|---|"
     for one in results["comparisons"]:
@@ -81,7 +85,10 @@ def changes_table(results: Mapping[str, Any]) -> Iterator[str]:
 
 def defects_table(results: Mapping[str, Any]) -> Iterator[str]:
     """Yield a Markdown table (header, a row per defect in the order given), an empty line, and a
-    sentence that counts the verdicts. Args: results: the content of the JSON file."""
+    sentence that counts the verdicts. A verdict that is not as it should be is bold.
+
+    results: the content of the JSON file.
+    """
     yield "| change | queue | verdict |"
     yield "|---|---|---|"
     counts = Counter[str]()
@@ -97,8 +104,11 @@ def defects_table(results: Mapping[str, Any]) -> Iterator[str]:
 
 def coverage_table(results: Mapping[str, Any]) -> Iterator[str]:
     """Yield a Markdown table of cells in the order given, one of files, and a sentence with the sum
-    of these files. Files without an executed line are left out of both. Args: results: the content
-    of the JSON file."""
+    of these files, with an empty line between them. Files without an executed line are left out of
+    the latter two.
+
+    results: the content of the JSON file.
+    """
     yield "| cell | lines that it executes | adds | only it | where only it goes |"
     yield "|---|---|---|---|---|"
     for cell in results["cells"]:
@@ -118,9 +128,11 @@ def coverage_table(results: Mapping[str, Any]) -> Iterator[str]:
 
 
 def alarm_lines(results: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence on the comparisons of set-up's kernel with itself, a list of those that were
-    an alarm, and a sentence on drawn seeds, if there are any. Args: results: the content of the
-    JSON file."""
+    """Yield a sentence on the comparisons of set-up's kernel with itself, a list item for each that
+    was an alarm, and a sentence on drawn seeds, if there are any.
+
+    results: the content of the JSON file.
+    """
     pairs = results["comparisons"]
     good = sum(one["right"] for one in pairs)
     yield (f"{good} of {len(pairs)} comparisons of set-up's kernel with itself, with other seeds "

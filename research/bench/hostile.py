@@ -95,8 +95,13 @@ def _flent(*words: str) -> Do:
 
 
 def _verdict(file: Path, out: Path) -> int:
-    """Judge the file as one of three seeds after a change, by `flent-aqm verdict`. Return its exit
-    status, but 1 if the runs can't tell."""
+    """Judge the file by `flent-aqm verdict`, as one of three seeds after a change, beside good runs
+    that are made in `out`. Return the command's exit status, but 1 if the runs can't tell.
+
+    Args:
+        file: the hostile file.
+        out: empty folder for the runs of both sides.
+    """
     for side in ("base", "test"):
         folder = out / side
         folder.mkdir()
@@ -112,8 +117,8 @@ def _verdict(file: Path, out: Path) -> int:
 
 
 def _draw_plots(file: Path, out: Path) -> int:
-    """Draw each plot of this package, whether the file's test has it or not. Return 0 if any was
-    drawn, otherwise 1."""
+    """Draw each plot of this package into `out`, whether the file's test has it or not. Return 0 if
+    any was drawn, otherwise 1."""
     ended: set[object] = set()
     for name in PLOTS:
         try:
@@ -138,7 +143,8 @@ window.worker_pool.join()  # so that what its processes took is counted
 
 def _open_in_gui(file: Path, out: Path) -> int:
     """Open the file in flent-gui's window, without a screen. Return 0 if it was opened, otherwise
-    1."""
+    1. Changes the working folder, arguments and environment of this process, so it runs in a
+    process of its own."""
     os.environ |= {"QT_QPA_PLATFORM": "offscreen", "XDG_RUNTIME_DIR": str(out)}
     os.chdir(out)
     sys.argv = ["flent-gui", str(file)]
@@ -287,6 +293,8 @@ def fault_of(command: str, met: Met) -> str:
 
 
 def main() -> int:
+    """Read the files that the command line selects with each command, and print what that costs and
+    each fault. Return the exit status, 1 if there is a fault."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--commands", default=",".join(COMMANDS))
     parser.add_argument("--families", default=",".join([*families.CONTENT, *families.PLACES]))
@@ -311,6 +319,13 @@ def main() -> int:
 
 
 def _all(command: str, files: list[Path]) -> int:
+    """Import a command's modules, read each file with it in a fork, and print a summary and the
+    faults. Return the number of faults. Call it in a process of its own, because the modules stay.
+
+    Args:
+        command: key of COMMANDS.
+        files: the files, at least one.
+    """
     began_s = time.process_time()
     import flent_aqm.bridge.hook
     import flent_aqm.cli

@@ -59,7 +59,9 @@ class Watched:
 
 
 def main() -> None:
-    """Build the kernels, make the runs, compare them, and write the page."""
+    """Build the kernels, make the runs, compare them, and write the page. Kernels are not removed.
+    Raises CalledProcessError if a kernel can't be built, SystemExit if Flent ends before all runs
+    are made, ConfigError if the page can't be written."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("sources", nargs="+", metavar="SOURCE")
     parser.add_argument("-o", "--output", type=Path, required=True, help="where the runs go")
@@ -85,9 +87,9 @@ def main() -> None:
 
 
 def table(watched: Sequence[Watched]) -> Iterator[str]:
-    """Yield the lines of a Markdown table: header, and a row per kernel and queue with the largest
-    differences for the worse and for the better, and how many metrics are the same or can't be
-    told."""
+    """Yield the lines of a Markdown table: header, and a row per kernel and queue with the two
+    largest relative differences for the worse and for the better (how many metrics more have one),
+    and how many metrics are the same or can't be told."""
     yield "| Linux | queue | worse than set-up's | better | the same/can't tell |"
     yield "|---|---|---|---|---|"
     for one in watched:

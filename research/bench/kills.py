@@ -105,7 +105,8 @@ class SweepFolder:
                 env={**os.environ, "TMPDIR": str(self.temporary), **self.environment})
 
     def results(self) -> Path | None:
-        """Return the results folder, None if there is none yet."""
+        """Return the results folder, None if there is none yet. Raises AssertionError if there are
+        two."""
         folders = list(self.folder.glob("results-*"))
         assert len(folders) <= 1, folders
         return folders[0] if folders else None
@@ -134,8 +135,9 @@ class SweepFolder:
         return (self.folder / "said").read_text(errors="replace")
 
     def left(self) -> list[str]:
-        """Return descriptions of what shouldn't be there when no sweep is on: processes, temporary
-        files, half-written files and mounts."""
+        """Return descriptions of what shouldn't be there when no sweep is on: processes whose
+        working folder is in this folder, temporary files, half-written files (hidden ones among the
+        results) and mounts. Empty if there is none."""
         everywhere = [f"process {pid}: {name}" for pid, name in processes_below(self.folder)]
         everywhere += [str(path) for path in self.temporary.iterdir()]
         everywhere += [str(path) for path in (self.results() or self.temporary).glob(".*")]
@@ -194,8 +196,8 @@ def disturb(here: SweepFolder, seed: int, moments: int, say: Callable[[str], Non
 
 
 def hit(kind: str, sweep: subprocess.Popen[bytes], dice: random.Random) -> None:
-    """Disturb a sweep once: kill a process or all of them, or stop all for 3 s. Do nothing if the
-    sweep has no process of the kind at the moment.
+    """Disturb a sweep once: kill a process or all of them, or stop all for 3 s, for which it waits.
+    Kill nothing if the sweep has no process of the kind at the moment.
 
     Args:
         kind: "flent", "job" or "guest" (a child of a job) to kill one, "everything" to kill all,
@@ -265,8 +267,9 @@ def processes_below(folder: Path) -> list[tuple[int, str]]:
 
 
 def vanishes(path: Path) -> bool:
-    """Wait until a file is gone, up to GONE_S. Return True if it is gone: a process had it open, as
-    a lab's memory soon has no name. Return False if it stays."""
+    """Wait until a file of /dev/shm is gone, up to GONE_S (20 s), and return whether it is. The
+    memory file of a lab that runs elsewhere on the machine soon goes: it has a name only when it is
+    made."""
     end = time.monotonic() + GONE_S
     while path.exists() and time.monotonic() < end:
         time.sleep(0.1)

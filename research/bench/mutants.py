@@ -507,8 +507,8 @@ def mutants(top: Path, module: Path, first: int, every: int) -> Iterator[Mutant]
 
 
 def functions_of(tree: ast.Module) -> dict[ast.AST, str]:
-    """Map each node of a function's body to the qualified name of the outermost such function.
-    Decorators and defaults are outside of it."""
+    """Return each node of a function's body -> the qualified name of the function, the outermost
+    one if they are nested. Decorators and defaults are outside of it."""
     found: dict[ast.AST, str] = {}
 
     def search(body: Sequence[ast.AST], prefix: str) -> None:
@@ -527,7 +527,8 @@ def functions_of(tree: ast.Module) -> dict[ast.AST, str]:
 
 def defects_of(node: ast.AST) -> Iterator[tuple[str, object]]:
     """Yield (attribute, wrong value) for each defect that can be put into a node of the syntax
-    tree."""
+    tree: another operator, a negation, a number plus one, a switched True or False. The node is not
+    changed; nothing is yielded for one without such a place."""
     if isinstance(node, ast.Compare):
         for place, operator in enumerate(node.ops):
             yield "ops", [*node.ops[:place], COMPARED[type(operator)](), *node.ops[place + 1:]]
@@ -629,8 +630,9 @@ def defect_in(tree: Path, mutant: Mutant) -> Iterator[None]:
 
 
 def succeeds(work: Callable[[], NoReturn], took_s: float, waited_s: float) -> bool:
-    """Run `work` in a fork. Return whether it ends with status 0 before its limits, which are
-    multiples of the times below, and end all processes that it leaves.
+    """Run `work` in a fork. Return whether it ends with status 0 before its limits, and end all
+    processes that it leaves. It may take ENDLESS × `took_s` + 5 s of the processor, and 10 ×
+    (ENDLESS × the longer of both times + 5 s) on the clock.
 
     Args:
         work: function to run, which ends its process.
@@ -662,7 +664,11 @@ def succeeds(work: Callable[[], NoReturn], took_s: float, waited_s: float) -> bo
 
 
 class Selected:
-    """A plugin of pytest that runs only given tests, in the order given."""
+    """A plugin of pytest that runs only given tests, in the order given.
+
+    Args:
+        tests: node ids of the tests.
+    """
 
     def __init__(self, tests: Sequence[str]) -> None:
         self.place = {test: number for number, test in enumerate(tests)}
@@ -706,8 +712,11 @@ class Collected:
             self.starts_program = True
 
     def package_functions(self, calls: Iterable[Function]) -> set[Function]:
-        """Return the functions of the package among those called. A function inside of another one
-        counts as the outer one."""
+        """Return the functions of the package among those called, with the paths of their files
+        below the source tree. A function inside of another one counts as the outer one.
+
+        calls: absolute path of the file, and qualified name, of each function that was called.
+        """
         top = f"{self.tree}/"
         return {(file.removeprefix(top), name.partition(".<locals>")[0]) for file, name in calls
                 if file.startswith(top + PACKAGE.name)}
@@ -765,7 +774,8 @@ class Collected:
         return True
 
     def call_all(self, session: pytest.Session) -> Called:
-        """Run all tests in this process, and return what each called."""
+        """Run all tests in this process, and return what each called, how long each took and which
+        failed. `pass_again` is left at True."""
         called = Called(at_import=self.package_functions(self.calls))
         called.modules = {str(Path(module.__file__).relative_to(self.tree))
                           for name, module in list(sys.modules.items())
@@ -799,7 +809,13 @@ class Collected:
     def run_with(self, session: pytest.Session, mutant: Mutant | None,
                  items: Sequence[pytest.Item]) -> NoReturn:
         """Run tests with a defect until a test fails. End this process, with status 0 if all tests
-        passed, 1 if a test failed. `mutant` None: without a defect."""
+        passed, else 1.
+
+        Args:
+            session: pytest's session.
+            mutant: the defect, whose function is replaced in this process. None: no defect.
+            items: the tests, in the order in which they run.
+        """
         status = 1
         try:
             if mutant is None:
@@ -818,8 +834,8 @@ class Collected:
 
 
 def forget_results() -> None:
-    """Clear what functions of the package remember of earlier calls, so that each test calls what
-    it uses."""
+    """Clear the caches (functools) of the functions of all imported modules of the package, so that
+    each test calls what it uses."""
     for name, module in list(sys.modules.items()):
         if name.split(".")[0] == PACKAGE.name:
             for value in list(vars(module).values()):
@@ -852,7 +868,13 @@ def codes_in(code: CodeType) -> Iterator[CodeType]:
 
 def run_tests(tree: Path, tests: Sequence[str], plugin: object) -> NoReturn:
     """Run the tests that need no lab in this process, with a plugin and without output, and end the
-    process with pytest's status."""
+    process with pytest's status. The package is imported anew, from `tree`.
+
+    Args:
+        tree: copy of the source tree, which becomes the working folder.
+        tests: files and folders of tests.
+        plugin: a plugin of pytest, such as Selected or Collected.
+    """
     status = 1
     try:
         nothing = os.open(os.devnull, os.O_RDWR)

@@ -66,8 +66,9 @@ def main() -> None:
 
 
 def _measure(server: str, misuse: str, test: str, client: int) -> tuple[float, float]:
-    """Measure one misuse. Return the server's largest memory in MiB, and the throughput of the
-    honest client in Mbit/s.
+    """Measure one misuse of a fresh server: begin it, and a second later run the honest client
+    once. Return the server's largest memory in MiB, and the throughput of the honest client in
+    Mbit/s, 0 if it failed.
 
     Args:
         server: "ours" or "ndt-server".

@@ -46,7 +46,8 @@ EXPECTED = {
 
 def main() -> int:
     """Build the kernel, run the tests, and print a table. Return the exit status, 1 if a failure
-    was not expected, or no test passed. Removes the kernel, unless --keep is given."""
+    was not expected, or no test passed. Removes the kernel at the end, unless --keep is given.
+    Raises CalledProcessError if it can't be built or removed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--keep", action="store_true", help=f"keep the kernel {NAME}")
     arguments = parser.parse_args()
@@ -70,8 +71,8 @@ def main() -> int:
 
 
 def _read_report(report: Path) -> tuple[int, list[str]]:
-    """Return the number of tests that passed, and the names of those that failed, from a JUnit
-    report."""
+    """Return the number of tests that passed, and the names of those that failed or had an error,
+    from a JUnit report. Skipped tests count as neither."""
     passed, failed = 0, []
     for case in ElementTree.parse(report).getroot().iter("testcase"):
         if case.find("failure") is not None or case.find("error") is not None:

@@ -48,8 +48,9 @@ class Simulated:
 
 
 def simulate(program: Path, rate_mbps: int) -> Simulated:
-    """Simulate a flow at 100 Mbit/s for 5 s or at 1000 Mbit/s for 1 s, and return the result.
-    Raises CommandFailed if the program fails or takes 600 s, KeyError for another rate.
+    """Simulate one TCP flow through FqCoDel at 100 Mbit/s for 5 s, or at 1000 Mbit/s for 1 s, by
+    ns-3, and return the result. Raises CommandFailed if the program fails or takes 600 s, KeyError
+    for another rate.
 
     Args:
         program: path of the compiled program.
@@ -62,7 +63,8 @@ def simulate(program: Path, rate_mbps: int) -> Simulated:
 
 
 def peer_program() -> Path:
-    """Return the path of the compiled program. If no cache has it, install ns-3 and compile it.
+    """Return the path of the program that simulates with ns-3. If no cache has it, install ns-3 and
+    compile it.
 
     Raises ToolMissing if g++ is missing, or if PyPI can't be reached or has no package for this
     machine and Python. Raises CommandFailed if the program can't be compiled, SetupError if there

@@ -40,8 +40,9 @@ assert sum(mbps) > 800 and mbps[0] > 0.5 * sum(mbps) / count
 
 def figures(repeat: int, only: str) -> list[Figure]:
     """Measure downloads of all subscribers at once, including boot, set-up and reading all queues
-    back before and after, per virtual second of the downloads. Return a figure for 100 and one for
-    500 subscribers.
+    back before and after, per virtual second of the downloads. Print and return a figure for 100
+    and one for 500 subscribers. Raises SystemExit if the downloads fail or a subscriber gets too
+    little, AqmError if the lab fails.
 
     Args:
         repeat: number of measurements.

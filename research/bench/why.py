@@ -66,8 +66,8 @@ def figures(repeat: int, only: str) -> list[Figure]:
 
 def _captures(name: str, file: Path, repeat: int) -> list[Figure]:
     """Measure the processor time of `why` divided by the median of that of `replay`, which makes
-    the same run. Return a list of one figure, whose value is the median of the ratios. Raises
-    CalledProcessError if a command fails.
+    the same run. Print and return a list of one figure, whose value is the median of the ratios, of
+    an even number the larger one in the middle. Raises CalledProcessError if a command fails.
 
     Args:
         name: name of the figure.

@@ -222,7 +222,8 @@ def _held_out_cases(rows: Rows) -> Iterator[tuple[str, list[Any]]]:
 
 
 def _is_shallow(rows: Rows) -> Any:
-    """Return a mask of the runs with a drop-tail buffer below 20 ms that dropped something."""
+    """Return a mask of the runs with a drop-tail buffer below 20 ms (of the line, or of one flow)
+    that dropped something. Policers don't count."""
     return ((rows["truth"] == SHORT) & rows["depth_ms"].notna()).to_numpy()
 
 
@@ -316,8 +317,9 @@ def _answer_shares(truth: Any, probabilities: Numbers) -> tuple[str, str]:
 
 
 def _class_table(unseen: Unseen) -> str:
-    """Return a Markdown table of the answers for each true queue: the share of its runs, in %,
-    with each answer. Only runs of M-Lab's cadence count. `unseen` holds out the bands of rates."""
+    """Return a Markdown table of the answers for each true queue: the share of its runs, in %, with
+    each answer, "none" for a queue without a run. Only runs of M-Lab's cadence count. `unseen`
+    holds out the bands of rates."""
     test, probabilities = unseen.archived()
     answered = answers(probabilities)
     lines = [f"| queue, runs | {' | '.join(CLASSES)} |", "|---" * (1 + len(CLASSES)) + "|"]
@@ -379,7 +381,8 @@ def _prior_sentence(rows: Rows) -> str:
 
 
 def _one_lost_sentence(unseen: Unseen) -> str:
-    """Return a sentence on what one lost segment changes in downloads without a loss."""
+    """Return a sentence on how many answers change in downloads without a loss, and how many of
+    them to "AQM", if one lost segment is added to each. `unseen` holds out the bands of rates."""
     cadence, loses = unseen.rows["cadence"].to_numpy(), unseen.rows["loses"].to_numpy(dtype=bool)
     pairs = [answers(unseen.of((cadence == name) & ~loses)[1]) for name in (ARCHIVED, ONE_LOST)]
     changed = [(before, after) for before, after in zip(*pairs, strict=True) if before != after]
@@ -390,7 +393,8 @@ def _one_lost_sentence(unseen: Unseen) -> str:
 
 def _depth_sentence(unseen: Unseen) -> str:
     """Return a sentence on drop-tail queues that are recognized: the depth that is said relative to
-    the true depth, and in how many runs it is not above the true one."""
+    the true depth, and in how many runs it is not above the true one. Wi-Fi and lines with two
+    bottlenecks are left out. `unseen` holds out the bands of rates."""
     test, probabilities = unseen.archived()
     is_told = numpy.array([answer == DROP_TAIL for answer in answers(probabilities)])
     # Wi-Fi and a modem have queues of their own.
@@ -421,7 +425,8 @@ def reliability_by_bin(truth: Any, probabilities: Numbers) -> Mapping[float, tup
 
     Args:
         truth: true class of each row.
-        probabilities: a row of probabilities for each, columns in the order of CLASSES.
+        probabilities: a row of probabilities for each row of `truth`, columns in the order of
+            CLASSES.
     """
     highest = probabilities.max(axis=1)
     right = numpy.array([CLASSES[at] for at in probabilities.argmax(axis=1)]) == numpy.array(truth)
@@ -432,7 +437,8 @@ def reliability_by_bin(truth: Any, probabilities: Numbers) -> Mapping[float, tup
 
 
 def _draw_reliability(unseen: Unseen, path: Path) -> None:
-    """Draw a reliability diagram of all runs and one of each world, and save them to `path`."""
+    """Draw a reliability diagram of all runs at M-Lab's cadence and one of each world, and save
+    them as one picture to `path`. `unseen` holds out the bands of rates."""
     shown = {"all": unseen.archived(), **{
         words.split(",")[0]: unseen.archived((unseen.rows["world"] == world).to_numpy())
         for world, words in _WORLDS.items()}}

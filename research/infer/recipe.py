@@ -83,7 +83,8 @@ class Line:
 
 
 def line(number: int) -> Line:
-    """Return the settings of the run with this number."""
+    """Return the run with this number, from 0. All of it follows from the number, so it is always
+    the same."""
     draw = _Draw(number)
     rate_mbps, rtt_ms = draw.between(*RATES_MBPS), draw.between(*RTTS_MS)
     world = draw.one(WORLDS)
@@ -105,7 +106,8 @@ def line(number: int) -> Line:
 
 
 def digest() -> str:
-    """Return a hash over the settings of all runs, which differs from that of any other recipe."""
+    """Return a hash over the settings of all runs, as 16 hexadecimal digits. It is equal as long as
+    the recipe gives the same runs."""
     everything = json.dumps([vars(line(number)) for number in range(ALL_RUNS)], sort_keys=True)
     return hashlib.sha256(everything.encode()).hexdigest()[:16]
 
@@ -132,8 +134,12 @@ def cell(run: Line, folder: Path, changes: Mapping[str, object] | None = None) -
 
 
 class _Draw:
-    """Random numbers of one run. Of Python's generator only random() gives the same numbers in all
-    versions."""
+    """Random numbers of one run, which follow from its number. Of Python's generator only random()
+    gives the same numbers in all versions.
+
+    Args:
+        number: number of the run.
+    """
 
     def __init__(self, number: int) -> None:
         self._random = random.Random(f"infer {_VERSION} {number}")
@@ -161,7 +167,9 @@ def _draw_queue(draw: _Draw, rate_mbps: float) -> tuple[str, float | None, dict[
     """Draw a queue. Return its class, the depth in ms of a drop-tail queue, and its batch keys. The
     depth of sfq and fq is that of one flow's queue; of AQMs and of a policer, it is None.
 
-    rate_mbps: rate of the line, from which the bytes of a depth follow, and back.
+    Args:
+        draw: random numbers of the run.
+        rate_mbps: rate of the line, from which the bytes of a depth follow, and back.
     """
     kind = draw.one({"deep": 24, "shallow": 12, "policer": 10, "sfq": 4, "fq": 3, "codel": 9,
                      "pie": 8, "red": 5, "sfb": 2, "fq_codel": 13, "cake": 10})
@@ -187,7 +195,8 @@ _FLOW_PACKETS = {"sfq": 127, "fq": 100}
 
 
 def _class_by_depth(depth_ms: float) -> str:
-    """Return the class of a drop-tail queue of this depth."""
+    """Return the class of a drop-tail queue of this depth: DROP_TAIL from SHALLOW_MS on, SHORT
+    below."""
     return DROP_TAIL if depth_ms >= SHALLOW_MS else SHORT
 
 

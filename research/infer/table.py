@@ -44,7 +44,8 @@ _SEGMENT_BYTES = 1448
 
 
 def with_losses(download: Download, lost: Sequence[int]) -> Download:
-    """Return the download as if more segments had been lost and sent again.
+    """Return the download as if more segments had been lost and sent again: its counts of sent and
+    of retransmitted bytes are higher from then on. Numbers beyond its last segment have no effect.
 
     Args:
         download: the download.
@@ -65,7 +66,8 @@ def _some_segments(download: Download, draw: random.Random, most: int) -> list[i
 
 
 def _share_of_segments(download: Download, draw: random.Random, share: float) -> list[int]:
-    """Return the segments of a download that are lost if each is lost with this probability."""
+    """Return the numbers, from 0, of the segments of a download that are lost if each is lost with
+    the probability `share`, which is above 0 and below 1."""
     sent, at = download.sent_bytes[-1] / _SEGMENT_BYTES, -1
     lost: list[int] = []
     while True:

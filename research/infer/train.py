@@ -115,12 +115,19 @@ def fit(rows: Rows, names: list[str], trees: int = 0) -> Fitted:
 
 def known_rates_mbps(rows: Rows) -> list[float]:
     """Return the least and the largest rate, in Mbit/s, of a download that can be judged by a model
-    of these rows: the 1st and the 99th percentile of their downloads' rates."""
+    of these rows: the 1st and the 99th percentile of their downloads' rates, rounded to two
+    significant digits."""
     return [float(f"{rows['rate_mbps'].quantile(share):.2g}") for share in _KNOWN_RATES]
 
 
 def forest(rows: Rows, names: list[str], trees: int) -> RandomForestClassifier:
-    """Return the random forest of these rows. Equal rows give an equal forest."""
+    """Return the random forest that is trained on these rows. Equal rows give an equal forest.
+
+    Args:
+        rows: rows of runs.
+        names: names of the features to use.
+        trees: number of trees.
+    """
     from sklearn.ensemble import RandomForestClassifier
 
     return RandomForestClassifier(
@@ -159,9 +166,9 @@ def _trees_as_json(trained: RandomForestClassifier) -> Iterator[dict[str, Any]]:
 
 
 def quantile_masks(values: Any) -> Iterator[numpy.typing.NDArray[numpy.bool_]]:
-    """Yield, for each of _BANDS quantile bands of a pandas Series, a boolean mask of its rows. The
-    bands have about equally many rows. Equal values stay in one band. Used as folds that are held
-    out."""
+    """Yield, for each of five quantile bands of a pandas Series, a boolean mask of its rows. The
+    bands have about equally many rows, but equal values stay in one band, so a band may be empty.
+    Used as folds that are held out."""
     ranks = values.rank(method="min", pct=True)
     for high in range(1, _BANDS + 1):
         yield ((ranks > (high - 1) / _BANDS) & (ranks <= high / _BANDS)).to_numpy()
@@ -177,7 +184,8 @@ def world_masks(rows: Rows) -> Iterator[numpy.typing.NDArray[numpy.bool_]]:
 
 
 def as_bytes(fitted: Fitted) -> bytes:
-    """Return the content of the model's file. Equal models give equal files."""
+    """Return the content of the model's file, which is gzipped JSON. Equal models give equal files.
+    """
     return gzip.compress(json.dumps(fitted.whole, separators=(",", ":")).encode(), 9, mtime=0)
 
 
@@ -188,19 +196,21 @@ def read(path: Path) -> Rows:
 
 def usual_runs(rows: Rows) -> Rows:
     """Return the rows that were made with the lab's own kernel in virtual time, of which the model
-    is made."""
+    is made, numbered from 0 again."""
     own = rows[(rows["kernel"] == "stock") & (rows["testbed"] == "virtual")]
     return own.reset_index(drop=True)
 
 
 def for_training(rows: Rows) -> Rows:
-    """Return the rows of the cadences that the model is made of: M-Lab's, and the two random ones.
-    """
+    """Return the rows of the cadences that the model is made of, M-Lab's and the two random ones,
+    numbered from 0 again."""
     return rows[rows["cadence"].isin((ARCHIVED, *AT_RANDOM))].reset_index(drop=True)
 
 
 def main() -> int:
-    """Train and write the model. Return the exit status 0."""
+    """Train the model on the table that the command line names, and write it, by default into the
+    package. Return the exit status 0. Raises OSError or ValueError if the table can't be read,
+    OSError if the model can't be written."""
     parser = argparse.ArgumentParser(prog="python -m research.infer.train",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("table", type=Path)

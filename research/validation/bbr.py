@@ -49,7 +49,7 @@ class Case:
     """A row of the table.
 
     Attributes:
-        check: beginning of the run's title in the batch.
+        check: the run's title in the batch up to its first colon.
         sections: sections of the draft.
         wanted: the result that these sections want, as seen from outside.
         judged: function that judges the run.
@@ -140,8 +140,8 @@ CASES = (
 
 
 def _window(run: Run, start_s: float, end_s: float | None) -> Window:
-    """Return the window between two times, in s since the load began. `end_s` None: up to the
-    load's end."""
+    """Return the window between two times in s since the load began, as times since the epoch.
+    `end_s` None: up to the load's end."""
     whole = flow_window(run.flows_of(WAY)[0])
     return Window(whole.start_s + start_s,
                   whole.end_s if end_s is None else whole.start_s + end_s)

@@ -57,9 +57,9 @@ class Passage:
         return result
 
     def drop_times_s(self) -> Seconds:
-        """Return the time in s since the first packet arrived at which a FIFO queue with head drop
-        dropped each packet: when the next remaining packet left. Packets dropped after the last one
-        left are omitted."""
+        """Return the times in s since the first packet arrived at which a queue that drops at its
+        head, such as CoDel's, dropped each packet: when the next remaining packet left. Packets
+        dropped after the last one left are omitted."""
         next_left = self.left_s.copy()
         for i in range(next_left.size - 2, -1, -1):
             if numpy.isnan(next_left[i]):
@@ -92,7 +92,8 @@ def times_ns(packets: Packets) -> NDArray[numpy.int64]:
 
 def passage(entering: Path, leaving: Path) -> Passage:
     """Match the packets of two captures: those that arrived, and those that left. The captures must
-    be shorter than 18 minutes (2^40 ns). Packets after that may count as dropped.
+    be shorter than 18 minutes (2^40 ns). Packets after that may count as dropped. Packets that left
+    but didn't arrive are ignored.
 
     A packet is identified by addresses, ports, IP identification and the 8 bytes after the ports:
     TCP's sequence numbers, or the number from flood.py. If these repeat, the latest packet that
@@ -124,7 +125,9 @@ def passage(entering: Path, leaving: Path) -> Passage:
 
 
 def _packet_keys(packets: Packets) -> NDArray[numpy.uint64]:
-    """Return a number for each packet that identifies it."""
+    """Return a 64-bit number for each packet, computed from addresses, ports, IP identification and
+    TCP's sequence numbers (or the 8 bytes in their place). It is the same before and behind the
+    router."""
     number = packets["ip_id"].astype(numpy.uint64)
     for field in ("source", "destination", "source_port", "destination_port", "sequence",
                   "acknowledged"):

@@ -40,27 +40,30 @@ class Finding:
 
 def close_to(what: str, unit: str, theory: float, measured: float, *, percent: float = 0.0,
              absolute: float = 0.0) -> Finding:
-    """Return a finding that passes near its theory.
+    """Return a finding that passes if `measured` differs from `theory` by at most the allowed
+    deviation, the larger of `percent` and `absolute`.
 
     Args:
         what: description of the number.
         unit: its unit.
         theory: the exact value.
         measured: the measured value.
-        percent: allowed deviation relative to theory.
-        absolute: allowed deviation in `unit`. The wider one counts.
+        percent: allowed deviation relative to theory, in %.
+        absolute: allowed deviation in `unit`.
     """
     margin = max(abs(theory) * percent / 100, absolute)
     return Finding(what, unit, measured, theory - margin, theory + margin, theory)
 
 
 def at_most(what: str, unit: str, bound: float, measured: float) -> Finding:
-    """Return a finding that passes up to the bound. `what`: description of the number."""
+    """Return a finding that passes if `measured` is at most `bound`. `what`: description of the
+    number."""
     return Finding(what, unit, measured, highest=bound)
 
 
 def at_least(what: str, unit: str, bound: float, measured: float) -> Finding:
-    """Return a finding that passes from the bound on. `what`: description of the number."""
+    """Return a finding that passes if `measured` is at least `bound`. `what`: description of the
+    number."""
     return Finding(what, unit, measured, lowest=bound)
 
 
@@ -70,7 +73,7 @@ class Outcome:
 
     Attributes:
         findings: the measured numbers.
-        draw: function that draws the check's picture.
+        draw: function that draws the check's picture into an empty figure of Matplotlib.
     """
 
     findings: tuple[Finding, ...]

@@ -48,7 +48,8 @@ TOLD_BY = {"fq_codel": "target", "pie": "target", "red": "limit"}
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
     """Yield the lines of a Markdown table: a row for each pair of flows in each queue, in the order
-    of PUBLISHED. Pairs without a run are left out."""
+    of PUBLISHED. Pairs without a run are left out; of several runs the last one counts. Raises
+    ValueError if a run doesn't have exactly two flows, NotAvailable if it has none."""
     yield ("| queue | classic flow | scalable, Mbit/s | classic, Mbit/s | ratio | published ratio, "
            "Prague | probe under load, median, ms |")
     yield "|" + "---|" * 7
@@ -70,7 +71,8 @@ def lines_of_links(runs: Sequence[Run]) -> Iterator[str]:
     """Yield the lines of a Markdown table: a row for each queue and link, with the classic flow's
     rate and the ratio in a column for each of ECNS, and the probe's median and loss as pairs in one
     cell. A queue and link needs a run with either ECN, or its row has too few cells. Raises
-    ValueError if a run's queue is not in PUBLISHED, or it doesn't have exactly two flows."""
+    ValueError if a run's queue is not in PUBLISHED, or it doesn't have exactly two flows,
+    NotAvailable if it has none."""
     yield (f"| queue | link | {' | '.join(f'{ecn} ECN: classic flow, ratio' for ecn in ECNS)} | "
            "probe, median ms | probes lost, % |")
     yield "|" + "---|" * 6
@@ -111,7 +113,8 @@ def _queue_key(run: Run) -> tuple[str, str]:
 
 
 def _scalable_and_classic(run: Run) -> tuple[Flow, Flow]:
-    """Return the scalable flow and the classic one. The run must have exactly two flows."""
+    """Return the scalable flow and the classic one, whose congestion control is one of CLASSIC.
+    Raises ValueError if the run doesn't have exactly two flows, NotAvailable if it has none."""
     one, other = run.flows_of(WAY)
     return (other, one) if _control(one) in CLASSIC else (one, other)
 

@@ -26,7 +26,7 @@ _HEAD = (
 
 
 def page(results: Sequence[tuple[Check, Outcome | str]], made: Made) -> str:
-    """Return the page's text.
+    """Return the page's text, in Markdown.
 
     Args:
         results: each check and its outcome. A string says why the check could not run.
@@ -42,7 +42,8 @@ def page(results: Sequence[tuple[Check, Outcome | str]], made: Made) -> str:
 def table(results: Sequence[tuple[Check, Outcome | str]]) -> str:
     """Return every number as CSV: a row for each with the name of its check, the number's
     description and unit, theory, lowest and highest value that pass (empty if there is none), the
-    measured value, and "pass" or "fail". Checks that could not run have no rows."""
+    measured value, and "pass" or "fail". Values are rounded as number() does it. Checks that could
+    not run have no rows."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)

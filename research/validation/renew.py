@@ -48,9 +48,10 @@ class Recipe:
 
     def commands(self, folder: Path) -> list[list[str]]:
         """Return the command lines of the sweeps and, last, of the module that writes the table.
+        They are for the source tree's top folder.
 
         Args:
-            folder: folder of the results.
+            folder: folder of the results. Each sweep's go to a folder in it, 1, 2 and so on.
         """
         made = []
         for number, sweep in enumerate(self.sweeps, 1):

@@ -33,17 +33,17 @@ IN_PICTURE = re.compile(r"5\.1|5\.2|8\.2\.[2-5]")
 
 @dataclass(frozen=True)
 class Row:
-    """The numbers of one run. Waits are beyond the path's delay, infinite for a lost probe. None if
-    the run has no such number.
+    """The numbers of one run. A wait is a probe's round-trip time under load minus the median of
+    the idle ones, infinite for a lost probe.
 
     Attributes:
         scenario: number of the scenario in the RFC.
         aqm: the queue.
         flows: description of each group of flows -> its Mbit/s while it ran.
-        goodput_mbps: goodput of all flows, over the whole load.
-        median_ms: median wait of a probe.
-        p99_ms: 99th percentile of the waits.
-        dropped_pct: share of packets that the queue dropped.
+        goodput_mbps: goodput of all flows, over the whole load. 0 without a load.
+        median_ms: median wait of a probe, None if the run has too few probes.
+        p99_ms: 99th percentile of the waits, None if the run has too few probes.
+        dropped_pct: share of packets that the queue dropped, in %, None if the run has no counters.
     """
 
     scenario: str
@@ -57,21 +57,21 @@ class Row:
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
     """Yield the lines of a Markdown table of runs of batches/rfc7928.batch: a row for each
-    scenario, with the goodput by group and a probe's median wait in each queue. Raises BadResult if
-    a run is not of that batch."""
+    scenario, with the goodput by group and a probe's median wait in each queue. Raises BadResult or
+    ValueError if a run is not of that batch."""
     yield from overview(rows_of(runs))
 
 
 def every_number(runs: Sequence[Run]) -> Iterator[str]:
     """Yield the lines of a Markdown table of runs of batches/rfc7928.batch: a row for each run with
-    all of its numbers. Raises BadResult if a run is not of that batch."""
+    all of its numbers. Raises BadResult or ValueError if a run is not of that batch."""
     yield from table(rows_of(runs))
 
 
 def picture(runs: Sequence[Run], folder: Path) -> None:
     """Write the picture of these runs, which are of batches/rfc7928.batch, to img/rfc7928.png in
-    the page's folder. Raises OSError if it can't be written, BadResult if a run is not of that
-    batch."""
+    `folder`, which is the page's and has a folder img. Raises OSError if it can't be written,
+    BadResult or ValueError if a run is not of that batch."""
     figure = Figure(figsize=(7, 4), layout="constrained")
     draw(figure, rows_of(runs))
     figure.savefig(folder / PICTURE, dpi=110)
@@ -117,7 +117,7 @@ def _or_none(number: Callable[[], float]) -> float | None:
 
 def overview(rows: Sequence[Row]) -> Iterator[str]:
     """Yield the lines of a Markdown table: a row for each scenario, with the goodput by group and a
-    probe's median wait in each queue."""
+    probe's median wait in each queue. A queue without a run has an empty cell."""
     yield f"| scenario | {' | '.join(NAMES.get(aqm, aqm) for aqm in AQMS)} |"
     yield "|" + "---|" * (len(AQMS) + 1)
     for scenario, of_scenario in collect(rows, lambda row: row.scenario).items():
@@ -129,7 +129,8 @@ def overview(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def table(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the lines of a Markdown table, a row for each run."""
+    """Yield the lines of a Markdown table, a row for each run. "-" stands for a number that the run
+    doesn't have."""
     yield "| scenario | queue | goodput by group, Mbit/s | wait, median ms | p99 ms | dropped % |"
     yield "|---|---|---|---|---|---|"
     for row in rows:

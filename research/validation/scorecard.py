@@ -140,7 +140,9 @@ def worst(results: Path, docs: Path | None) -> str:
 
 
 def _describe_worst(worst_line: WorstLine) -> str:
-    """Return a search's result in few words."""
+    """Return a search's result in few words: "right on all" and the largest error; or the worst
+    line with the shown and the true value, the simplest line that is as wrong, if it is another
+    one, and with which changes of one setting the test is right there."""
     if worst_line.is_right:
         return f"right on all; {_describe_error(worst_line, worst_line.worst)}"
     as_wrong = [worst_line.simple] if worst_line.simple != worst_line.worst else []

@@ -29,7 +29,8 @@ class Made:
 
     Attributes:
         versions: versions of this package.
-        kernels: release and hash of each kernel.
+        kernels: release and hash of each kernel, RELEASE (HASH). Kernels of runs in real time have
+            "real time" in place of a hash.
         date: day of the newest run, YYYY-MM-DD.
         runs: number of runs, 0 if it doesn't matter.
     """
@@ -40,7 +41,8 @@ class Made:
     runs: int = 0
 
     def comment(self, part: str) -> str:
-        """Return the comment that opens a part of a page."""
+        """Return the comment that opens a part of a page, <!-- PART: VERSIONS; KERNELS; DATE; RUNS
+        -->, without the runs if their number is 0. part: name of the part."""
         runs = f"; {self.runs}" if self.runs else ""
         return (f"<!-- {part}: {', '.join(self.versions)}; {', '.join(self.kernels)}; "
                 f"{self.date}{runs} -->")

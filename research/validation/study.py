@@ -131,7 +131,7 @@ def cell(rows: Sequence[FigureRow], *, burst: bool, cross: bool, delay_ms: float
         rows: all runs.
         burst: whether the router shapes bursts.
         cross: whether there is cross traffic.
-        delay_ms: added delay.
+        delay_ms: added delay. By default only runs without it are returned.
         settings: further settings, by their names in rows.
 
     Raises MissingRuns if there are none.
@@ -162,8 +162,8 @@ def variation(row: FigureRow) -> float:
 
 def underused_at_800(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Judge: less than 700 of 800 Mbit/s without burst shaping. It agrees if all runs of all queues
-    without cross traffic are below 700 in both directions. Return the measured range and the
-    verdict. Raises MissingRuns if a queue has no run."""
+    without cross traffic and added delay are below 700 in both directions. Return the measured
+    range and the verdict. Raises MissingRuns if a queue has no run."""
     mbps = [one for aqm in AQMS for one in throughputs(
         cell(rows, aqm=aqm, rate_mbps=800.0, burst=False, cross=False))]
     return _format_range(mbps, "Mbit/s"), AGREES if max(mbps) < 700 else DISAGREES
@@ -171,8 +171,8 @@ def underused_at_800(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 def used_at_800_with_bursts(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Judge: close to 800 Mbit/s with burst shaping. It agrees if all runs of all queues without
-    cross traffic are above 95 % of the 765 that TCP can carry, in both directions. Return the
-    measured range and the verdict. Raises MissingRuns if a queue has no run."""
+    cross traffic and added delay are above 95 % of the 765 that TCP can carry, in both directions.
+    Return the measured range and the verdict. Raises MissingRuns if a queue has no run."""
     mbps = [one for aqm in AQMS for one in throughputs(
         cell(rows, aqm=aqm, rate_mbps=800.0, burst=True, cross=False))]
     return _format_range(mbps,
@@ -181,9 +181,9 @@ def used_at_800_with_bursts(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 def underused_at_high_rates(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Judge: without burst shaping, only high rates are underused, with fq_codel and without cross
-    traffic. It agrees if the median throughput exceeds 98 % of what TCP can carry at 100, 200 or
-    300 Mbit/s, and is below 90 % at 900 and at 1000. Return the measured shares and the verdict.
-    Raises MissingRuns if a rate (100 to 1000 Mbit/s in steps of 100) has no run."""
+    traffic and added delay. It agrees if the median throughput exceeds 98 % of what TCP can carry
+    at 100, 200 or 300 Mbit/s, and is below 90 % at 900 and at 1000. Return the measured shares and
+    the verdict. Raises MissingRuns if a rate (100 to 1000 Mbit/s in steps of 100) has no run."""
     shares = {}
     for rate in range(100, 1001, 100):
         mbps = throughputs(cell(rows, aqm="fq_codel", rate_mbps=float(rate), burst=False,
@@ -198,9 +198,9 @@ def underused_at_high_rates(rows: Sequence[FigureRow]) -> tuple[str, str]:
 def deviation(burst: bool, cross: bool, study_mbps: float
               ) -> Callable[[Sequence[FigureRow]], tuple[str, str]]:
     """Return a function that judges the standard deviation over repetitions of fq_codel at 900
-    Mbit/s: it agrees if that of one of the directions is within a factor of two of the study's. The
-    function returns the measured deviations and the verdict, CANT_TELL with fewer than five runs.
-    It raises MissingRuns without a run.
+    Mbit/s without added delay: it agrees if that of one of the directions is within a factor of two
+    of the study's. The function returns the measured deviations and the verdict, CANT_TELL with
+    fewer than five runs. It raises MissingRuns without a run.
 
     Args:
         burst: whether the router shapes bursts.
@@ -220,12 +220,12 @@ def deviation(burst: bool, cross: bool, study_mbps: float
 
 
 def differs_between_queues(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """Judge: at 100 Mbit/s with burst shaping and without cross traffic, the distributions of
-    NDT7's results differ between queues. It agrees if throughput or latency of some direction does,
-    by the test of Kruskal and Wallis (p below 0.01) and by the medians (more than 1 % apart).
-    Return the differences of the medians, with their p-values, and the verdict. If a queue has
-    fewer than five runs, return their number and CANT_TELL. Raises MissingRuns if a queue has none.
-    """
+    """Judge: at 100 Mbit/s with burst shaping and without cross traffic and added delay, the
+    distributions of NDT7's results differ between queues. It agrees if throughput or latency of
+    some direction does, by the test of Kruskal and Wallis (p below 0.01) and by the medians (more
+    than 1 % apart). Return the differences of the medians, with their p-values, and the verdict. If
+    a queue has fewer than five runs, return their number and CANT_TELL. Raises MissingRuns if a
+    queue has none."""
     from scipy.stats import kruskal
 
     members = [cell(rows, aqm=aqm, rate_mbps=100.0, burst=True, cross=False) for aqm in AQMS]
@@ -250,10 +250,11 @@ def differs_between_queues(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 def variable_with_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Judge: throughput varies more over the repetitions of a cell with cross traffic, at 100
-    Mbit/s with burst shaping. What counts is the standard deviation by the mean, in the worse
-    direction. It agrees if that more than doubles and exceeds 1 % with every queue, in part if only
-    with some. Return the measured deviations and the verdict. If a cell has fewer than five runs,
-    return their number and CANT_TELL. Raises MissingRuns if a cell has none."""
+    Mbit/s with burst shaping and without added delay. What counts is the standard deviation by the
+    mean, in the worse direction. It agrees if that more than doubles and exceeds 1 % with every
+    queue, in part if only with some. Return the measured deviations and the verdict. If a cell has
+    fewer than five runs, return their number and CANT_TELL. Raises MissingRuns if a cell has none.
+    """
     texts, more = [], []
     for aqm in AQMS:
         shares = []
@@ -273,8 +274,8 @@ def variable_with_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
 def lowered_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Judge: cross traffic lowers throughput much, with every queue. It agrees if throughput with
     it, as a share of that without, is below 80 % with each queue, in the median of the rates from
-    100 to 1000 Mbit/s with burst shaping. Return the measured shares and the verdict. Raises
-    MissingRuns if a cell has no run."""
+    100 to 1000 Mbit/s with burst shaping and without added delay. Return the measured shares and
+    the verdict. Raises MissingRuns if a cell has no run."""
     ratios = {}
     for aqm in AQMS:
         pairs = [[float(numpy.mean(throughputs(cell(
@@ -288,8 +289,9 @@ def lowered_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 def latency_raised_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Judge: cross traffic raises NDT7's latency (MinRTT) much. It agrees if the median over the
-    rates from 100 to 1000 Mbit/s with burst shaping more than doubles with every queue. Return the
-    measured medians and the verdict. Raises MissingRuns if a cell has no run."""
+    rates from 100 to 1000 Mbit/s, with burst shaping and without added delay, more than doubles
+    with every queue. Return the measured medians and the verdict. Raises MissingRuns if a cell has
+    no run."""
     texts, raised = [], []
     for aqm in AQMS:
         medians = [_ndt7_latency_ms([
@@ -305,11 +307,11 @@ def latency_raised_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
 def steady(rate_mbps: float, burst: bool, cross: bool, stable: Sequence[str],
            varying: Sequence[str]) -> Callable[[Sequence[FigureRow]], tuple[str, str]]:
     """Return a function that judges upload throughput over time by its variation in steps of 100 ms
-    (standard deviation by mean), in the median of a queue's runs. It agrees if that is at most 5 %
-    with the queues of `stable` and at least 15 % with those of `varying`, disagrees if it is above
-    15 % with one of the former or below 5 % with one of the latter, and otherwise can't tell. The
-    function returns the measured values and the verdict. It raises MissingRuns if a queue has no
-    run.
+    (standard deviation by mean), in the median of a queue's runs without added delay. It agrees if
+    that is at most 5 % with the queues of `stable` and at least 15 % with those of `varying`,
+    disagrees if it is above 15 % with one of the former or below 5 % with one of the latter, and
+    otherwise can't tell. The function returns the measured values and the verdict. It raises
+    MissingRuns if a queue has no run.
 
     Args:
         rate_mbps: rate of the runs.

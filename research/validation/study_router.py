@@ -179,7 +179,8 @@ def _cells(group: Sequence[Seen], ways: Sequence[str]) -> Iterator[str]:
 
 def deviation(mbps: Sequence[float]) -> str:
     """Return mean and standard deviation as text, with the 95 % interval of the latter for normally
-    distributed values (chi-square), or the range of one or two values. `mbps` must not be empty."""
+    distributed values (chi-square). With one or two values, return their range instead. `mbps` must
+    not be empty."""
     mean, freedom = float(numpy.mean(mbps)), len(mbps) - 1
     if freedom < 2:
         return _format_range(mbps, "{:.0f}")

@@ -17,7 +17,8 @@ _FRAME_BYTES, _TCP_PAYLOAD_BYTES = 1514, 1448
 
 
 def default_burst_us(rate_mbps: float, whole_us: bool = True) -> float:
-    """Return the depth of HTB's bucket in us when no burst is given.
+    """Return the depth of HTB's bucket when no burst is given, as the time in us that its bytes
+    take at the rate.
 
     Args:
         rate_mbps: rate of the class.
@@ -28,12 +29,13 @@ def default_burst_us(rate_mbps: float, whole_us: bool = True) -> float:
 
 
 def goodput_mbps(rate_mbps: float, latency_us: float, burst_us: float) -> float:
-    """Return TCP goodput of full-sized packets through an HTB class whose timer fires late.
+    """Return the goodput in Mbit/s of TCP with full-sized packets through an HTB class whose timer
+    fires late.
 
     Args:
         rate_mbps: rate of the class.
-        latency_us: delay of the timer.
-        burst_us: depth of the bucket.
+        latency_us: how late the timer fires.
+        burst_us: depth of the bucket, as the time that its bytes take at the rate.
     """
     packet_us = _FRAME_BYTES * 8 / rate_mbps
     unhindered_mbps = rate_mbps * _TCP_PAYLOAD_BYTES / _FRAME_BYTES

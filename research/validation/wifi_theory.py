@@ -20,7 +20,7 @@ class Receiver:
     """A station that always has aggregates to receive.
 
     Attributes:
-        rate_mbps: rate of the station.
+        rate_mbps: bit rate at which its data are sent on the channel.
         frames: mean number of IP packets in an aggregate.
         packet_bytes: size of an IP packet.
     """

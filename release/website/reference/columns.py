@@ -25,7 +25,8 @@ def run_columns() -> Iterator[str]:
 
 
 def sample_columns() -> Iterator[str]:
-    """Yield a list item for each unit, with the columns that have it."""
+    """Yield a list item for each unit, with the columns of the table of samples that have it.
+    Columns without a unit are listed by their kind of value."""
     groups = collect(samples.COLUMNS, lambda one: one.unit or one.kind)
     yield from listed(
         (unit, ", ".join(f"`{one.name}`" for one in group)) for unit, group in groups.items())

@@ -26,7 +26,8 @@ _OWN_NAMES = re.compile(r"ookla_style_(iqm|low|high|jitter)_")
 
 
 def metrics() -> Iterator[str]:
-    """Yield the lines of a Markdown table, a row for each kind of metric."""
+    """Yield the lines of a Markdown table, a row for each kind of metric. Numbers that clients of
+    speed tests report are left out."""
     chosen = [one for one in METRICS.values()
               if not one.name.startswith(_OF_CLIENTS) or _OWN_NAMES.match(one.name)]
     groups = collect(chosen, lambda one: (_pattern(one.name), one.unit, one.source))
@@ -49,8 +50,8 @@ def _pattern(name: str) -> str:
 
 
 def _list_statistics(pattern: str, group: Sequence[Metric]) -> str:
-    """Return the statistics that the metrics of a row have, as ": A, B, …". "" if the pattern has
-    no statistic."""
+    """Return the statistics that the metrics of a row have, such as ": median, p99". "" if the
+    pattern has no statistic (STAT)."""
     if "STAT" not in pattern:
         return ""
     before, after = pattern.split("STAT")
@@ -60,7 +61,8 @@ def _list_statistics(pattern: str, group: Sequence[Metric]) -> str:
 
 def _common_description(pattern: str, group: Sequence[Metric]) -> str:
     """Return the words that the descriptions of a row's metrics have in common, with "…" where they
-    differ."""
+    differ, unless a comma is before it: then both are left out. Directions are WAY, thresholds T
+    and, if the pattern has a PHASE, times under and before the load "in the phase"."""
     texts = [re.sub(rf"\b({_WAYS})\b", "WAY", one.description) for one in group]
     texts = [re.sub(r"\b(under|before the) load\b", "in the phase", one) for one in texts
              ] if "PHASE" in pattern else texts

@@ -20,6 +20,6 @@ def plots() -> Iterator[str]:
 
 
 def described() -> dict[str, str]:
-    """Return name of each plot -> its description."""
+    """Return a dict: name of each plot that this package adds -> its description."""
     every: dict[str, Plot] = {**LATENCY, **THROUGHPUT, **OURS}
     return {name: str(plot["description"]) for name, plot in every.items()}

@@ -44,7 +44,7 @@ def _format_parameter(name: str, about: Parameter) -> str:
 
 
 def _needs(name: str) -> str:
-    """Return the kernel, options and iproute2 that the queue requires, as text. "" if it requires
-    none."""
+    """Return the kernel, options and iproute2 that the queue requires, as text with commas between
+    them; options stand without CONFIG_. "" if it requires none. name: key of QUEUES."""
     found = re.findall(r"Linux [\d.]+|CONFIG_\w+|iproute2 [\d.]+", QUEUES[name].requires)
     return ", ".join(one.removeprefix("CONFIG_") for one in found)

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a Markdown table. A bar inside a cell is escaped."""
+    """Yield the lines of a Markdown table: head, separator, and a line for each row. A bar inside a
+    cell of a row is escaped."""
     yield f"| {' | '.join(head)} |"
     yield "|" + "---|" * len(head)
     for row in rows:
@@ -15,6 +16,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def listed(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield a list item for each (name, description), in fewer words than a table."""
+    """Yield a Markdown list item "- NAME: DESCRIPTION" for each (name, description)."""
     for name, what in rows:
         yield f"- {name}: {what}"

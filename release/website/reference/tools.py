@@ -15,7 +15,8 @@ from release.website.reference.rows import listed, table
 
 
 def tests() -> Iterator[str]:
-    """Yield a list item for each test whose client has no paragraph of its own."""
+    """Yield a list item with name and description for each test of this package, except the speed
+    tests, which have paragraphs by methods()."""
     yield from listed(
         (f"`{path.stem}`", _read_description(path.read_text(encoding="utf-8")))
         for path in sorted(resource_dir("tests_defs").glob("*.conf"))
@@ -23,7 +24,9 @@ def tests() -> Iterator[str]:
 
 
 def methods() -> Iterator[str]:
-    """Yield a paragraph, and an empty line, for each client that reports numbers of its own."""
+    """Yield a paragraph, and an empty line, for each client that reports numbers of its own: its
+    method, source and numbers. If an earlier client has the same numbers, "as there" stands in
+    their place."""
     told: set[tuple[Number, ...]] = set()
     for name, client in SPEED_TESTS.items():
         numbers = ", ".join(dict.fromkeys(map(_format_name, client.numbers)))
@@ -61,7 +64,8 @@ def _format_name(number: Number) -> str:
 
 
 def _format_ports(servers: Sequence[Server]) -> str:
-    """Return the ports of some servers as text, by protocol, each once."""
+    """Return the ports of some servers as text, by protocol, each once, such as "5201, 5202/tcp,
+    2112/udp". More than two ports of one server are a range."""
     by_protocol = collect(servers, lambda one: one.protocol)
     return ", ".join(
         f"{', '.join(dict.fromkeys(port for one in group for port in _port_texts(one)))}/{protocol}"

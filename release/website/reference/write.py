@@ -33,24 +33,32 @@ PARTS: Mapping[tuple[str, str], Callable[[], Iterator[str]]] = {
 
 
 def text(page: str, part: str) -> str:
-    """Return a part's text as the code gives it.
+    """Return a part's text as the code gives it, without a line end at its end. Raises KeyError if
+    PARTS doesn't have the part.
 
     Args:
-        page: path of the page.
+        page: path of the page from the source tree's top.
         part: name of the part.
     """
     return "\n".join(PARTS[page, part]()).rstrip("\n")
 
 
 def written(page: str, part: str) -> str | None:
-    """Return a part's text as its page has it, None if the page lacks the part."""
+    """Return a part's text as its page has it, None if the page lacks the part. Raises OSError if
+    there is no page.
+
+    Args:
+        page: path of the page from the source tree's top.
+        part: name of the part.
+    """
     found = re.search(rf"^<!-- {part}: .*-->\n(.*?)\n<!-- end of {part} -->$",
                       (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     return found[1] if found else None
 
 
 def main() -> None:
-    """Write all parts."""
+    """Write the parts of PARTS into their pages, in place of what these have. Raises ConfigError if
+    a page lacks a part's marks or can't be written."""
     for page, part in PARTS:
         marked.replace(ROOT / page, part, text(page, part))
 

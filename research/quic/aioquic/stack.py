@@ -38,6 +38,8 @@ class Server(QuicConnectionProtocol):
     of JSON at the end."""
 
     def quic_event_received(self, event: QuicEvent) -> None:
+        """Start send() when the client has ended its side of a stream. aioquic calls this method
+        for each event of the connection."""
         if isinstance(event, StreamDataReceived) and event.end_stream:
             self.sending = asyncio.ensure_future(self.send(event.stream_id, float(event.data)))
 
@@ -65,7 +67,7 @@ class Server(QuicConnectionProtocol):
 
 def percentiles(trips_ms: list[float]) -> dict[str, float]:
     """Return median (`rtt_median_ms`) and 99th percentile (`rtt_p99_ms`) of round trips in ms, of
-    which there is at least one."""
+    which there is at least one, rounded to 0.001 ms."""
     ordered = sorted(trips_ms)
     return {"rtt_median_ms": round(ordered[len(ordered) // 2], 3),
             "rtt_p99_ms": round(ordered[len(ordered) * 99 // 100], 3)}
@@ -87,6 +89,8 @@ class Client(QuicConnectionProtocol):
     ended: asyncio.Future[None]
 
     def quic_event_received(self, event: QuicEvent) -> None:
+        """Count the bytes that arrive, and settle `ended` at the end of the stream or of the
+        connection. aioquic calls this method for each event of the connection."""
         if isinstance(event, StreamDataReceived):
             self.count += len(event.data)
             self.tail = (self.tail + event.data)[-300:]

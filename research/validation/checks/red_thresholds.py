@@ -24,7 +24,8 @@ SETTLED_S, LENGTH_S = 2, 8
 
 
 def average_bytes(overload: float) -> float:
-    """Return the average queue in bytes at which RED drops the packets that the link can't carry.
+    """Return the average queue in bytes at which RED drops the packets that the link can't carry,
+    at most HIGHEST_BYTES.
 
     Without byte mode, drops are 1 to 1/p packets apart, each distance with the same probability: on
     average 2p/(1 + p) of all packets (Floyd and Jacobson 1993, section 7). Solved for p, which is

@@ -22,18 +22,18 @@ SEED = 1
 
 
 def expected_wait_us(load: float) -> float:
-    """Return the mean wait in us before a service of fixed length COST_US, by Pollaczek and
-    Khinchine.
+    """Return the mean wait in us before a service of fixed length COST_US, for packets of a Poisson
+    process, by Pollaczek and Khinchine.
 
     Args:
-        load: share of the time for which the service is busy, 0 to 1.
+        load: share of the time for which the service is busy, 0 or more and below 1.
     """
     return load * COST_US / (2 * (1 - load))
 
 
 def lindley_us(arrivals_s: Seconds) -> Seconds:
-    """Return each packet's wait in us before a service of COST_US, from the arrival times:
-    Lindley's recursion W' = max(0, W + COST - gap), as a running minimum."""
+    """Return each packet's wait in us before a service of COST_US, from the arrival times in their
+    order: Lindley's recursion W' = max(0, W + COST - gap), as a running minimum."""
     slack = numpy.concatenate([[0.0], numpy.cumsum(COST_US - numpy.diff(arrivals_s) * 1e6)])
     result: Seconds = slack - numpy.minimum.accumulate(slack)
     return result

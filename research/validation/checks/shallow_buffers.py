@@ -30,7 +30,8 @@ GROWTH = {"reno": (1.0, 0.5), "cubic": (3 * (1 - 0.7) / (1 + 0.7), 0.7)}
 
 
 def utilisation(pipe: float, buffer: float, growth: float, left: float) -> float:
-    """Return the share of the link that an additive-increase, multiplicative-decrease flow uses.
+    """Return the share of the link, 0 to 1, that an additive-increase, multiplicative-decrease flow
+    uses.
 
     The window grows up to pipe + buffer packets. Below `pipe`, a round trip takes the base RTT and
     carries the window; above it the link is busy.
@@ -39,7 +40,7 @@ def utilisation(pipe: float, buffer: float, growth: float, left: float) -> float
         pipe: the bandwidth-delay product, in packets.
         buffer: size of the buffer, in packets.
         growth: packets by which the window grows per round trip.
-        left: share of the window that a loss leaves.
+        left: share of the window that a loss leaves, 0 to 1.
     """
     low = left * (pipe + buffer)
     if low >= pipe:

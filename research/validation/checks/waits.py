@@ -28,7 +28,7 @@ _PACKET = re.compile(r"^(\d+\.\d+) IP 192\.0\.2\.2\.\d+ > .* length (\d+)$"
 
 def granule_ms(wait_ms: float) -> float:
     """Return the granule in ms to which kernel/time/timer.c rounds up a timer of `wait_ms`: a tick
-    below 63 ticks, eight ticks below 504, and so on by factors of eight."""
+    below 63 ticks, eight ticks from there to below 504, and so on by factors of eight."""
     ticks, granule = wait_ms / TICK_MS, 1
     while ticks >= 63 * granule:
         granule *= 8

@@ -38,7 +38,8 @@ class Claim:
 
     def row(self, run: Run) -> list[str]:
         """Return the cells of its table row: its name, and those of HEAD (published number, bounds,
-        measured number). A number that doesn't agree is bold."""
+        measured number). The measured number is bold if, rounded as the table shows it, it is
+        outside of the bounds. Raises what `measure` raises."""
         here = self.measure(run)
         numbers = (self.published, self.lowest, self.highest, here)
         published, lowest, highest, own = (f"{one:.{self.digits}f}" for one in numbers)

@@ -21,9 +21,9 @@ _NEEDED = ("Queues", "TCP upload", "UDP upload")
 
 
 def keep(path: Path, target: Path) -> None:
-    """Write the part of a data file that the paper's numbers need: metadata, and the samples of
-    queues and upload throughput. Equal input gives equal bytes. Raises BadResult if the data file
-    can't be read or is damaged.
+    """Write the part of a data file that the paper's numbers need: metadata, and of the samples of
+    queues and upload throughput the fields that these numbers use. Equal input gives equal bytes.
+    Raises BadResult if the data file can't be read or is damaged.
 
     Args:
         path: the data file.

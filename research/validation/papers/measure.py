@@ -26,7 +26,7 @@ def share_pct(control: str, from_s: float) -> Measure:
     control get, in %. It raises NotAvailable if the run has no flow, or flows in both directions.
 
     Args:
-        control: the congestion control.
+        control: the congestion control, such as "bbr".
         from_s: begin of the measurement, in s after the start of the load. Its end is the load's.
     """
     def measure(run: Run) -> float:
@@ -113,7 +113,7 @@ def queue_delay_ms(from_s: float, to_s: float) -> Measure:
 
 def _rates_of_groups(run: Run, from_s: float) -> Iterator[tuple[str, float]]:
     """Yield (name, Mbit/s) of each group of flows, from `from_s` seconds after the start of the
-    load to its end."""
+    load to its end. Raises NotAvailable if the run has no flow, or flows in both directions."""
     flows = run.flows_of(_direction(run))
     whole = flow_window(flows[0])
     window = Window(whole.start_s + from_s, whole.end_s)

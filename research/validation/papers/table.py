@@ -96,8 +96,9 @@ _PRODUCT = 100e6 / 8 * 0.010 / FRAME_BYTES
 
 
 def _sawtooth_claims(flows: int) -> tuple[Claim, Claim]:
-    """Return the paper's equations 8, 10 and 12, for synchronised flows, as two claims: the fullest
-    and the emptiest queue."""
+    """Return two claims on the queue of synchronised flows, by the paper's equations 8, 10 and 12:
+    the fullest queue (99th percentile) and the emptiest one (1st), in packets. flows: number of
+    flows."""
     highest = _MARKED_FROM + flows
     lowest = highest - math.sqrt(2 * flows * (_PRODUCT + _MARKED_FROM)) / 2
     cell = f"{flows} flows"

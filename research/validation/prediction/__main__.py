@@ -128,7 +128,10 @@ def lines(folder: Path, measured: Mapping[str, Cell], lab: Mapping[str, Mapping[
 
 def calibrate(points: list[str]) -> str:
     """Return the output of `flent-aqm calibrate` for these measurements, also if no model explains
-    them. Raises ConfigError if it printed nothing to standard output."""
+    them. Raises ConfigError if it printed nothing to standard output.
+
+    points: arguments of the command, such as those of Cell.point(), and pps=PACKETS_PER_S.
+    """
     command = [str(FLENT.with_name("flent-aqm")), "calibrate", *points, "--base", BASE, *SEARCH]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if not done.stdout:
@@ -138,8 +141,8 @@ def calibrate(points: list[str]) -> str:
 
 
 def model_of(printed: str) -> str:
-    """Return the model that calibrate printed, or else the closest one. Raises ConfigError if it
-    printed none."""
+    """Return the router model that calibrate printed, or else the closest one, as text. Raises
+    ConfigError if it printed none. printed: output of `flent-aqm calibrate`."""
     match = re.search(r"^router_model = (\S+)$|The closest is (\S+)\.$", printed, re.MULTILINE)
     if not match:
         raise ConfigError("the output of flent-aqm calibrate names no model; it ends with "
@@ -149,7 +152,8 @@ def model_of(printed: str) -> str:
 
 def in_lab(folder: Path, router_model: str) -> Mapping[str, Cell]:
     """Run the cells in the lab with this router model, and return them by name. Old data files in
-    the folder are deleted. Raises ConfigError if the runs fail."""
+    the folder are deleted. Raises ConfigError if the runs fail, BadResult if a data file is
+    damaged."""
     for old in folder.glob("*.flent.gz"):
         old.unlink()
     status = subprocess.run(

@@ -28,7 +28,11 @@ NEAR = 0.1
 
 @dataclass(frozen=True)
 class Cell:
-    """The runs of one cell of batches/prediction.batch."""
+    """The runs of one cell of batches/prediction.batch.
+
+    Attributes:
+        runs: its repetitions, at least one, with the same settings.
+    """
 
     runs: Sequence[Run]
 
@@ -54,7 +58,8 @@ class Cell:
 
     @cached_property
     def idle_ms(self) -> float:
-        """Median round-trip time before the load, in ms, over all runs."""
+        """Median over the runs of each run's median round-trip time before the load, in ms. Raises
+        NotAvailable if a run has no or too few probes before the load, or lost most of them."""
         return float(numpy.median([STATISTICS["median"](run.idle()) for run in self.runs]))
 
     def point(self) -> str:
@@ -116,8 +121,9 @@ def table(measured: Mapping[str, Cell], ideal: Mapping[str, Cell], model: Mappin
 
 
 def by_cell(rows: Iterable[str]) -> Iterator[str]:
-    """Convert the lines of table() to those of a table with one row per cell: the measured value,
-    the ideal lab's, and the model's for each quantity."""
+    """Convert the lines of table() to those of a table with one row per cell. For each quantity it
+    has the measured value with its range, the ideal lab's value and the model's, with commas
+    between them."""
     yield f"| measured, ideal lab, model | {' | '.join(QUANTITIES.values())} |"
     yield "|---|" + "---|" * len(QUANTITIES)
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows][2:]

@@ -21,7 +21,9 @@ _LENGTH_S = 3
 
 
 def main() -> None:
-    """Flood the router, write the file, then replace this process by the command."""
+    """Flood the router TIMES times for 3 s, and write the packets per second that the server
+    received to FILE, a line for each time. Then replace this process by COMMAND. Raises
+    CommandFailed if iperf3 fails."""
     server, file, times, *command = sys.argv[1:]
     with Path(file).open("w", encoding="utf-8") as output:
         for _ in range(int(times)):
