@@ -13,7 +13,7 @@ import os
 import re
 import shlex
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from typing import Any
 from flent_aqm.base.errors import BadResult, ConfigError, SetupError, ToolMissing, cause_of
 from flent_aqm.base.json_text import json_text
 from flent_aqm.base.waiting import with_progress
-from flent_aqm.base.words import plain
+from flent_aqm.base.words import counted, plain
 from flent_aqm.results import status
 from flent_aqm.results.data_file import SUFFIX, DataFile, read_data_file
 from flent_aqm.results.reading.limits import OWN
@@ -125,6 +125,32 @@ def set_aside_unfinished(planned: Mapping[Path, Cell]) -> Iterator[str]:
             cell = planned[path]
             refuse_another_run(file, cell)
             _refuse_another_build(file, cell.scenario.lab.kernel, builds)
+
+
+def files_of_other_builds(cells: Sequence[Cell]) -> Iterator[str]:
+    """Yield a warning for each kernel of the user of which the cells' folders have data files of
+    another build: a report of such a folder takes the runs of both for repetitions. Files that
+    can't be read are ignored.
+
+    Args:
+        cells: the planned runs.
+    """
+    builds = _builds_of_kernels(cell for cell in cells if cell.scenario.lab.kernel != STOCK)
+    if not builds:
+        return
+    planned = {cell.data_file for cell in cells}
+    others: dict[str, list[Path]] = {}
+    for path in sorted(path for folder in {cell.folder for cell in cells}
+                       for path in folder.glob(f"*{SUFFIX}") if path not in planned):
+        with contextlib.suppress(BadResult):
+            kernel = _mapping(_mapping(read_data_file(path, OWN).metadata.get("AQM")).get("kernel"))
+            name, build = str(kernel.get("name")), kernel.get("hash")
+            if name in builds and build and build != builds[name]:
+                others.setdefault(name, []).append(path)
+    for name, paths in others.items():
+        yield (f"{paths[0].parent} has {counted(len(paths), 'run')} of an earlier build of the "
+               f"kernel {name}, such as {paths[0].name}: move them away, or choose another "
+               "output_path, so that a report doesn't take them for repetitions")
 
 
 def _builds_of_kernels(cells: Iterable[Cell]) -> dict[str, str]:

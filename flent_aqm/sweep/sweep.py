@@ -27,7 +27,7 @@ from flent_aqm.spec.cell import Cell
 from flent_aqm.sweep import preflight, summary
 from flent_aqm.sweep.pool import MAX_JOBS, Elsewhere, Interrupts, Pool, elsewhere_of, parse_jobs
 from flent_aqm.sweep.progress import SweepProgress, one_line
-from flent_aqm.sweep.resumed import set_aside_unfinished
+from flent_aqm.sweep.resumed import files_of_other_builds, set_aside_unfinished
 from flent_aqm.sweep.run import FinishedRun, SweepFacts, run_cell
 
 # A cause that begins with these words is a fault of the user's own kernel: lab/virtual.py.
@@ -190,6 +190,7 @@ class Sweep:
         remove_abandoned(sorted({cell.folder for cell in cells}))
         if resume:
             warnings += set_aside_unfinished(self.planned)
+        warnings += files_of_other_builds(cells)
         there = self._kept = sum(path.exists() for path in self.planned) if resume else 0
         tools = tool_versions()
         self._progress = SweepProgress(

@@ -26,7 +26,12 @@ from flent_aqm.spec.scenario import Scenario
 from flent_aqm.sweep import missing, preflight, sweep
 from flent_aqm.sweep import resumed as resumed_module
 from flent_aqm.sweep.progress import SweepProgress
-from flent_aqm.sweep.resumed import Resumed, refuse_another_run, set_aside_unfinished
+from flent_aqm.sweep.resumed import (
+    Resumed,
+    files_of_other_builds,
+    refuse_another_run,
+    set_aside_unfinished,
+)
 from flent_aqm.sweep.run import refuse_incomplete, samples_sha256
 from tests.files import RUNS, load, save
 
@@ -226,6 +231,28 @@ def test_runs_of_two_builds_of_a_kernel_are_not_mixed(
     other = written(real_time, lambda data: data["metadata"]["AQM"].update(
         kernel={"version": "6.12", "hash": "hash-then"}))
     assert list(set_aside_unfinished({other: real_time})) == []
+
+
+def test_folder_with_runs_of_an_earlier_build_is_told(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their names have another time, so that they aren't in the way, but a report takes both."""
+    monkeypatch.setattr(resumed_module, "kernel_called",
+                        lambda kernel: Kernel(Path("linux"), "7.3.4", "now", name=kernel))
+    cell = planned(tmp_path)
+    mine = replace(cell, name="new", scenario=cell.scenario.but(kernel="mine"))
+    assert list(files_of_other_builds([mine])) == []
+    for name, build in (("1", "then"), ("2", "then"), ("3", "now"), ("4", None)):
+        def of_build(data: Any, build: str | None = build) -> None:
+            data["metadata"]["AQM"]["kernel"] = {"version": "7.3.4", "hash": build, "name": "mine"}
+
+        written(replace(mine, name=name), of_build)
+    (tmp_path / "5.flent.gz").write_text("no data file")
+    line, = files_of_other_builds([mine])
+    assert line.startswith(f"{tmp_path} has 2 runs of an earlier build of the kernel mine, such as "
+                           "1.flent.gz: move them away")
+    # Of set-up's kernel nothing is read, and a planned file is not one of another sweep's.
+    assert list(files_of_other_builds([cell])) == []
+    assert list(files_of_other_builds([replace(mine, name=name) for name in "12"])) == []
 
 
 def test_kernel_that_is_gone_keeps_no_complete_folder_from_being_read(

@@ -32,7 +32,12 @@ from flent_aqm.results.status import Status
 from flent_aqm.show.looks import looks_for
 from flent_aqm.show.report import findings, headline, panels, slices, statistics
 from flent_aqm.show.report.commands import offered_command, sweep_command
-from flent_aqm.show.report.facts import Proof, combine_facts, seeds
+from flent_aqm.show.report.facts import (
+    Proof,
+    combine_facts,
+    rebuilt_kernels,
+    seeds,
+)
 from flent_aqm.show.report.gather import ReportRow, RunGlitch
 from flent_aqm.spec.testbeds import VIRTUAL
 
@@ -170,10 +175,10 @@ def build(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], folder
                                         pair[0].requested)),
         glitches=listed, more_glitches=sum(len(row.glitches) for row in rows) - len(listed),
         commands=_commands(rows, folders),
-        headline=headline.headline(
+        headline=[*headline.headline(
             conditions, compared_word, len(rows),
             slices.apart(rows, dimensions, side), slices.also_differ(rows, side),
-            [row.no_latency for row in rows if row.no_latency]),
+            [row.no_latency for row in rows if row.no_latency]), *rebuilt_kernels(by_heading)],
         notes=list(Counter(note for row in rows for note in row.notes).most_common()),
         advice=advise({one.title: one.tried for one in conditions}), side=compared_word,
         panels=panels.panels(conditions), conditions=_settings_line(rows, dimensions),

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.results.status import Status
-from flent_aqm.show.report.facts import Proof, RunFacts
+from flent_aqm.show.report.facts import Proof, RunFacts, rebuilt_kernels
 from flent_aqm.show.report.gather import ReportRow
 from flent_aqm.show.report.html import sections_html, top_html
 from flent_aqm.show.report.model import Folder, build
@@ -87,3 +87,18 @@ def test_runs_that_failed_are_counted_until_they_are_made_again(tmp_path: Path) 
     (tmp_path / "lost.flent.gz").touch()
     assert "2 of 4 runs done, ended before all were done" in page(tmp_path, 9.0)
     assert "1 failed" not in page(tmp_path, 9.0)
+
+
+def test_builds_of_a_kernel_that_count_as_repetitions_are_told() -> None:
+    """Of each kernel, set-up's, too; a file without a hash tells of no other build."""
+    def of(name: str, build: str) -> dict[str, str]:
+        return {heading: value for heading, value in (
+            ("kernel's name", name), ("kernel's hash", build)) if value}
+
+    assert rebuilt_kernels([of("", "a"), of("mine", "b"), of("mine", "b"), of("mine", "")]) == []
+    assert rebuilt_kernels([of("mine", "b"), of("mine", "c"), of("other", "d"), of("mine", "b"),
+                            of("", "e"), of("", "f")]) == [
+        ("These runs are of 2 builds of the kernel mine (b, c), and count as repetitions here: "
+        "leave out those of the builds that you don't mean."),
+        ("These runs are of 2 builds of the lab kernel (e, f), and count as repetitions here: "
+        "leave out those of the builds that you don't mean.")]

@@ -62,6 +62,8 @@ from flent_aqm.sweep.sweep import OF_A_KERNEL
 # Exit statuses. Without a verdict it is not that of "worse", which `git bisect run` would believe.
 AS_EXPECTED, WORSE, NO_VERDICT, CAN_NOT_TELL, NOT_EXERCISED, OTHER = 0, 1, 2, 3, 4, 5
 EXPECTATIONS = ("same", "better", "worse")
+# Paths of a side that the page names.
+MOST_PATHS = 3
 PAGES = {".md": lambda text: text, ".html": page.html}
 
 
@@ -172,7 +174,10 @@ def _run_verdict(args: argparse.Namespace) -> int:
               "side has no run of the same seed", file=sys.stderr)
     text = page.markdown(
         _heading(reach, worse=worse, better=better, differs=differs, is_decided=is_decided),
-        comparison, judged, exercised)
+        comparison, judged, exercised,
+        {side: plain(" ".join(map(str, paths[:MOST_PATHS]))) + (
+            f" and {len(paths) - MOST_PATHS} more" if len(paths) > MOST_PATHS else "")
+         for side, paths in (("base", args.base), ("test", args.test))})
     if args.output:
         try:
             write_text(args.output, form(text))

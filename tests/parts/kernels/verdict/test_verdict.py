@@ -454,6 +454,7 @@ def test_command_writes_a_page_and_ends_as_ci_wants_it(
     assert main([*words, str(slow), "-o", str(page)]) == 1
     assert capsys.readouterr().out.startswith("Worse: latency_loaded_median_ms")
     assert "<td>worse</td>" in page.read_text()
+    assert f"<p>base: {base}; test: {slow}; judged by flent-aqm " in page.read_text()
     assert main([*words, str(same)]) == 0
     output = capsys.readouterr()
     assert output.out.startswith("# The same\n\nThe same: all 5 pairs have identical samples")
