@@ -32,6 +32,7 @@ from flent_aqm.results.share.batch_text import clean_batch, lines_that_tell
 from flent_aqm.setup.kernel import locate, recipe
 
 DATA, BATCH, KERNEL = "data", "batch", "kernel"
+BASE = "base.batch"
 CHECKSUMS = "SHA256SUMS"
 VERSIONS = "versions.json"
 OVERRIDES = "overrides.txt"
@@ -383,7 +384,7 @@ README = f"""\
 {{more}}| `versions.json` | kernel, tools and packages that the data were made with |
 | `SHA256SUMS` | checksums; `sha256sum -c SHA256SUMS` compares |
 | `LICENSE` | {{licence}} for the data |
-
+{{citation}}
 ## Available
 
 This folder is to be deposited as it is, for example on Zenodo. The deposit's own page has the DOI.
@@ -425,7 +426,8 @@ def write_texts(target: Path, packed: Sequence[Packed], checked: ReplayedRuns, *
         batch: name of the batch file in the archive, or "".
     """
     (target / "README.md").write_text(
-        _readme(target, packed, checked, title, licence, batch), encoding="utf-8")
+        _readme(target, packed, checked, title, licence, batch, cited=bool(authors)),
+        encoding="utf-8")
     name, address = LICENCES[licence]
     (target / "LICENSE").write_text(
         f"SPDX-License-Identifier: {licence}\n\nThe data in {DATA}/ and this folder's texts: "
@@ -437,7 +439,7 @@ def write_texts(target: Path, packed: Sequence[Packed], checked: ReplayedRuns, *
 
 
 def _readme(target: Path, packed: Sequence[Packed], checked: ReplayedRuns, title: str, licence: str,
-            batch: str) -> str:
+            batch: str, *, cited: bool) -> str:
     """Return the text of README.md.
 
     Args:
@@ -447,8 +449,11 @@ def _readme(target: Path, packed: Sequence[Packed], checked: ReplayedRuns, title
         title: title of the data, as the user gives it.
         licence: SPDX identifier.
         batch: name of the batch file in the archive, "" for none.
+        cited: the archive has CITATION.cff.
     """
     more = (f"| `{BATCH}/{batch}` | the batch that the runs came from |\n") if batch else ""
+    if batch != BASE and (target / BATCH / BASE).is_file():
+        more += f"| `{BATCH}/{BASE}` | the settings that the batch inherits |\n"
     if (target / BATCH / OVERRIDES).is_file():
         more += (f"| `{BATCH}/{OVERRIDES}` | what the sweep's command line changed in the batch, "
                  "each line a `--batch-override` |\n")
@@ -458,6 +463,7 @@ def _readme(target: Path, packed: Sequence[Packed], checked: ReplayedRuns, title
         title=_without_markup(title), title_word=shlex.quote(_without_markup(title)),
         files=counted(len(packed), "data file"), more=more,
         licence=licence, version=__version__,
+        citation="| `CITATION.cff` | how to cite the data |\n" if cited else "",
         tests=", ".join(sorted({_as_code(one.test) for one in packed})),
         reproduced="\n".join(_reproduced_lines(packed, checked)))
 

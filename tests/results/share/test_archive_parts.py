@@ -64,6 +64,7 @@ def test_texts_of_a_published_folder_are_as_kept(tmp_path: Path) -> None:
             (target / "kernel").mkdir()
             (target / "batch").mkdir()
             (target / "batch" / "overrides.txt").write_text("a=b\n")
+            (target / "batch" / "base.batch").write_text("")
         write_texts(target, runs, checked, **how)
         found[case] = {path.name: path.read_text().replace(__version__, "VERSION").splitlines()
                        for path in sorted(target.iterdir()) if path.is_file()}
