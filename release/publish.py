@@ -265,9 +265,7 @@ def write_release(files: Sequence[Path], folder: Path) -> None:
         for file in files:
             shutil.copy2(file, part / file.name)
         write_checksums(part)
-        if folder.exists():
-            folder.rmdir()  # it is empty
-        part.rename(folder)
+        part.replace(folder)  # also in place of an empty folder
     except OSError as error:
         shutil.rmtree(part, ignore_errors=True)
         raise ConfigError(f"{folder}: can't be written: {cause_of(error)}") from None

@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from flent_aqm.base.errors import SetupError
@@ -32,15 +32,14 @@ def debs_of(parts: Path) -> list[Deb]:
             for fields in json.loads(noted.read_text())]
 
 
-def sources(kernel: KernelSource, packages: Iterable[Deb]) -> str:
+def sources(kernel: KernelSource, packages: Sequence[Deb]) -> str:
     """Return the text that fetch_sources.sh reads: a line "KIND NAME VERSION" for each source,
     where KIND is deb (the kernel's package), dsc (a source package) or crate (ndt7-client). Sources
     of libraries that are linked into the packages' programs have lines, too.
 
     Args:
         kernel: source of the lab's kernel.
-        packages: Debian packages whose programs are distributed. They are iterated over twice, so
-            they must be no iterator.
+        packages: Debian packages whose programs are distributed.
     """
     lines = {f"dsc {deb.source} {deb.source_version}" for deb in packages}
     for deb in packages:

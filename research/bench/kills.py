@@ -208,7 +208,8 @@ def hit(kind: str, sweep: subprocess.Popen[bytes], dice: random.Random) -> None:
     jobs = [pid for pid, name in children(sweep.pid) if name == "linux"]
     guests = [pid for job in jobs for pid, _ in children(job)]
     everything = [sweep.pid, *jobs, *guests]
-    targets = {"flent": [sweep.pid], "job": jobs, "guest": guests}.get(kind, everything)
+    targets = {"flent": [sweep.pid], "job": jobs, "guest": guests, "everything": everything,
+               "stop": everything}[kind]
     if kind == "stop":
         for pid in everything:
             send(pid, signal.SIGSTOP)

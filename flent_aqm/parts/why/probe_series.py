@@ -49,9 +49,10 @@ class Answer:
 
 def explainable(run: Run) -> Sequence[Probe]:
     """Return the latency series of irtt or ping whose packets carry numbers and whose raw samples
-    tell losses, the best for metrics first. May be empty."""
+    tell losses, without those that have no probe, the best for metrics first. May be empty."""
     return [probe for probe in run.probes
-            if probe.tool in _PROTOCOLS and not probe.of_steps and not probe.loss_unknown]
+            if probe.tool in _PROTOCOLS and not probe.of_steps and not probe.loss_unknown
+            and probe.sent_s.size]
 
 
 def with_series(run: Run, name: str = "") -> Run:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 
 import pytest
@@ -12,7 +13,12 @@ from flent_aqm.parts.speedtests.cloudflare_client import timed
 from flent_aqm.parts.speedtests.librespeed import TOOL
 from flent_aqm.parts.speedtests.librespeed_client import smoothed_jitter_ms
 from flent_aqm.parts.speedtests.ookla_style_client import sliced_mbps
-from flent_aqm.parts.speedtests.own_clients.connection import Reply, ServerAddress
+from flent_aqm.parts.speedtests.own_clients.connection import (
+    KEPT_BYTES,
+    PendingRequest,
+    Reply,
+    ServerAddress,
+)
 from flent_aqm.parts.speedtests.own_clients.statistics import mean_difference, percentile, without
 from flent_aqm.parts.speedtests.responsiveness_client import (
     Parameters,
@@ -101,3 +107,16 @@ def test_address_of_a_family_that_the_kernel_lacks_is_no_connection() -> None:
     server = ServerAddress("[2001:db8::1]:80", 9999, ("2001:db8::1", 80), secure=False)
     with pytest.raises(BadResult, match=r"^no connection to \[2001:db8::1\]:80: "):
         server.new_socket(socket.SOCK_STREAM)
+
+
+def test_only_the_beginning_of_a_body_is_kept() -> None:
+    """However large its pieces are; all of it counts."""
+    async def body_of(*pieces: int) -> tuple[int, int]:
+        request = PendingRequest("GET", 0, None)
+        for length in pieces:
+            request.take(b"x" * length)
+        return len(request.reply.body), request.reply.size
+
+    assert asyncio.run(body_of(10, 20)) == (30, 30)
+    assert asyncio.run(body_of(KEPT_BYTES - 1, KEPT_BYTES)) == (KEPT_BYTES, 2 * KEPT_BYTES - 1)
+    assert asyncio.run(body_of(KEPT_BYTES + 5, 7)) == (KEPT_BYTES, KEPT_BYTES + 12)

@@ -65,7 +65,7 @@ class Reply:
         end_s: time at which the last byte arrived.
         status: HTTP status, 0 until the headers arrived.
         size: bytes of the body that arrived.
-        body: the beginning of the body, less than 128 KiB.
+        body: the beginning of the body, at most 64 KiB.
     """
 
     sent_s: float
@@ -116,7 +116,7 @@ class PendingRequest:
         """Add a piece of the response's body. For a GET request, report its size to `count`."""
         self.reply.size += len(data)
         if len(self.reply.body) < KEPT_BYTES:
-            self.reply.body += bytes(data[:KEPT_BYTES])
+            self.reply.body += bytes(data[:KEPT_BYTES - len(self.reply.body)])
         if self.count is not None and not self.is_upload:
             self.count(len(data))
 
