@@ -128,8 +128,6 @@ class SshTestbed:
                               "with server_testbed = ssh://root@SERVER, or leave it out")
         server = address_of(host, "hosts")
         client = own_address_towards(server, "hosts")
-        if not keys["server_testbed"]:
-            refuse_unreachable(_servers_of(cells), server, host, self._address)
         self._connection.start()
         try:
             kinds = {kind for cell in cells for kind in needs.kinds_of(cell.scenario)}
@@ -146,6 +144,8 @@ class SshTestbed:
         if keys["server_testbed"]:
             self._server = SshServer(keys["server_testbed"], client)
             self._server.check(delays=any(cell.scenario.path.base_delay_ms for cell in cells))
+        else:
+            refuse_unreachable(_servers_of(cells), server, host, self._address)
         return [f"{key} {name}: its driver doesn't limit its own queue (no BQL), which would "
                 "hide the AQM wherever the device itself is the bottleneck"
                 for key, name in self._devices.items()

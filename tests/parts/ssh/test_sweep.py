@@ -220,6 +220,8 @@ REFUSED = {
     "queue that tc lacks": (
         [], tc_that_says("' codel'", 'Unknown qdisc "codel", hence option "help" is unparsable'),
         "the router lacks codel (its tc does not know this queue)"),
+    "no server of the test": (
+        [], "", "hosts: the server iperf3 does not answer on server (5201 closed), and the runs"),
 }
 
 
