@@ -301,6 +301,8 @@ def _write_programs(folder: Path, scenario: Scenario, map_path: Callable[[Path],
             if not link.is_symlink():
                 link.symlink_to(path.resolve())
     flent = folder / "flent"
+    # A link would be followed, and the file on the host overwritten.
+    flent.unlink(missing_ok=True)
     flent.write_text(_first_lines_of_script(str(map_path(Path(sys.executable))))
                      + "import sys\nfrom flent import run_flent\nsys.exit(run_flent())\n")
     flent.chmod(0o755)

@@ -136,8 +136,8 @@ def find_tc(folder: str) -> Path:
 def tc_headers(cache: Path, tc: Path) -> Path:
     """Return the folder with the headers of a tc's version, or of the newest version if tc is the
     system's. They are downloaded once, to the cache. The caller holds the cache's lock. Raises
-    SetupError if they can't be downloaded, ToolMissing without apt, CommandFailed if a query of apt
-    or tar fails.
+    SetupError if they can't be downloaded, or not as one tarball, ToolMissing without apt,
+    CommandFailed if a query of apt or tar fails.
 
     Args:
         cache: the cache folder.
@@ -151,11 +151,15 @@ def tc_headers(cache: Path, tc: Path) -> Path:
         return target
     Progress("tc").step(f"downloading the source of iproute2 {series}, for its headers")
     with install.staging(cache) as work:
-        (original,) = archive.download_source("iproute2", series, work / "source"
-                                              ).glob("*.orig.tar.*[xg]z")
+        source = archive.download_source("iproute2", series, work / "source")
+        originals = [path for path in source.glob("*.orig.tar.*") if path.suffix != ".asc"]
+        if len(originals) != 1:
+            names = ", ".join(sorted(path.name for path in source.iterdir()))
+            raise SetupError(f"the source of iproute2 {series} has {len(originals)} tarballs "
+                             f"*.orig.tar.*; expected one; its files: {names or 'none'}")
         result = work / "headers"
         result.mkdir()
-        run(["tar", "-xf", original, "--strip-components=1", "-C", result, "--wildcards",
+        run(["tar", "-xf", originals[0], "--strip-components=1", "-C", result, "--wildcards",
              "*/include/*", "*/tc/*.h"])
         install.publish(result, target)
     return target

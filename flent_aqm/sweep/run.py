@@ -294,7 +294,9 @@ def _set_length_of_speedtest(data: Mapping[str, Any], metadata: dict[str, Any]) 
     longest possible duration, from which plots would compute the time under load."""
     metas = metadata.get("SERIES_META", {}).values()
     if any({"SPEEDTEST", "PROGRAM"} & meta.keys() for meta in metas if isinstance(meta, dict)):
-        metadata["TOTAL_LENGTH"] = min(metadata["TOTAL_LENGTH"], max(data["x_values"]))
+        # Flent resamples nothing if all samples are of one moment.
+        longest_s = metadata["TOTAL_LENGTH"]
+        metadata["TOTAL_LENGTH"] = min(longest_s, max(data["x_values"], default=longest_s))
 
 
 def _rename_capture(metadata: Mapping[str, Any], name: str) -> None:

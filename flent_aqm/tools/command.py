@@ -344,7 +344,8 @@ def read_numbers(name: str, text: str, sources: list[NumberSource]) -> dict[str,
                         "run the same command by hand, perhaps it needs an option, or prints only "
                         "on a terminal")
     if is_text:
-        return {source.name: _find_number(name, text, source) * source.factor for source in sources}
+        return {source.name: _multiply(name, repr(source.pattern), _find_number(name, text, source),
+                                       source) for source in sources}
     output = _find_json(name, text)
     numbers: dict[str, float] = {}
     for source in sources:
@@ -360,11 +361,25 @@ def read_numbers(name: str, text: str, sources: list[NumberSource]) -> dict[str,
             raise BadResult(f"{name}: {path_text} in its output is {seen}; expected a number")
         if value < 0:
             raise BadResult(f"{name}: {path_text} is {value:g}; expected 0 or more")
-        numbers[source.name] = value * source.factor
-        if not math.isfinite(numbers[source.name]):
-            raise BadResult(f"{name}: {path_text} is {value:g}, and {source.factor:g} times as "
-                            "much no number any more")
+        numbers[source.name] = _multiply(name, path_text, value, source)
     return numbers
+
+
+def _multiply(name: str, place: str, number: float, source: NumberSource) -> float:
+    """Return a number of a client's output multiplied by the factor of its source. Raises BadResult
+    if the product is infinite.
+
+    Args:
+        name: name of the client, for the message.
+        place: where the number was found, for the message.
+        number: the number.
+        source: its source.
+    """
+    product = number * source.factor
+    if not math.isfinite(product):
+        raise BadResult(f"{name}: {place} is {number:g}, and {source.factor:g} times as much no "
+                        "number any more")
+    return product
 
 
 def _find_number(name: str, text: str, source: NumberSource) -> float:

@@ -20,12 +20,14 @@ from types import ModuleType
 from flent_aqm.base import environment
 from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.tools.client import main
-from flent_aqm.tools.tool import WAYS, Server, Shown, Tool
+from flent_aqm.tools.tool import WAYS, Program, Server, Shown, Tool
 
 NAME = "own_test"
 PORT = 9300
 _EXPECTED = ("a Python file *.py that sets TOOL, as flent_aqm/parts/speedtests/msak.py does; see "
              "docs/extend.md")
+# Programs that each run in the lab has of its own.
+_OF_LAB = {"flent", "tc"}
 # Without a file: the test's definition refuses it.
 UNSET = Tool(NAME, Server(NAME, {"OWN_PORT": (PORT,)}, "false", program=NAME, behind_ssh=False,
                           in_lab=False))
@@ -60,8 +62,8 @@ def load_user_file() -> ModuleType | None:
 def tool() -> Tool:
     """Return the Tool of the user's file, which the environment variable FLENT_AQM_OWN_TOOL names,
     as the test own_test. UNSET, whose test is refused, if the variable isn't set. Raises
-    ConfigError if the file fails, has no TOOL with a rate, or its `shown` has a wrong number of
-    rates or names a number that doesn't exist."""
+    ConfigError if the file fails, has no TOOL with a rate, or names a program that each run has of
+    its own, or its `shown` has a wrong number of rates or names a number that doesn't exist."""
     user_module = load_user_file()
     if user_module is None:
         return UNSET
@@ -75,6 +77,10 @@ def tool() -> Tool:
     if not {f"{direction}_mbps" for direction in WAYS} & names:
         raise ConfigError(f"{path}: TOOL declares no download_mbps and no upload_mbps; add one to "
                           f"its numbers (now: {', '.join(sorted(names)) or 'none'})")
+    needed = (*declared.programs, *declared.sometimes)
+    if taken := _OF_LAB & {one.name for one in needed if isinstance(one, Program)}:
+        raise ConfigError(f"{path}: `programs` of its TOOL names {' and '.join(sorted(taken))}, "
+                          "which each run has of its own; give the program another name")
     if declared.shown and len(declared.shown.rates) not in (0, 2):
         raise ConfigError(f"{path}: `shown` of its TOOL has {len(declared.shown.rates)} rates; "
                           "expected the names of two numbers, the download's and the upload's")

@@ -59,8 +59,8 @@ class DirectionLoad:
 
     def show(self, at_s: float, mbps: float) -> None:
         """Record a rate that the client displayed. It is taken as constant since the previous rate,
-        or since the begin. begin() comes first. If no time has passed since then, the rate is left
-        out.
+        or since the begin. begin() comes first. If no time has passed since then, or the time is
+        earlier, the rate is left out.
 
         Args:
             at_s: the time in monotonic seconds.
@@ -74,7 +74,7 @@ class DirectionLoad:
         length_s = at_s - self.end_s
         if length_s > 0:
             self.rates.append((at_s, length_s, round(mbps * length_s * 125_000)))
-        self.end_s = at_s
+        self.end_s = max(self.end_s, at_s)
 
     def count(self, size: int) -> None:
         """Add to the bytes that were transferred.

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,40 @@ def test_files_that_the_source_lacks_are_gone_again(tree: KernelTree) -> None:
     assert (tree.path / "Makefile").read_text() == MAKEFILE
     with pytest.raises(SetupError, match=r"no net/sched/Kconfig; expected the source of Linux"):
         tree.append("net/sched/Kconfig", "\n")
+
+
+@pytest.mark.parametrize("change", [
+    lambda tree: tree.write("link", b"mine\n"), lambda tree: tree.append("link", "mine\n"),
+    lambda tree: (tree.keep(["link"]), (tree.path / "link").unlink()),
+    lambda tree: (tree.keep(["link"]), tree.write("in", b"mine\n"))],
+    ids=["written", "appended to", "removed", "written below"])
+@pytest.mark.parametrize("target", ["in", "folder"])
+def test_link_of_the_source_comes_back_and_leads_to_the_same(
+        change: Callable[[KernelTree], object], target: str, tree: KernelTree) -> None:
+    """What replaces it is not written to the file that it leads to."""
+    (tree.path / "folder").mkdir()
+    (tree.path / "link").symlink_to(target)
+    with contextlib.suppress(IsADirectoryError):
+        change(tree)
+    assert (tree.path / "in").read_text() in (
+        "stock\n", *(["mine\n"] if (tree.path / "link").is_symlink() else []))
+    assert target == "folder" or tree.original("link") == b"stock\n"
+    tree.take_back()
+    assert os.readlink(tree.path / "link") == target
+    assert (tree.path / "in").read_text() == "stock\n"
+
+
+def test_link_that_came_back_is_compiled_again(tree: KernelTree) -> None:
+    """Though the file that it leads to is older than what was made."""
+    (tree.path / "in").rename(tree.path / "real")
+    (tree.path / "in").symlink_to("real")
+    os.utime(tree.path / "real", (1000, 1000))
+    assert build(tree, None)
+    assert build(tree, "mine\n")
+    assert not build(tree, "mine\n")
+    assert build(tree, None)
+    assert not build(tree, None)
+    assert (tree.path / "in").read_text() == "stock\n"
 
 
 def test_objects_that_a_killed_make_left_are_removed(tree: KernelTree) -> None:

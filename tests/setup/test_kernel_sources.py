@@ -97,6 +97,18 @@ def test_commits_change_in_a_kept_tree_only_what_differs(repository: Path, tmp_p
             if path.is_file()} == before
 
 
+def test_changed_files_may_have_names_that_are_not_ascii(repository: Path, tmp_path: Path
+                                                          ) -> None:
+    """Quoted ones would be names of no file."""
+    (repository / "sch_größe.c").write_text("mine\n")
+    (repository / 'sch "b" c.h').write_text("too\n")
+    old = GitOrigin(tmp_path / "trees", repository, "old")
+    new = GitOrigin(tmp_path / "trees", repository, None)
+    assert new.changed_since(old.tree_id) == {
+        "sch.c": (b"one\n", b"two\n"), "sch_größe.c": (b"", b"mine\n"),
+        'sch "b" c.h': (b"", b"too\n")}
+
+
 def test_a_tree_is_taken_as_it_is_now_committed_or_not(repository: Path, tmp_path: Path) -> None:
     """With new files, without objects; the same content has the same name again."""
     committed = GitOrigin(tmp_path / "trees", repository, None)

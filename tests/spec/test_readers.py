@@ -7,6 +7,7 @@ import pytest
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.spec.readers import number, one_of
+from flent_aqm.spec.scenario import Scenario
 
 
 @pytest.mark.parametrize(("value", "words"), [
@@ -34,3 +35,10 @@ def test_choice_that_is_none_is_shown_as_it_was_written(value: object, words: st
     with pytest.raises(ConfigError) as refusal:
         one_of("x", value, ("htb", "none"))
     assert str(refusal.value) == words
+
+
+@pytest.mark.parametrize("value", ["a ;", "a ; ; b", "a ; ''", "a ; '' b"])
+def test_empty_command_among_others_is_refused(value: str) -> None:
+    """Quoted or not."""
+    with pytest.raises(ConfigError, match=r"^server_program: .* has an empty command"):
+        Scenario.from_settings({"server_program": value})

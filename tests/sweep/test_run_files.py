@@ -124,6 +124,17 @@ def test_speed_test_ends_with_its_last_result_and_the_capture_has_its_name(tmp_p
     assert metadata_of(other)["TOTAL_LENGTH"] == 1000
 
 
+def test_speed_test_whose_samples_are_of_one_moment_keeps_its_length(tmp_path: Path) -> None:
+    """Flent makes no resampled results of them."""
+    data = json.loads(from_guest())
+    data["metadata"]["TOTAL_LENGTH"] = 1000.0
+    data["metadata"]["SERIES_META"]["TCP upload"]["SPEEDTEST"] = {}
+    data["x_values"], data["results"] = [], {name: [] for name in data["results"]}
+    cell = cell_in(tmp_path)
+    write_files(output(json.dumps(data).encode()), cell, FACTS)
+    assert metadata_of(cell)["TOTAL_LENGTH"] == 1000
+
+
 @pytest.mark.parametrize(("made", "why"), [
     (output(None, "the guest was killed"), "the guest was killed"),
     (replace(output(from_guest(), "no network"), command=None), "no network"),

@@ -38,8 +38,9 @@ class ResultPrinter:
         """Count bytes that have just arrived. If a new interval has begun since the last call,
         first print a line with the index of that call's interval (step) and the number of its
         bytes."""
-        step = int((time.time() - self._start_s) / STEP_S)
         with self._lock:
+            # Inside: a thread that had to wait would count in an interval that is over.
+            step = int((time.time() - self._start_s) / STEP_S)
             if step != self._step:
                 self._print({"step": self._step, "bytes": self._bytes})
                 self._step, self._bytes = step, 0

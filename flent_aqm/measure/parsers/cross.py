@@ -37,12 +37,17 @@ class CrossTraffic:
 
 
 def parse_lines(text: str) -> CrossTraffic:
-    """Parse the output of measure/cross_traffic/video.py, web.py or quic.py. Raises ParseError if
-    it is damaged or empty."""
+    """Parse the output of measure/cross_traffic/video.py, web.py or quic.py. The bytes of several
+    lines with the same step, as after a clock that went back, are added. Raises ParseError if it is
+    damaged or empty."""
     try:
         lines = [json.loads(line) for line in text.splitlines()]
         start_s, step_s = float(lines[0]["start"]), float(lines[0]["step_s"])
-        counted = {int(one["step"]): int(one["bytes"]) for one in lines if "step" in one}
+        counted: dict[int, int] = {}
+        for one in lines:
+            if "step" in one:
+                step = int(one["step"])
+                counted[step] = counted.get(step, 0) + int(one["bytes"])
         events = [{key: float(value) for key, value in one.items()}
                   for one in lines[1:] if "step" not in one]
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as fault:

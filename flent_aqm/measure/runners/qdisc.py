@@ -14,7 +14,8 @@ import os
 import socket
 import struct
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import IO, Any, BinaryIO, cast
 
 from flent_aqm.base.errors import BadResult, ParseError, cause_of
@@ -91,27 +92,26 @@ class AqmQdiscRunner(SupervisedRunner):
         self.started_s = time.time()
         self.returncode = 0
         try:
-            with _router_socket() as netlink:
+            with _router_socket() as netlink, _open_card_files(self.cards) as files:
                 store = cast(Any, self.stdout).buffer
-                self._write_samples(netlink, store)
+                self._write_samples(netlink, files, store)
                 store.flush()  # another process reads it
         except (OSError, ParseError) as fault:
             self.stopped_by = f"the router's queues could not be sampled: {cause_of(fault)}"
 
-    def _write_samples(self, netlink: socket.socket, store: BinaryIO) -> None:
+    def _write_samples(self, netlink: socket.socket, files: list[int], store: BinaryIO) -> None:
         """Write samples to `store` until `length` is over (`stopped_by` is DUE then) or the runner
         is stopped (it is the reason then). Raises OSError if the kernel can't be read or `store`
         not written, ParseError if the kernel's answer is an error.
 
         Args:
             netlink: netlink socket in the router's namespace.
+            files: descriptors of the cards' and the probes' file, empty without modelled cards.
             store: file to write to.
         """
         numbers = [_index_of_queue(device) for device in DEVICES]
         store.write(struct.pack("=II", *numbers))
         question = request()
-        files = [os.open(f"{_CARDS}/{name}", os.O_RDONLY)
-                 for name in (("card", "probes") if self.cards else ())]
         begin = time.monotonic()
         count = 0
         while count * self.interval_s < (self.run_for_s or 0):
@@ -249,6 +249,23 @@ def _queue_sample(now_s: float, queues: list[QueueSample], first: list[QueueSamp
             sample[f"{device}_{counter}"] = grown
         sample[f"{device}_sent_bytes"] = now.sent_bytes - then.sent_bytes
     return sample
+
+
+@contextmanager
+def _open_card_files(cards: bool) -> Iterator[list[int]]:
+    """Context manager: yield the descriptors of the open files of the cards' counters and of the
+    probes' times. Raises OSError if one can't be opened.
+
+    cards: False to yield an empty list, as the router has no modelled cards.
+    """
+    files: list[int] = []
+    try:
+        for name in ("card", "probes") if cards else ():
+            files.append(os.open(f"{_CARDS}/{name}", os.O_RDONLY))
+        yield files
+    finally:
+        for file in files:
+            os.close(file)
 
 
 def _read_kernel_file(file: int) -> bytes:

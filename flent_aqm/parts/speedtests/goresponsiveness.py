@@ -97,7 +97,7 @@ def read_tables(folder: Path, epoch_s: float, report: ClientReport,
                 if at_s > load.end_s:
                     load.rates.append((at_s, at_s - load.end_s,
                                        round(float(row[1]) * (at_s - load.end_s))))
-                load.end_s = at_s
+                    load.end_s = at_s
         _fill_empty_directions(report)
         for kind, name in (("foreign", "foreign_ms"), ("self", "self_http_ms")):
             for row in _table_rows(folder, kind):

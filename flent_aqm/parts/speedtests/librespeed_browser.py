@@ -97,7 +97,7 @@ class PageReport:
         if state[name]:
             # The rate is the mean since the end of the grace time.
             load.show(at_s, float(state[name]))
-        load.end_s = at_s
+        load.end_s = max(load.end_s, at_s)
 
     def conclude(self) -> None:
         """Record the final throughputs, ping and jitter, from the last state. Raises BadResult if

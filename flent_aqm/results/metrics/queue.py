@@ -122,7 +122,7 @@ def _sampled(run: Run, direction: str) -> tuple[QueueSamples, NDArray[numpy.bool
     window, queue = span(run.flows_of(direction)), run.queue_by_direction.get(direction)
     if queue is None:
         raise NotAvailable(f"the router's {direction} queue was not sampled in this run")
-    assert window is not None, "way() has a flow"
+    assert window is not None, "flows_of() raises without a flow"
     loaded = window.holds(queue.at_s)
     if not loaded.any():
         raise NotAvailable("no sample of the router's queues was taken under load")

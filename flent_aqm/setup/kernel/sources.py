@@ -192,10 +192,11 @@ class GitTree:
 
         Raises SetupError if the older tree is gone, or if git fails.
         """
-        names = self._git("diff", "--name-only", "--no-renames", "--diff-filter=AM", older,
-                          self.tree_id, "--", "*.c", "*.h").splitlines()
+        # Without -z, git quotes names that aren't ASCII.
+        names = self._git("diff", "-z", "--name-only", "--no-renames", "--diff-filter=AM", older,
+                          self.tree_id, "--", "*.c", "*.h").split("\0")
         return {name: (self._content(older, name), self._content(self.tree_id, name))
-                for name in names}
+                for name in names if name}
 
     def _content(self, tree_id: str, name: str) -> bytes:
         """Return the content of a file in a tree, b"" if the tree doesn't have the file or git

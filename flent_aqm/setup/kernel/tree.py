@@ -5,7 +5,7 @@ Each file is saved before its first change, and restored before the next build m
 changes. make compares the files' times. So a file that gets the content of the last build again
 also gets the time of the last build again.
 
-    TREE/.flent-aqm/before/PATH   original of a changed file
+    TREE/.flent-aqm/before/PATH   original of a changed file, a link if that is one
     TREE/.flent-aqm/absent/PATH   the source has no such file
     TREE/.flent-aqm/times.json    path -> hash of the content and time at the last build
     TREE/.flent-aqm/compiling     exists while make runs; if make was killed, its products are
@@ -91,10 +91,13 @@ class KernelTree:
                 now = self.path / name
                 self.changed.setdefault(name, now.read_bytes() if now.is_file() else None)
             saved, absent = self._before / name, self._absent / name
-            if saved.exists() or absent.exists():
+            if os.path.lexists(saved) or absent.exists():
                 continue
             original = self.path / name
-            if original.is_file() and not original.is_symlink():
+            if original.is_symlink():
+                saved.parent.mkdir(parents=True, exist_ok=True)
+                saved.symlink_to(original.readlink())
+            elif original.is_file():
                 saved.parent.mkdir(parents=True, exist_ok=True)
                 with written_whole(saved) as file:
                     file.write(original.read_bytes())
@@ -105,11 +108,14 @@ class KernelTree:
 
     def write(self, name: str, content: bytes) -> None:
         """Create or replace a file in an existing folder. Its original is saved first, so that
-        take_back() restores it. Raises SetupError if `name` leads out of the tree.
+        take_back() restores it. A symbolic link is replaced, and the file to which it leads stays
+        as it is. Raises SetupError if `name` leads out of the tree.
 
         name: path relative to the tree.
         """
         self.keep([name])
+        if (self.path / name).is_symlink():
+            (self.path / name).unlink()
         (self.path / name).write_bytes(content)
 
     def backport(self, folder: str, donor: KernelTree) -> None:
@@ -134,7 +140,8 @@ class KernelTree:
         """Return the paths of the source files below a folder, relative to the tree, without
         products of a build."""
         return [f"{folder}/{name}" for name in _files_below(self.path / folder)
-                if _SOURCE.search(name) and not name.startswith(_GENERATED)]
+                if _SOURCE.search(name) and not name.startswith(_GENERATED)
+                and (self.path / folder / name).is_file()]
 
     def original(self, name: str) -> bytes | None:
         """Return the content that a file has in the unchanged source. None for a file that the
@@ -145,15 +152,21 @@ class KernelTree:
         if (self._absent / name).exists():
             return None
         saved = self._before / name
-        return (saved if saved.exists() else self.path / name).read_bytes()
+        there = saved if os.path.lexists(saved) else self.path / name
+        if there.is_symlink():
+            return self.original(os.path.normpath(Path(name).parent / there.readlink()))
+        return there.read_bytes()
 
     def append(self, name: str, text: str) -> None:
         """Append `text` unchanged to a file of the tree. Its original is saved first, so that
         take_back() restores it. Raises SetupError if the file doesn't exist, or if `name` leads out
         of the tree."""
         self.keep([name])
+        path = self.path / name
         try:
-            with (self.path / name).open("r+b") as file:
+            if path.is_symlink():
+                self.write(name, path.read_bytes())
+            with path.open("r+b") as file:
                 file.seek(0, os.SEEK_END)
                 file.write(text.encode())
         except FileNotFoundError:
@@ -168,7 +181,10 @@ class KernelTree:
             (self._absent / name).unlink()
         for name in _files_below(self._before):
             saved = self._before / name
-            if not saved.name.endswith(".part"):  # of a build that was killed meanwhile
+            if saved.is_symlink():
+                (self.path / name).unlink(missing_ok=True)
+                (self.path / name).symlink_to(saved.readlink())
+            elif not saved.name.endswith(".part"):  # of a build that was killed meanwhile
                 with written_whole(self.path / name) as file:
                     file.write(saved.read_bytes())
                 (self.path / name).chmod(saved.stat().st_mode)
@@ -190,6 +206,8 @@ class KernelTree:
             if was is not None and was[0] == digest:
                 os.utime(path, ns=(was[1], was[1]))
             else:
+                if path.is_symlink():
+                    os.utime(path)  # restored: its target may be older than what was compiled
                 times[name] = (digest, path.stat().st_mtime_ns)
         self._times.parent.mkdir(exist_ok=True)
         write_text(self._times, json_text(times, indent=0) + "\n")
@@ -224,7 +242,7 @@ class KernelTree:
 
 
 def _files_below(folder: Path) -> list[str]:
-    """Return the relative paths of all files below a folder, sorted. Empty if the folder doesn't
-    exist."""
+    """Return the relative paths of all files and symbolic links below a folder, sorted. Empty if
+    the folder doesn't exist."""
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*")
-                  if path.is_file()) if folder.is_dir() else []
+                  if path.is_file() or path.is_symlink()) if folder.is_dir() else []

@@ -198,14 +198,19 @@ def _link_rate_mbps(run: Run, direction: str) -> float | None:
 
 def _shown_ms(run: Run, shown: Shown) -> float | None:
     """Return the latency under load that the test shows, the higher one of its directions, in ms.
-    RPM are converted to ms. None if it shows none.
+    RPM are converted to ms; 0 RPM is no latency. None if it shows none.
 
     Args:
         run: the run.
         shown: which metrics the test shows.
     """
-    times_ms = [60_000 / shown_value if METRICS[name].unit == "RPM" else shown_value
-                for name in shown.latency if (shown_value := value_of(run, name)) is not None]
+    times_ms = []
+    for name in shown.latency:
+        value = value_of(run, name)
+        if value is not None and METRICS[name].unit == "RPM":
+            value = 60_000 / value if value else None
+        if value is not None:
+            times_ms.append(value)
     return max(times_ms) if times_ms else None
 
 

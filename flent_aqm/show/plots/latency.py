@@ -511,17 +511,19 @@ class AqmPercentilesOverTimePlotter(ChartPlotter):
 def span_s(probe: Probe) -> float:
     """Return the length in s of the spans into which a latency series is divided: SHORTEST_S if
     that is the time of 102 probes or more, otherwise the shortest whole number of seconds that is
-    the time of 93 probes, somewhat fewer than SPAN_PROBES, or more. If the series has fewer than
-    FEWEST_SPANS such spans, they are shorter, in tenths of a second, but have at least 2 *
-    SAMPLES_BEYOND probes, enough for a median, so that a short series still has fewer spans. Raises
-    NotAvailable if the series has fewer than two probes at different times."""
+    the time of 97 probes, somewhat fewer than SPAN_PROBES, or more: a 90th percentile takes 95, as
+    samples_beyond() rounds. If the series has fewer than FEWEST_SPANS such spans, they are shorter,
+    in tenths of a second, but have at least 2 * SAMPLES_BEYOND probes, enough for a median, so that
+    a short series still has fewer spans. Raises NotAvailable if the series has fewer than two
+    probes at different times."""
     spacing_s = probe.spacing_ms / 1000
     lasts_s = float(probe.sent_s[-1] - probe.sent_s[0])
     if not spacing_s > 0 or not math.isfinite(spacing_s) or not lasts_s > 0:
         raise NotAvailable(f"{probe.name} has fewer than two probes at different times")
-    # A little longer, because probes are not sent at exact times.
-    wanted_s = 1.02 * SPAN_PROBES * spacing_s
-    length_s = SHORTEST_S if wanted_s <= SHORTEST_S else float(math.ceil(wanted_s / 1.1))
+    wanted_s = SPAN_PROBES * spacing_s
+    # Probes are not sent at exact times: those of 10.003 ms shall have spans of 1 s, too, and those
+    # with a probe fewer than the others a 90th percentile.
+    length_s = SHORTEST_S if 1.02 * wanted_s <= SHORTEST_S else float(math.ceil(0.97 * wanted_s))
     if lasts_s / length_s < FEWEST_SPANS:
         length_s = max(lasts_s / FEWEST_SPANS, 2 * SAMPLES_BEYOND * spacing_s)
         length_s = math.ceil(length_s * 10) / 10

@@ -19,13 +19,13 @@ MOST_READY_S = 3600.0
 
 def _commands(name: str, value: object) -> str:
     """Return the value of server_program as text without blanks at its ends. It is one or more
-    command lines, with the word `;` between them. Raises ConfigError if one of them is empty, or if
-    command() refuses the value.
+    command lines, with the word `;` between them. Raises ConfigError if one of them is empty or its
+    first word is '', or if command() refuses the value.
 
     name: name of the key, for the message.
     """
     text = command(name, value)
-    if not all(split_commands(text)):
+    if not all(words and words[0] for words in split_commands(text)):
         raise ConfigError(f"{name}: {text[:60]!r} has an empty command; expected commands with "
                           f"' {BETWEEN} ' between them")
     return text

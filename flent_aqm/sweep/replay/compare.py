@@ -135,7 +135,7 @@ def _differing_samples(was: Mapping[str, Any], now: Mapping[str, Any], start_s: 
         if first is None:
             continue
         index, old, new = first
-        time_s = _time_s(old) or _time_s(new)
+        time_s = _time_s(new) if _time_s(old) is None else _time_s(old)
         yield Difference(f"{where}, number {index}",
                          None if time_s is None else time_s - start_s, *_differing_fields(old, new))
 

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
 
+from flent_aqm.measure.cross_traffic.client import STEP_S, ResultPrinter
 from flent_aqm.measure.parsers.cross import (
     FRAMES_PER_S,
     PACKET_BYTES,
@@ -28,6 +30,41 @@ def test_lines_of_a_client_are_rates_of_every_step_and_events() -> None:
         {"t": 100.5, "dur": 0.5, "val": pytest.approx(0.016)},
         {"t": 101, "dur": 0.5, "val": 0}, {"t": 101.5, "dur": 0.5, "val": pytest.approx(0.008)}]
     assert parsed.events == [{"t": 100.7, "page_s": 0.25}]
+
+
+def test_lines_of_the_same_step_are_added() -> None:
+    """After a clock that went back, as those of several threads were."""
+    parsed = parse_lines("\n".join(map(json.dumps, [
+        {"start": 100, "step_s": 0.5}, {"step": 0, "bytes": 1000}, {"step": 1, "bytes": 10},
+        {"step": 0, "bytes": 500}])))
+    assert [one["val"] for one in parsed.rates] == pytest.approx([0.024, 0.00016])
+
+
+def test_bytes_count_when_they_are_counted_not_when_a_thread_begins_to_wait(
+        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Else steps of several threads go back, and one is printed twice."""
+    now_s = [1000.0]
+    monkeypatch.setattr(time, "time", lambda: now_s[0])
+    printer = ResultPrinter()
+    lock: Any = printer._lock
+
+    class Busy:
+        """Another thread counts a byte in the next step, and has the lock until then."""
+
+        def __enter__(self) -> None:
+            now_s[0] += STEP_S * 1.5
+            printer._lock = lock
+            printer.count_bytes(1)
+            lock.acquire()
+
+        def __exit__(self, *_fault: object) -> None:
+            lock.release()
+
+    printer._lock = Busy()  # type: ignore[assignment]
+    printer.count_bytes(5)
+    printer.end()
+    printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()[1:]]
+    assert printed == [{"step": 0, "bytes": 0}, {"step": 1, "bytes": 6}]
 
 
 def test_lines_without_a_step_give_no_rate() -> None:

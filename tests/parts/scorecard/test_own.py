@@ -356,6 +356,23 @@ def test_index_of_thousands_of_digits_is_none() -> None:
         read_numbers("x", "[5]", parse_number_sources(f"json: {'9' * 5000}=download_mbps"))
 
 
+def test_number_of_a_text_that_its_factor_makes_infinite_is_refused() -> None:
+    with pytest.raises(BadResult, match=r"'down \(\.\*\)' is 1e\+300, and 1e\+09 times as much no"):
+        read_numbers("x", "down 1e300", parse_number_sources("text: 'down (.*)=download_mbps*1e9'"))
+
+
+def test_rate_of_a_time_before_the_last_one_does_not_move_the_end_back() -> None:
+    """The next rate would count its bytes twice."""
+    load = DirectionLoad()
+    load.begin(1.0)
+    for at_s in (3.0, 2.0, 4.0):
+        load.show(at_s, 8.0)
+    assert load.rates == [(3.0, 2.0, 2_000_000), (4.0, 1.0, 1_000_000)]
+    assert load.end_s == 4
+    load.show(3.5, 8.0)
+    assert load.end_s == 4
+
+
 @pytest.mark.parametrize("mbps", [-1.0, 1.1e9, 1e308, math.inf, math.nan])
 def test_rate_that_no_client_measures_is_refused(mbps: float) -> None:
     load = DirectionLoad()

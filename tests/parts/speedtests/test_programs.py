@@ -26,6 +26,7 @@ from flent_aqm.parts.speedtests import (
     crusader,
     ethr,
     goresponsiveness,
+    librespeed_browser,
     librespeed_cli,
     msak,
 )
@@ -165,6 +166,27 @@ def test_load_of_goresponsiveness_begins_an_interval_before_its_first_row(tmp_pa
             (start_s + interval_s, interval_s))
         starts_s.append(start_s)
     assert starts_s[0] - starts_s[1] == pytest.approx(4)
+
+
+def test_time_before_the_last_one_does_not_move_the_end_of_a_load_back(tmp_path: Path) -> None:
+    """The client's clock may be set; the next rate would count its bytes twice."""
+    name = "run-throughput-download-01-01-2026-00-00-22.csv"
+    (tmp_path / name).write_text("head\n" + "".join(
+        f"01-01-2026-00-00-{second},1000,1,1,\n" for second in ("24.0", "22.5", "25.0", "24.5")))
+    report = ClientReport("goresponsiveness")
+    load = report.load("download")
+    goresponsiveness.read_tables(tmp_path, 0.0, report)
+    assert load.start_s is not None
+    assert [(end_s - load.start_s, length_s, size) for end_s, length_s, size in load.rates] == [
+        (1, 1, 1000), (2, 1, 1000)]
+    assert load.end_s == load.start_s + 2
+    heard = librespeed_browser.PageReport(ClientReport("librespeed_browser"))
+    for at_ms in (1000, 3000, 2000, 4000, 3500):
+        heard.take(json.dumps({"testState": 1, "dlStatus": "8", "at_ms": at_ms}).encode())
+    load = heard.report.load("download")
+    assert load.start_s is not None
+    assert [length_s for _end_s, length_s, _size in load.rates] == pytest.approx([2, 1])
+    assert load.end_s - load.start_s == pytest.approx(3)
 
 
 @pytest.mark.parametrize(("name", "read", "output"), [

@@ -4,19 +4,24 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy
 import pytest
 
 from flent_aqm.base.errors import ConfigError, NotAvailable
+from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.table import METRICS
+from flent_aqm.results.reading.series import Tool
+from flent_aqm.show.figures.speedtests import SHOWN, _shown_ms
 from flent_aqm.show.figures.verdicts import shade
+from flent_aqm.show.plots.latency import span_s, spans
 from flent_aqm.show.plots.observed import Captured
 from flent_aqm.show.plots.overlay import captured_payload
 from flent_aqm.show.report.server import ReportServer
-from tests.files import RUNS
+from tests.files import GOLDEN, RUNS, load, save
 
 
 @pytest.mark.parametrize(("values", "shades"), [
@@ -44,3 +49,27 @@ def test_page_is_not_served_at_what_is_no_host(host: str) -> None:
     follower: Any = None
     with pytest.raises(ConfigError, match=r"^--host .* --port 0: can't listen there: "):
         ReportServer(follower, host, 0)
+
+
+@pytest.mark.parametrize(("rpm", "shown_ms"), [(0.0, None), (60.0, 1000.0)])
+def test_zero_round_trips_per_minute_are_no_latency(
+        rpm: float, shown_ms: float | None, tmp_path: Path) -> None:
+    """goresponsiveness' output may have it, and a user's own test."""
+    data = load(GOLDEN / "speedtests" / "goresponsiveness.flent.gz")
+    for series in data["metadata"]["SERIES_META"].values():
+        for name in series.get("SPEEDTEST", {}).get("numbers", {}):
+            if "rpm" in name:
+                series["SPEEDTEST"]["numbers"][name] = rpm
+    save(tmp_path / "odd.flent.gz", data)
+    run = load_run(tmp_path / "odd.flent.gz")
+    assert _shown_ms(run, SHOWN["goresponsiveness"]) == shown_ms
+
+
+@pytest.mark.parametrize("spacing_ms", [
+    5, 10, 10.003, 10.3, 10.32, 10.53, 10.65, 10.7, 10.75, 20, 21.3, 50, 53.5, 100, 107, 200])
+def test_every_whole_span_has_enough_probes_for_its_percentile(spacing_ms: float) -> None:
+    """Though their number varies by one."""
+    sent_s = numpy.arange(4000) * spacing_ms / 1000
+    probe = Probe("made", Tool.IRTT, sent_s, numpy.ones(sent_s.size))
+    _, statistics = spans(probe, span_s(probe))
+    assert not numpy.isnan(statistics["90th percentile"][:-1]).any()

@@ -113,3 +113,11 @@ def test_versions_are_named_and_no_difference() -> None:
 def test_keys_of_values_are_compared_in_one_order() -> None:
     assert _json_text({"b": 1, "a": [2]}) == _json_text({"a": [2], "b": 1})
     assert _json_text("a text") == "a text"
+
+
+def test_difference_at_time_0_has_the_time_of_the_recorded_sample() -> None:
+    """Not that of the new one."""
+    was = changed(lambda data: data.update(raw_values={"Ping": [{"t": 0.0}]}))
+    now = changed(lambda data: data.update(raw_values={"Ping": [{"t": 2.5}]}))
+    (one,) = differences(was, now)
+    assert one.t_s == 0
