@@ -25,8 +25,8 @@ def make_missing(cells: Iterable[Cell], keys: Mapping[str, object]) -> int:
 
     Raises an AqmError before the first run if the runs can't be made, or if a data file has another
     run in it than the cell of its name. If the user interrupts, no more runs are started, and
-    KeyboardInterrupt is raised if one was left to start. Raises StorageError if results can't be
-    written; no more runs are started then.
+    KeyboardInterrupt is raised once those that are running have ended. Raises StorageError if
+    results can't be written; no more runs are started then.
     """
     sweep = Sweep(resumes=True)
     by_file = {cell.data_file: cell for cell in cells}
@@ -48,4 +48,7 @@ def make_missing(cells: Iterable[Cell], keys: Mapping[str, object]) -> int:
         sweep.drain()
         # It may have come with the last runs, after which nothing is submitted.
         sweep.raise_storage_fault()
+        # The caller may have further runs to make.
+        if sweep.was_interrupted:
+            raise KeyboardInterrupt
     return len(sweep.failed)

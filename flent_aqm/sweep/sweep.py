@@ -295,6 +295,11 @@ class Sweep:
             raise AqmError(f"all runs are done, but: {'; '.join(self._not_cleaned_up)}")
 
     @property
+    def was_interrupted(self) -> bool:
+        """True if the user has interrupted the sweep, also if no run was left to start then."""
+        return self._was_interrupted
+
+    @property
     def _real_time(self) -> bool:
         """True if a testbed of the sweep runs in real time."""
         return any(testbed.real_time for testbed in self._testbeds.values())

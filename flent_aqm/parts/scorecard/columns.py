@@ -150,12 +150,16 @@ def ranks(cards: Sequence[Card]) -> Mapping[str, str]:
 
 
 def headline(cards: Sequence[Card]) -> str:
-    """Return the number of tests and of their runs with a reading, and whether the runs are in
-    virtual or real time, as text without a full stop: "12 tests, 924 runs, in virtual time"."""
+    """Return the number of tests and runs, whether they are in virtual or real time, and, if so,
+    that not all tests ran on the same lines, as text without a full stop."""
     runs = sum(len(card.readings) for card in cards)
     beds = sorted({card.testbed for card in cards})
     where = " and ".join("virtual time" if one == VIRTUAL else "real time" for one in beds)
-    return f"{counted(len(cards), 'test')}, {counted(runs, 'run')}, in {where}"
+    # Failed runs belong to a test's lines, too.
+    lines = {frozenset({*(one.place for one in card.readings), *card.failed}) for card in cards}
+    other = "; not all tests ran on the same lines, so compare their scores with care"
+    return (f"{counted(len(cards), 'test')}, {counted(runs, 'run')}, in {where}"
+            + (other if len(lines) > 1 else ""))
 
 
 def failed_lines(card: Card) -> list[str]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -96,8 +97,8 @@ def _move_earlier(folder: Path, file: Path) -> Path | None:
 def keep_earlier(folder: Path, earlier: Path) -> None:
     """Move the runs of a test's earlier version back, unless the new version has a data file, and
     say so on standard error: a test none of whose runs succeeds, such as after a typing error in
-    --reads, does not replace one that was measured. The new version's logs take the place that the
-    earlier runs had (`earlier`).
+    --reads, does not replace one that was measured. The new version's logs move to a folder beside
+    `earlier` whose name ends in "-failed".
 
     Args:
         folder: folder with the runs of the new version.
@@ -107,16 +108,17 @@ def keep_earlier(folder: Path, earlier: Path) -> None:
     """
     if any(folder.rglob(f"*{SUFFIX}")):
         return
-    between = earlier.with_name(f"{earlier.name}.moving")
+    failed = earlier.with_name(f"{earlier.name}-failed")
     try:
-        folder.rename(between)
+        shutil.rmtree(failed, ignore_errors=True)
+        folder.rename(failed)
         earlier.rename(folder)
-        between.rename(earlier)
     except OSError as error:
         raise ConfigError(f"-o: can't move {error.filename}: {cause_of(error)}; the runs of the "
                           f"earlier version are in {earlier}") from None
     print(f"flent-aqm: no run of the changed test succeeded: its row stays that of the earlier "
-          f"version, and the logs of the new one are in {plain(earlier)}", file=sys.stderr)
+          f"version, whose runs are back, and the logs of the new one are in {plain(failed)}",
+          file=sys.stderr)
 
 
 def score(contestant: Contestant, places: Sequence[Place], folder: Path, testbed: str,

@@ -18,6 +18,8 @@ from flent_aqm.parts.scorecard.scores import BAD_MS
 
 # A throughput or a latency counts as right if it differs from the true one by less than this share.
 _RIGHT = 0.1
+# Above this share of what a line can carry, a number isn't its throughput.
+_IMPOSSIBLE = 1.2
 _LOADING = {"download": "while the line downloads", "upload": "while the line uploads",
             WORSE: "while the line is busy"}
 
@@ -154,12 +156,14 @@ def _line_counts(card: Card, subject: str, words_by_score: Mapping[str, str]) ->
 
 def _throughput(card: Card) -> str:
     """Return the sentence about the throughput: its median as a share of what the line can carry,
-    and the least and the greatest share, unless both are within 10 % of 1. "" without such a score.
-    """
+    and the least and the greatest share, unless both are within 10 % of 1. If the median is above
+    _IMPOSSIBLE, the sentence says that it can't be. "" without such a score."""
     score = card.scores.get("throughput")
     if score is None or score.least is None or score.most is None:
         return ""
     middle = f"Its speed is mostly {_percent(score.value)} of what the line can carry"
+    if score.value > _IMPOSSIBLE:
+        return f"{middle}, which can't be: look at the names and units of its numbers."
     if min(score.least, 2 - score.most) > 1 - _RIGHT:
         return f"{middle}, and nowhere far from it."
     return f"{middle}; it goes from {_percent(score.least)} to {_percent(score.most)}."
@@ -170,8 +174,8 @@ def _time_and_traffic(card: Card) -> str:
     megabytes, seconds = card.scores.get("megabytes"), card.scores.get("seconds")
     if megabytes is None or seconds is None:
         return ""
-    return (f"A test takes {seconds.value:.0f} s and {megabytes.value:.0f} MB, at most "
-            f"{megabytes.most:.0f} MB.")
+    return (f"A test loads the line for {seconds.value:.0f} s with {megabytes.value:.0f} MB, at "
+            f"most {megabytes.most:.0f} MB.")
 
 
 _SENTENCES: Sequence[Callable[[Card], str]] = (

@@ -61,7 +61,7 @@ def commands(how: str = "", server: str = "serve") -> list[str]:
 
 @pytest.mark.lab
 def test_two_commands_are_scored_beside_ours(scorecard: Scorecard, tmp_path: Path) -> None:
-    """By the same truth: its rate and the round trip that its connection took are right; its 58
+    """By the same truth: its rate and the round trip that its connection took are right; its 60
     lines of code are all that the page needs. Runs of another version of its files
     move aside, and it is scored again."""
     status, out, faults = scorecard(*commands())
@@ -547,10 +547,17 @@ def test_changed_test_replaces_the_earlier_one_once_a_run_succeeds(
         assert (earlier / "line.flent.gz").read_text() == "measured"
         return
     assert told == ("flent-aqm: no run of the changed test succeeded: its row stays that of the "
-                    f"earlier version, and the logs of the new one are in {earlier}\n")
+                    "earlier version, whose runs are back, and the logs of the new one are in "
+                    f"{earlier}-failed\n")
     assert (folder / "line.flent.gz").read_text() == "measured"
     assert (folder / "card.json").read_text() == "its card"
-    assert (earlier / "line.log").read_text() == "no number"
+    failed = earlier.with_name("own-mine-1-failed")
+    assert (failed / "line.log").read_text() == "no number"
+    assert not earlier.exists()
     assert (folder / "tool.py").read_text() == "# first\n"
     # The same wrong test again is tried again, and the mended one replaces the first.
-    assert own_folder(tmp_path / "out", "mine", file)[1] == earlier.with_name("own-mine-2")
+    again, earlier = own_folder(tmp_path / "out", "mine", file)
+    assert earlier is not None
+    (folder / "line.log").write_text("no number again")
+    keep_earlier(again, earlier)
+    assert (failed / "line.log").read_text() == "no number again"
