@@ -4,6 +4,7 @@ given by a command."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 from functools import partial
@@ -73,6 +74,10 @@ def test_command_is_named_after_its_program_unless_a_name_is_given(tmp_path: Pat
         path = write_tool(tmp_path, name, "/bin/sh -c {host} {port}", "/bin/sleep {port}",
                           "json: down=download_mbps", 60)
         assert path == tmp_path / "own" / f"{file}.py"
+        # Another program has another first line, so that its runs are not those of this one.
+        digest = hashlib.sha256(Path("/bin/sh").read_bytes() + Path("/bin/sleep").read_bytes())
+        assert path.read_text().splitlines()[0].endswith(
+            f"and the files {digest.hexdigest()[:16]}.")
 
 
 NDT7 = contestant("ndt7")
