@@ -160,7 +160,8 @@ def test_one_cell_and_two_tests_are_enough_and_all_seeds_are_named() -> None:
 
 def test_pairs_of_all_scores_are_summed_up() -> None:
     order = Order("x", "2 runs of 1 cell (seed 1)", [
-        ScoreComparison("throughput", 3, 2, [("A", "B")]), ScoreComparison("tells_apart", 4, 4, [])])
+        ScoreComparison("throughput", 3, 2, [("A", "B")]),
+        ScoreComparison("tells_apart", 4, 4, [])])
     assert order.sentence() == (
         "In 2 runs of 1 cell (seed 1), 6 of 7 pairs of tests whose intervals don't overlap have "
         "the same order, over all scores.")
