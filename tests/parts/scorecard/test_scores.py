@@ -18,6 +18,7 @@ from flent_aqm.parts.scorecard.scores import (
     Case,
     Score,
     _bootstrap_over_lines,
+    _compare_attribute,
     _distance,
     _ratio_of_attribute,
     _wider_interval,
@@ -480,6 +481,13 @@ def test_ratio_of_two_latencies_is_the_larger_by_the_less(
         first: float, second: float, ratio: float) -> None:
     assert _ratio_of_attribute(DirectionValues(shown_ms=first), DirectionValues(shown_ms=second),
                                "shown_ms") == ratio
+
+
+@pytest.mark.parametrize(("first", "second", "sign"), [
+    (1.0, 2.0, -1), (2.0, 1.0, 1), (2.0, 2.0, 0), (inf, inf, 0), (inf, 2.0, 1)])
+def test_latencies_are_compared_as_numbers(first: float, second: float, sign: int) -> None:
+    assert _compare_attribute(DirectionValues(shown_ms=first), DirectionValues(shown_ms=second),
+                              "shown_ms") == sign
 
 
 def test_interval_of_a_bootstrap_holds_95_of_100_draws() -> None:
