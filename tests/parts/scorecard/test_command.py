@@ -210,6 +210,16 @@ def test_all_tests_are_those_that_this_machine_has(
     assert len(err.splitlines()) == len(contestant.CONTESTANTS) - 2
 
 
+@pytest.mark.parametrize(("is_folder", "what"), [
+    (True, "is a folder"), (False, "there is no such file")])
+def test_file_that_is_none_is_named(is_folder: bool, what: str, run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    if is_folder:
+        file.mkdir()
+    assert run(file, "-o", tmp_path)[2] == (
+        f"flent-aqm: {file}: {what}; expected a Python file with a TOOL\n")
+
+
 @pytest.mark.parametrize("words", [
     ("--client", "x"), ("--server", "y"), ("--reads", "z"), ("--client", "x", "--reads", "z"),
     ("--server", "y", "--reads", "z"),
