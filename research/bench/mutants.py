@@ -242,6 +242,10 @@ EQUIVALENT = {
     "/ len(files)": _WAIT,
     "parts/scorecard/card.py: write_output(folder / NAME, json_text(content, indent=1) + "
     "\"\\n\"): 1 -> 2": "how far the lines are indented",
+    "parts/scorecard/order.py: json_text(asdict(result), indent=1) + \"\\n\"): 1 -> 2":
+        "how far the lines are indented",
+    "parts/scorecard/worst_lines.py: json_text(worst_line.as_dict(), indent=1) + \"\\n\"): 1 -> 2":
+        "how far the lines are indented",
     "parts/scorecard/columns.py: return (-tells.value if tells else 1.0,: 1.0 -> 2.0":
         "either comes after all shares",
     "parts/scorecard/scores.py: if _ratio_of_attribute(first, second, \"others_p95_ms\") >= "

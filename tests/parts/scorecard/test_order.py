@@ -143,6 +143,9 @@ def test_pair_counts_if_the_other_runs_have_both_scores(
     assert (found is not None) is bool(counts)
     if found:
         assert (found.pairs, found.same, found.turned) == (counts, counts - len(turned), turned)
+    other_way = _compare_score("throughput", [("B", score(0.3, 0.4, 0.35), there[1]),
+                                              ("A", score(0.1, 0.2, 0.15), there[0])])
+    assert (other_way and len(other_way.turned)) == (found and len(found.turned))
 
 
 def test_one_cell_and_two_tests_are_enough_and_all_seeds_are_named() -> None:
