@@ -246,6 +246,10 @@ EQUIVALENT = {
         "how far the lines are indented",
     "parts/scorecard/worst_lines.py: json_text(worst_line.as_dict(), indent=1) + \"\\n\"): 1 -> 2":
         "how far the lines are indented",
+    "parts/scorecard/terminal.py: made.add_column(column.heading.replace(\" \", \"\\n\", 1), "
+    "justify=\"right\", no_wrap=True): True -> False": _NARROW,
+    "parts/scorecard/terminal.py: if console.measure(made, options=console.options.update("
+    "width=10_000)).maximum > console.width:: 10000 -> 10001": _LIMIT,
     "parts/scorecard/columns.py: return (-tells.value if tells else 1.0,: 1.0 -> 2.0":
         "either comes after all shares",
     "parts/scorecard/scores.py: if _ratio_of_attribute(first, second, \"others_p95_ms\") >= "

@@ -170,11 +170,15 @@ def test_own_test_is_tried_on_the_first_and_the_last_line(
     assert steps.score(OWN, SMALL[:number], tmp_path / "own", "virtual", {}) is False
     assert made.asked == asked
     failed = [name for name in NAMES[:number] if name not in succeeding]
-    assert list(json.loads((tmp_path / "own" / "card.json").read_text())["failed"]) == (
+    whole = json.loads((tmp_path / "own" / "card.json").read_text())
+    assert list(whole["failed"]) == (
         failed if succeeding or number < 3 else [failed[0], failed[-1]])
+    assert [one["place"] for one in whole["readings"]] == succeeding
     left = number - 2
-    assert (f"the other {left} run{'s' if left > 1 else ''} are not made" in capsys.readouterr().err
-            ) is (left > 0 and not succeeding)
+    err = capsys.readouterr().err
+    assert ("are not made" in err) is (left > 0 and not succeeding)
+    assert (f"the other {left} run{'s' if left > 1 else ''} are not made" in err) is (
+        "are not made" in err)
     made.asked.clear()
     (tmp_path / "ndt7").mkdir()
     steps.score(contestant("ndt7"), SMALL[:number], tmp_path / "ndt7", "virtual", {})
@@ -330,6 +334,15 @@ def test_own_test_keeps_its_runs_until_its_file_changes(tmp_path: Path) -> None:
         (folder / "1.flent.gz").touch()
     assert [path.parent.name for path in (output / "earlier").rglob("1.flent.gz")] == [
         f"own-my-test-{'x' * 52}-1"]
+
+
+def test_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    """Not the file that would be in it."""
+    file = tmp_path / "mine.py"
+    file.touch()
+    with pytest.raises(ConfigError, match=rf"-o: can't write {file}/own-x: Not a directory; choose "
+                                          "another folder with -o"):
+        steps.own_folder(file, "x", file)
 
 
 @pytest.mark.parametrize(("readings", "searched", "page_there", "made"), [

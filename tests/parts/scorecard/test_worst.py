@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -205,6 +205,31 @@ def test_queue_without_a_size_in_ms_keeps_it_and_a_calm_one_stays() -> None:
     assert changes(lines, wrong) == []
     # The ends: a rate of 10 Mbit/s is one itself.
     assert lines.runs == 1 + 2 + 1
+
+
+@pytest.mark.parametrize(("wrong_ms", "cause"), [
+    (lambda place: 100 * bool(place.beside), [("a bulk flow beside", "none")]),
+    (lambda place: 100, []),
+    (lambda place: 100 * (place.queue == "red"), [("RED", "FQ-CoDel")]),
+    # 40 ms of a path hide 10 ms: the shortest path that a few halvings find is 44 ms.
+    (lambda place: 10, [("a round trip of 20 ms", "a round trip of 44 ms")]),
+    (lambda place: 100 * (place.line.down_mbps < 100), [("20 Mbit/s", "110 Mbit/s")])])
+def test_setting_that_makes_the_error_vanish_is_found(
+        wrong_ms: Callable[[Place], float], cause: list[tuple[str, str]]) -> None:
+    """By itself. Of a test that shows the idle round trip, on a line beside a bulk flow."""
+    def measure(places: Sequence[Place]) -> list[Reading | None]:
+        made: list[Reading | None] = []
+        for one in places:
+            way = DirectionValues(shown_ms=one.line.rtt_ms,
+                                  others_median_ms=one.line.rtt_ms + wrong_ms(one))
+            made.append(Reading(one.name, "", "", "", True, {
+                "download": way, "upload": DirectionValues(), WORSE: way}))
+        return made
+
+    lines = Lines(AIMS["latency"], measure, 100)
+    wrong = lines.point(place("red", mbps=20, rtt_ms=20))
+    assert wrong is not None
+    assert [(one.before, one.after) for one in changes(lines, wrong)] == cause
 
 
 @pytest.mark.parametrize(("end", "words"), [
