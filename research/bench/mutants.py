@@ -250,6 +250,8 @@ EQUIVALENT = {
     "justify=\"right\", no_wrap=True): True -> False": _NARROW,
     "parts/scorecard/terminal.py: if console.measure(made, options=console.options.update("
     "width=10_000)).maximum > console.width:: 10000 -> 10001": _LIMIT,
+    "parts/scorecard/worst.py: for _ in range(0, 2 * runs, _ROUND):: 0 -> 1":
+        "twice the number of runs is even, so that as many rounds begin",
     "parts/scorecard/columns.py: return (-tells.value if tells else 1.0,: 1.0 -> 2.0":
         "either comes after all shares",
     "parts/scorecard/scores.py: if _ratio_of_attribute(first, second, \"others_p95_ms\") >= "
