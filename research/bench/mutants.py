@@ -256,6 +256,8 @@ EQUIVALENT = {
         "either comes after all shares",
     "parts/scorecard/scores.py: if _ratio_of_attribute(first, second, \"others_p95_ms\") >= "
     "APART_FACTOR), 1): 1 -> 2": "only whether the ideal is 0 counts",
+    "parts/scorecard/scores.py: return _share_score(cases, 1): 1 -> 2":
+        "only whether the ideal is 0 counts",
     "parts/scorecard/words.py: and (way.rise_p95_ms or 0) > BAD_MS]: 0 -> 1": _BELOW,
     "parts/scorecard/words.py: and (way.rise_p95_ms or 0) > BAD_MS}: 0 -> 1": _BELOW,
     "parts/scorecard/figure.py: and ((way.rise_p95_ms or 0.0) > BAD_MS) is stalled]: 0.0 -> 1.0":
