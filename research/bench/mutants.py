@@ -137,6 +137,7 @@ EQUIVALENT = {
     "results/status.py: MAX_BYTES = 8 << 20: 20 -> 21": _LIMIT,
     'results/status.py: "ended_s": status.ended_s, "failed": dict(status.failed)}, indent=1) + '
     '"\\n"): 1 -> 2': "how far the file's lines are indented",
+    'results/score/shown.py: wide = console.options.update(width=10_000): 10000 -> 10001': _LIMIT,
     'results/score/shown.py: NO_TERMINAL, NARROW = 250, 110: 250 -> 251': _LIMIT,
     'results/score/shown.py: NO_TERMINAL, NARROW = 250, 110: 110 -> 111': _NARROW,
     'results/score/shown.py: table = Table(box=None, pad_edge=False, header_style="bold"): '
