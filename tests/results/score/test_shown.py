@@ -157,6 +157,16 @@ def test_one_file_on_a_narrow_terminal_has_what_there_is_then_why_the_rest_is_mi
     assert text.count("95.50") == 2
 
 
+def test_of_two_runs_that_repeat_each_other_one_has_a_value() -> None:
+    """A group of two is one that repeats."""
+    name = "throughput_upload_mbps"
+    first, second = repeated(name, 129, 135)
+    lost = replace(second, values={**second.values, name: Unavailable("it stopped")})
+    assert ("no comparison, because of the runs that repeat each other one at most has a value: it "
+            "stopped") in groups_text([first, lost], name)
+    assert "no comparison, because no two runs repeat each other" in groups_text([first], name)
+
+
 def test_runs_of_different_length_or_server_are_groups_of_their_own() -> None:
     keys, pooled, groups = groups_of(scored(2), ["aqm"], [])
     assert (keys, pooled, len(groups)) == (("aqm", "length_s"), [], 4)
@@ -274,6 +284,7 @@ def test_table_of_groups_that_just_fits_has_all_columns() -> None:
     assert "quartiles" not in head(len(wide) - 1)
     assert "the median" in head(len(wide) - 1)
     assert "the median" not in head(25)
+    assert "quartiles" not in head(25)
 
 
 def test_descriptions_have_room_from_110_characters_on() -> None:
@@ -345,7 +356,10 @@ def test_columns_of_a_wide_terminal_go_on_below_if_a_character_is_missing() -> N
     needed = max(map(len, wide))
     assert needed >= 110
     assert printed(show_table, files, names, needed) == wide
-    assert len(printed(show_table, files, names, needed - 1)) > len(wide)
+    parts = printed(show_table, files, names, needed - 1)
+    assert len(parts) > len(wide)
+    assert parts[0] != ""
+    assert parts.count("") == 1
 
 
 def test_columns_are_closer_together_below_110_characters() -> None:
