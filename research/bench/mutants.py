@@ -259,6 +259,11 @@ EQUIVALENT = {
     "APART_FACTOR), 1): 1 -> 2": "only whether the ideal is 0 counts",
     "parts/scorecard/scores.py: return _share_score(cases, 1): 1 -> 2":
         "only whether the ideal is 0 counts",
+    "parts/scorecard/scores.py: _orders_scorer(lambda way: None if way.qoo is None else 100 - "
+    "way.qoo, _LEAST_QOO)),: 100 -> 101": "only the difference of two counts",
+    "parts/scorecard/scores.py: _compare_attribute(first, second, \"shown_ms\") > 0), cells, "
+    "line)): _compare_attribute(first, second, 'shown_ms') > 0 -> _compare_attribute(first, "
+    "second, 'shown_ms') >= 0": "what is a tenth apart is not equal",
     "parts/scorecard/words.py: and (way.rise_p95_ms or 0) > BAD_MS]: 0 -> 1": _BELOW,
     "parts/scorecard/words.py: and (way.rise_p95_ms or 0) > BAD_MS}: 0 -> 1": _BELOW,
     "parts/scorecard/figure.py: and ((way.rise_p95_ms or 0.0) > BAD_MS) is stalled]: 0.0 -> 1.0":
