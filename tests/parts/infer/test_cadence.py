@@ -72,3 +72,9 @@ def test_gap_is_drawn_within_its_bounds(drawn: float, mean_gap_s: float, gap_s: 
     assert numpy.diff(at_s)[:-1] == pytest.approx(gap_s, abs=0.0015)
     assert numpy.diff(at_s)[:-1].min() > gap_s - 0.0006
     assert at_s[-1] == pytest.approx(4.0)
+
+
+def test_sample_at_the_end_of_a_gap_is_taken() -> None:
+    """Of eight a second, after a gap of exactly five eighths."""
+    draw: Any = SimpleNamespace(random=lambda: 0.99)
+    assert list(thin(_every(0.125, 2.0), draw).at_s) == [0.125, 0.75, 1.375, 2.0]
