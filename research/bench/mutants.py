@@ -107,6 +107,7 @@ _LIMIT = "a limit with room to spare, by whose name tests go"
 _EITHER_WAY = "sends more captures through the way for records of any size: the result is the same"
 _EMPTY = "nothing is counted: the range is empty from any smaller number on, too"
 _NARROW = "how columns share a terminal that is too narrow for them"
+_BELOW = "neither is above the limit"
 _WAIT = "how long and how often is tried again: only time tells"
 EQUIVALENT = {
     "measure/parsers/cross.py: if took_ns is not None and (fastest_ns is None or took_ns < "
@@ -136,10 +137,9 @@ EQUIVALENT = {
     "results/status.py: MAX_BYTES = 8 << 20: 20 -> 21": _LIMIT,
     'results/status.py: "ended_s": status.ended_s, "failed": dict(status.failed)}, indent=1) + '
     '"\\n"): 1 -> 2': "how far the file's lines are indented",
-    'results/score/shown.py: NARROWEST, NO_TERMINAL = 120, 250: 120 -> 121':
-        _LIMIT,
-    'results/score/shown.py: NARROWEST, NO_TERMINAL = 120, 250: 250 -> 251':
-        _LIMIT,
+    'results/score/shown.py: wide = console.options.update(width=10_000): 10000 -> 10001': _LIMIT,
+    'results/score/shown.py: NO_TERMINAL, NARROW = 250, 110: 250 -> 251': _LIMIT,
+    'results/score/shown.py: NO_TERMINAL, NARROW = 250, 110: 110 -> 111': _NARROW,
     'results/score/shown.py: table = Table(box=None, pad_edge=False, header_style="bold"): '
     'False -> True':
         "a blank before each line",
@@ -230,8 +230,6 @@ EQUIVALENT = {
     "results/metrics/latency.py: if 0 < percent < 100 and samples_beyond(samples, percent) < "
     "SAMPLES_BEYOND:: 0 -> 1": "no percentile of the table lies between 0 and 1",
     "parts/scorecard/figure.py: _LABEL_CHARACTERS = 17: 17 -> 18": _NARROW,
-    "parts/scorecard/html.py: undefined=jinja2.StrictUndefined, trim_blocks=True, "
-    "lstrip_blocks=True,: True -> False": "white space between the page's elements",
     "parts/scorecard/scores.py: _DRAWS, _SEED = 500, 1: 1 -> 2": "any draws do",
     "parts/scorecard/scores.py: _DRAWS, _SEED = 500, 1: 500 -> 501": "any draws do",
     "parts/scorecard/worst.py: RATE_MBPS, RTT_MS, BUFFER_MS = (10, 300), (5, 160), (10, 1000): "
@@ -245,10 +243,40 @@ EQUIVALENT = {
     "/ len(files)": _WAIT,
     "parts/scorecard/card.py: write_output(folder / NAME, json_text(content, indent=1) + "
     "\"\\n\"): 1 -> 2": "how far the lines are indented",
-    "parts/scorecard/columns.py: f\"{value:.2f}\" if 0.1 <= abs(value) < 10 else digits(value)): "
-    "0.1 <= abs(value) < 10 -> 0.1 < abs(value) < 10": "a tenth is 0.10 in both forms",
-    "parts/scorecard/columns.py: f\"{value:.2f}\" if 0.1 <= abs(value) < 10 else digits(value)): "
-    "0.1 <= abs(value) < 10 -> 0.1 <= abs(value) <= 10": "ten is 10.00 in both forms",
+    "parts/scorecard/order.py: json_text(asdict(result), indent=1) + \"\\n\"): 1 -> 2":
+        "how far the lines are indented",
+    "parts/scorecard/worst_lines.py: json_text(worst_line.as_dict(), indent=1) + \"\\n\"): 1 -> 2":
+        "how far the lines are indented",
+    "parts/scorecard/terminal.py: made.add_column(column.heading.replace(\" \", \"\\n\", 1), "
+    "justify=\"right\", no_wrap=True): True -> False": _NARROW,
+    "parts/scorecard/terminal.py: if console.measure(made, options=console.options.update("
+    "width=10_000)).maximum > console.width:: 10000 -> 10001": _LIMIT,
+    "parts/scorecard/worst.py: for _ in range(0, 2 * runs, _ROUND):: 0 -> 1":
+        "twice the number of runs is even, so that as many rounds begin",
+    "parts/scorecard/columns.py: return (-tells.value if tells else 1.0,: 1.0 -> 2.0":
+        "either comes after all shares",
+    "parts/scorecard/scores.py: if _ratio_of_attribute(first, second, \"others_p95_ms\") >= "
+    "APART_FACTOR), 1): 1 -> 2": "only whether the ideal is 0 counts",
+    "parts/scorecard/scores.py: return _share_score(cases, 1): 1 -> 2":
+        "only whether the ideal is 0 counts",
+    "parts/scorecard/scores.py: _orders_scorer(lambda way: None if way.qoo is None else 100 - "
+    "way.qoo, _LEAST_QOO)),: 100 -> 101": "only the difference of two counts",
+    "parts/scorecard/scores.py: _compare_attribute(first, second, \"shown_ms\") > 0), cells, "
+    "line)): _compare_attribute(first, second, 'shown_ms') > 0 -> _compare_attribute(first, "
+    "second, 'shown_ms') >= 0": "what is a tenth apart is not equal",
+    "parts/scorecard/words.py: and (way.rise_p95_ms or 0) > BAD_MS]: 0 -> 1": _BELOW,
+    "parts/scorecard/words.py: and (way.rise_p95_ms or 0) > BAD_MS}: 0 -> 1": _BELOW,
+    "parts/scorecard/figure.py: and ((way.rise_p95_ms or 0.0) > BAD_MS) is stalled]: 0.0 -> 1.0":
+        _BELOW,
+    "parts/scorecard/figure.py: tells_apart_axis.set_xlim(0, 100): 0 -> 1":
+        "the mark at 0 widens the axis again",
+    "parts/scorecard/figure.py: most_lines = max((_row_label(card).count(\"\\n\") + 1 for card in "
+    "cards), default=1): 1 -> 2": "without a row its height does not count",
+    "parts/scorecard/worst.py: seed=_SEED, n_startup_trials=_AT_RANDOM, n_ei_candidates="
+    "_CANDIDATES, constant_liar=True)): True -> False": "any draws do",
+    "parts/scorecard/worst.py: _AT_RANDOM, _CANDIDATES = 10, 64: 10 -> 11": "any draws do",
+    "parts/scorecard/worst.py: _AT_RANDOM, _CANDIDATES = 10, 64: 64 -> 65": "any draws do",
+    "parts/scorecard/worst.py: _ROUND, _SEED = 4, 1: 1 -> 2": "any draws do",
     "sweep/plan/places.py: section, indent, in_value = \"\", 0, False: 0 -> 1":
         "counts from the first key on, whose own takes its place",
     "sweep/pool.py: _LOOK_AGAIN_S = 0.5: 0.5 -> 1.5": _WAIT,

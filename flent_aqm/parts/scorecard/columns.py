@@ -78,8 +78,7 @@ class Column:
         if self.form == SHARE:
             return f"{value * 100:.0f}" + ("" if bare else " %")
         # Further digits would depend on the set of cells rather than on the test.
-        return f"{value:.0f}" if self.form == COUNT else (
-            f"{value:.2f}" if 0.1 <= abs(value) < 10 else digits(value))
+        return f"{value:.0f}" if self.form == COUNT else digits(value)
 
 
 COLUMNS: Sequence[Column] = (

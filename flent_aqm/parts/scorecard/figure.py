@@ -101,7 +101,7 @@ def _draw_rows(cards: Sequence[Card], canvas: Any) -> None:
                              ha="center", va="center", color=QUIET, fontsize="small")
         if score := card.scores.get("tells_apart"):
             tells.barh(row, score.value * 100, 0.55, color="#6699CC")
-            tells.plot([(score.low or 0) * 100, (score.high or 0) * 100], [row, row],
+            tells.plot([(bound or 0) * 100 for bound in (score.low, score.high)], [row, row],
                        color="black", linewidth=0.7)
         _draw_points(rate, [value * 100 for value, _, _ in rates(card.readings)], row, _CALM)
     latency.set_yticks(range(len(cards)), [_row_label(card) for card in cards])

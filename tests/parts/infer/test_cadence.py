@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import math
 import random
+from types import SimpleNamespace
+from typing import Any
 
 import numpy
+import pytest
 
 from flent_aqm.parts.infer.cadence import as_archived, thin
 from flent_aqm.parts.infer.reading import Download
@@ -53,3 +57,24 @@ def test_download_of_the_archive_stays_as_it_is() -> None:
 def test_larger_gaps_leave_fewer_samples() -> None:
     counts = [thin(_every(0.05), random.Random(1), gap_s).at_s.size for gap_s in (0.2, 0.5, 1.0)]
     assert counts[0] > 1.5 * counts[1] > 2.2 * counts[2]
+
+
+@pytest.mark.parametrize(("drawn", "mean_gap_s", "gap_s"), [
+    # From -ln(1 - drawn) of the mean, but at least a twentieth and at most 1.25 times.
+    (0.0, 0.5, 0.025), (0.04, 0.5, 0.025), (0.06, 0.5, 0.031), (1 - math.exp(-1), 0.5, 0.5),
+    (0.7, 0.5, 0.602), (0.72, 0.5, 0.625), (0.99, 0.5, 0.625), (0.0, 1.0, 0.05),
+    (1 - math.exp(-1), 1.0, 1.0), (0.99, 1.0, 1.25)])
+def test_gap_is_drawn_within_its_bounds(drawn: float, mean_gap_s: float, gap_s: float) -> None:
+    """The next sample after it is taken. Of a sample each millisecond."""
+    draw: Any = SimpleNamespace(random=lambda: drawn)
+    at_s = thin(_every(0.001, 4.0), draw, mean_gap_s).at_s
+    assert at_s[0] == 0.001
+    assert numpy.diff(at_s)[:-1] == pytest.approx(gap_s, abs=0.0015)
+    assert numpy.diff(at_s)[:-1].min() > gap_s - 0.0006
+    assert at_s[-1] == pytest.approx(4.0)
+
+
+def test_sample_at_the_end_of_a_gap_is_taken() -> None:
+    """Of eight a second, after a gap of exactly five eighths."""
+    draw: Any = SimpleNamespace(random=lambda: 0.99)
+    assert list(thin(_every(0.125, 2.0), draw).at_s) == [0.125, 0.75, 1.375, 2.0]

@@ -10,13 +10,14 @@ import os
 import tarfile
 from pathlib import Path
 
+import numpy
 import pytest
 
 from flent_aqm.parts.infer.classes import AQM, CANT_TELL, CLASSES, DROP_TAIL, SHORT
 from flent_aqm.parts.infer.classes import answer_of as answer
-from flent_aqm.parts.infer.command import _format_text
+from flent_aqm.parts.infer.command import _format_json, _format_text
 from flent_aqm.parts.infer.model import Verdict, judge, judge_all
-from flent_aqm.parts.infer.reading import read_downloads
+from flent_aqm.parts.infer.reading import Download, read_downloads
 from tests import files
 
 from ...warm_flent import run_flent_aqm
@@ -247,3 +248,23 @@ def test_downloads_judged_together_are_judged_as_alone() -> None:
     assert together == [judge(one) for one in downloads]
     assert len({verdict.answer for verdict in together}) > 2
     assert judge_all([]) == []
+
+
+@pytest.mark.parametrize(("probability", "depth_ms", "kept"), [
+    (0.71234, 45.678, {"probability": 0.712, "depth_at_least_ms": 45.7}),
+    (None, None, {"probability": None, "depth_at_least_ms": None})])
+def test_json_has_three_digits_of_a_probability_and_tenths_of_a_depth(
+        probability: float | None, depth_ms: float | None, kept: dict[str, float | None]) -> None:
+    """Of a feature six decimals, of the rate three; 12.3456784 Mbit/s here."""
+    any_two = numpy.array([1.0, 2.0])
+    one = Download(name="", bbr=False, at_s=any_two, rtt_ms=any_two, min_rtt_ms=any_two,
+                   acked_bytes=numpy.array([1.0, 3086419.6]), sent_bytes=any_two,
+                   retransmitted_bytes=any_two)
+    shares = {} if probability is None else {DROP_TAIL: probability}
+    verdict = Verdict(DROP_TAIL, shares, {"rise_max_ms": 50.12345678}, "", depth_ms)
+    told = json.loads(_format_json(Path("a.json"), one, verdict, 0.5))
+    assert {name: told[name] for name in kept} == kept
+    assert told["probabilities"] == ({} if probability is None else {DROP_TAIL: 0.712})
+    assert told["features"] == {"rise_max_ms": 50.123457}
+    assert told["throughput_mbps"] == 12.346
+    assert (told["prior"], told["reason"], told["deciding"]) == (0.5, None, None)

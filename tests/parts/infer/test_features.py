@@ -158,3 +158,72 @@ def test_probabilities_of_several_rows_are_those_of_each_and_add_up_to_1() -> No
     assert together.sum(axis=1) == pytest.approx(numpy.ones(7))
     for row, found in zip(shares, together, strict=True):
         assert found == pytest.approx(calibrated(model, row[numpy.newaxis])[0])
+
+
+def lossy(at: int, rise_ms: list[float]) -> Download:
+    """A sample each half second, of which one has the only loss before it."""
+    one = download([step / 2 for step in range(1, len(rise_ms) + 1)], rise_ms)
+    one.retransmitted_bytes[at:] = 1448
+    return one
+
+
+@pytest.mark.parametrize(("at", "rise_ms", "fall"), [
+    # The highest of the sample, the one before and the one after, and the 3rd to 8th behind it.
+    (0, [10.0, 20, 90, 5, 5, 5, 5], 5 / 20), (1, [40.0, 20, 10, 90, 5, 5, 5], 5 / 40),
+    (2, [90.0, 20, 10, 40, 90, 5, 5], 5 / 40),
+    (1, [0.0, 40, 0, 0, 2, 2, 2, 4, 4, 4, 90, 90], 3 / 40), (1, [0.0, 40, 0, 0, 8], 8 / 40),
+    (1, [0.0, 40, 0, 0], -1), (1, [0.0, 0, 0, 7, 7, 7], 0)])
+def test_fall_after_the_first_loss_is_that_of_six_samples_at_most(
+        at: int, rise_ms: list[float], fall: float) -> None:
+    assert features(lossy(at, rise_ms))["first_fall"] == pytest.approx(fall)
+
+
+@pytest.mark.parametrize(("name", "late_ms", "value"), [
+    # A rise of exactly four fifths of the highest is not near it.
+    ("near_top", [40, 32, 33, 10], 2 / 4), ("near_top", [0, 0, 0, 0], 0),
+    # Where nothing rises later, a tenth of a millisecond is the least.
+    ("start_peak_by_late", [0, 0, 0, 0], 50), ("start_peak_by_late", [0.2, 0.2, 0.2, 0.2], 25)])
+def test_rise_is_compared_with_the_highest_or_the_later_one(
+        name: str, late_ms: list[float], value: float) -> None:
+    """5 ms while the sender looked for the rate."""
+    one = download([0.5, 1.0, 1.5, 2.0, 2.5, 3.0], [0 if name == "near_top" else 5, 0, *late_ms])
+    assert features(one)[name] == pytest.approx(value)
+
+
+@pytest.mark.parametrize(("lost", "rise_ms", "without", "at_loss"), [
+    # The higher rise of the sample with the loss and the one before.
+    ([0, 0, 0, 1, 1, 1], [0, 0, 30, 20, 10, 10], 10 / 30, 30 / 30),
+    ([0, 0, 0, 1, 1, 1], [0, 0, 10, 20, 10, 40], 10 / 20, 20 / 40),
+    ([0, 0, 1, 2, 3, 4], [0, 0, 10, 20, 10, 40], -1, 20 / 40),
+    ([0, 0, 0, 0, 0, 0], [0, 0, 10, 20, 10, 40], -1, -1),
+    # Where nothing rises at a loss, a tenth of a millisecond is the least.
+    ([0, 0, 0, 1, 1, 1], [0, 0, 0, 0, 5, 5], 5 / 0.1, 0),
+    # A loss while the sender looked for the rate counts for neither.
+    ([0, 1, 1, 1, 1, 1], [0, 90, 10, 20, 10, 40], -1, -1)])
+def test_rises_with_and_without_losses_are_compared(
+        lost: list[float], rise_ms: list[float], without: float, at_loss: float) -> None:
+    one = download([0.5, 1.0, 1.5, 2.0, 2.5, 3.0], [float(one) for one in rise_ms])
+    one.retransmitted_bytes[:] = lost
+    found = features(one)
+    assert found["rise_without_loss"] == pytest.approx(without)
+    assert found["rise_at_loss"] == pytest.approx(at_loss)
+
+
+@pytest.mark.parametrize(("first_s", "rate"), [(0.05, 1.0), (0.051, 3.0)])
+def test_rate_of_the_start_is_that_of_intervals_above_50_ms(first_s: float, rate: float) -> None:
+    """Three times as much is acknowledged in the first one."""
+    one = download([first_s, 1.0, 2.0, 3.0, 4.0, 5.0], [0] * 6)
+    one.acked_bytes[1:] += 2 * one.acked_bytes[0]
+    one.acked_bytes[0] *= 3
+    assert features(one)["early_rate"] == pytest.approx(rate, abs=0.01)
+
+
+def test_what_is_not_there_counts_as_nothing_in_flight_and_a_byte_per_second() -> None:
+    """More acknowledged than sent, as where a measurement is torn; and nothing acknowledged."""
+    torn = replace(WORKED, sent_bytes=ACKED + RETRANSMITTED - 500)
+    assert (features(torn)["in_flight"], features(torn)["in_flight_variation"]) == (0, 0)
+    idle = replace(WORKED, acked_bytes=0 * ACKED, sent_bytes=RETRANSMITTED + 1.0)
+    assert features(idle)["rate_mbps"] == pytest.approx(8e-6)
+    assert features(idle)["in_flight"] == pytest.approx(1000 / 10)
+    below = replace(WORKED, rtt_ms=0 * RISE_MS + 5)
+    assert features(below)["rise_max_ms"] == 0

@@ -17,6 +17,7 @@ from flent_aqm.parts.scorecard.columns import (
     INTERVALS,
     SHARE,
     Column,
+    failed_lines,
     ordered,
     ranks,
 )
@@ -99,6 +100,14 @@ def test_score_is_shown_with_its_interval_and_count() -> None:
     assert column.whole(None) == column.value(None) == column.case(None) == "none"
     assert column.case(Case("line")) == "line"
     assert Column("heading", "throughput").case(Case("line", 0.5)) == "0.50: line"
+
+
+@pytest.mark.parametrize(("number", "text"), [
+    (1, "p0"), (2, "p0, p1"), (3, "p0, p1 and 1 more"), (5, "p0, p1 and 3 more")])
+def test_places_that_failed_alike_are_in_one_line_which_names_two(number: int, text: str) -> None:
+    one: Any = SimpleNamespace(label="Test", failed={
+        **{f"p{place}": "no network" for place in range(number)}, "other": "no time"})
+    assert failed_lines(one) == [f"Test: {text}: no network", "Test: other: no time"]
 
 
 def test_columns_are_percentages_where_the_score_is_a_share() -> None:

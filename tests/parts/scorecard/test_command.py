@@ -4,18 +4,26 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from flent_aqm.base.errors import BadResult
+from flent_aqm.base import environment
+from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.cli import main
+from flent_aqm.parts.scorecard import contestant, order, steps
 from flent_aqm.parts.scorecard.card import SCHEMA_VERSION, Card, write
+from flent_aqm.parts.scorecard.contestant import Contestant
+from flent_aqm.parts.scorecard.places import Place
 from flent_aqm.parts.scorecard.steps import print_and_write_page
+from flent_aqm.tools import own
+from flent_aqm.tools.tool import Number, Server, Tool
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -125,3 +133,129 @@ def test_damaged_card_is_named(run: Run, tmp_path: Path) -> None:
         "failed": {}, "readings": [reading]}))
     with pytest.raises(BadResult, match=r"other/card\.json: not a scorecard file, .*download"):
         print_and_write_page(tmp_path)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
+    """What the steps are asked for, in place of runs: score, search, comparison and page."""
+    asked: list[tuple[object, ...]] = []
+
+    def score(one: Contestant, cells: Sequence[Place], folder: Path, testbed: str,
+              keys: object) -> bool:
+        asked.append((one.name, len(cells), folder.name, testbed, keys))
+        return True
+
+    monkeypatch.setattr(steps, "score", score)
+    monkeypatch.setattr(steps, "search", lambda one, aim, runs, folder, keys: asked.append(
+        (one.name, aim, runs, folder.name, keys)))
+    monkeypatch.setattr(order, "hold", lambda output, folder: asked.append(("hold", folder.name)))
+    monkeypatch.setattr(steps, "print_and_write_page", lambda output: asked.append(("page",)))
+    return asked
+
+
+@pytest.mark.parametrize(("words", "steps_asked"), [
+    (("ndt7",), [("ndt7", 77, "ndt7", "virtual", {})]),
+    (("ndt7", "nuttcp", "--cells", "small", "--jobs", "3", "--testbed", "netns"), [
+        ("ndt7", 4, "ndt7", "netns", {"jobs": "3"}),
+        ("nuttcp", 4, "nuttcp", "netns", {"jobs": "3"})]),
+    (("cloudflare_http2", "--cells", "small", "--only", "fq_codel", "--seeds", "4, 5,6"), [
+        ("cloudflare_http2", 3, "cloudflare_http2", "virtual", {})]),
+    (("ndt7", "--worst", "latency"), [("ndt7", "latency", 100, "ndt7", {})]),
+    (("ndt7", "--worst", "throughput", "--runs", "12", "--scheduler", "tcp://x:1"), [
+        ("ndt7", "throughput", 12, "ndt7", {"scheduler": "tcp://x:1"})]),
+    (("--against", "a/seeds", "--against", "b/real"), [("hold", "seeds"), ("hold", "real")]),
+])
+def test_options_are_passed_to_the_steps(
+        words: tuple[str, ...], steps_asked: list[tuple[object, ...]], run: Run, tmp_path: Path,
+        asked: list[tuple[object, ...]]) -> None:
+    """And the page is written last."""
+    assert run(*words, "-o", tmp_path)[0] == 0
+    assert asked == [*steps_asked, ("page",)]
+
+
+def test_own_test_comes_last_and_only_on_this_machine(
+        run: Run, tmp_path: Path, asked: list[tuple[object, ...]],
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its file isn't on the workers of a cluster."""
+    monkeypatch.setenv(environment.OWN_TOOL, "")  # to have it back afterwards
+    monkeypatch.setattr(contestant, "own_contestant", lambda: replace(
+        contestant.CONTESTANTS["ndt7"], test=own.NAME, label="My test"))
+    file = tmp_path / "mine.py"
+    file.write_text("TOOL = None")
+    assert run(file, "nuttcp", "--cells", "small", "-o", tmp_path)[0] == 0
+    assert asked == [("nuttcp", 4, "nuttcp", "virtual", {}),
+                     (own.NAME, 4, "own-My-test", "virtual", {}), ("page",)]
+    assert os.environ[environment.OWN_TOOL] == str(file)
+    asked.clear()
+    # Beside the file, its name is the same test.
+    assert run(file, own.NAME, "--cells", "small", "-o", tmp_path)[0] == 0
+    assert [one[0] for one in asked] == [own.NAME, "page"]
+    status, out, err = run(file, "--scheduler", "tcp://x:1", "-o", tmp_path)
+    assert (status, out) == (1, "")
+    assert "--scheduler: workers don't have your own test" in err
+
+
+def test_all_tests_are_those_that_this_machine_has(
+        run: Run, tmp_path: Path, asked: list[tuple[object, ...]],
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others are named with the reason; the user's own is not one of them."""
+    monkeypatch.setattr(contestant, "why_not", lambda one: (
+        "" if one.name in ("ndt7", own.NAME) else "no program"))
+    monkeypatch.setattr(contestant, "CONTESTANTS", {
+        **contestant.CONTESTANTS, own.NAME: contestant.CONTESTANTS["ndt7"]})
+    status, _, err = run("--all", "--cells", "small", "-o", tmp_path)
+    assert status == 0
+    assert asked == [("ndt7", 4, "ndt7", "virtual", {}), ("page",)]
+    assert "left out: nuttcp: no program" in err
+    assert len(err.splitlines()) == len(contestant.CONTESTANTS) - 2
+
+
+@pytest.mark.parametrize(("is_folder", "what"), [
+    (True, "is a folder"), (False, "there is no such file")])
+def test_file_that_is_none_is_named(is_folder: bool, what: str, run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    if is_folder:
+        file.mkdir()
+    assert run(file, "-o", tmp_path)[2] == (
+        f"flent-aqm: {file}: {what}; expected a Python file with a TOOL\n")
+
+
+@pytest.mark.parametrize("words", [
+    ("--client", "x"), ("--server", "y"), ("--reads", "z"), ("--client", "x", "--reads", "z"),
+    ("--server", "y", "--reads", "z"),
+    ("--seeds", ""), ("--seeds", "1,,2"), ("--seeds", "-1"), ("--worst", "latency", "--seeds", "1"),
+    ("--worst", "latency", "--testbed", "netns")])
+def test_other_mistake_runs_nothing(words: tuple[str, ...], run: Run, tmp_path: Path,
+                                    asked: list[tuple[object, ...]]) -> None:
+    """Each is one line."""
+    status, out, err = run("ndt7", *words, "-o", tmp_path)
+    assert (status, out, asked) == (1, "", [])
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("numbers", "metric"), [
+    (("download_mbps", "good"), "own_good"), (("download_mbps",), None)])
+def test_own_test_judges_if_it_has_a_number_named_good(
+        numbers: tuple[str, ...], metric: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its TOOL says by what."""
+    tool = Tool("mine", Server("mine", {"PORT": (9400,)}, "true"),
+                numbers=tuple(Number(name, "", name) for name in numbers))
+    monkeypatch.setattr(own, "tool", lambda: tool)
+    monkeypatch.setenv(environment.OWN_TOOL, "mine.py")
+    row = contestant.CONTESTANTS["ndt7"]
+    monkeypatch.setattr(contestant, "CONTESTANTS", {own.NAME: row})
+    verdict = contestant.own_contestant().verdict
+    assert (verdict and verdict.metric) == (metric and tool.metric("good"))
+    monkeypatch.setattr(contestant, "CONTESTANTS", {})
+    with pytest.raises(ConfigError, match=r"mine\.py: `shown` of its TOOL has rates=\(\)"):
+        contestant.own_contestant()
+
+
+def test_further_rows_differ_from_the_tests_that_they_are_of() -> None:
+    """iperf3 in one direction has the rate of it twice; NDT7's archive has further latencies."""
+    rows = contestant.CONTESTANTS
+    assert rows["iperf3_upload"].shown.rates == ("throughput_upload_mbps",) * 2
+    assert rows["ndt7_archived"].runs_of == "ndt7"
+    assert rows["ndt7_archived"].shown.latency == ("ndt7_rtt_download_ms", "ndt7_rtt_upload_ms")
+    assert rows["cloudflare_http2"].parameters == {"http_version": "2"}
+    assert all(len(row.shown.rates) == 2 for row in rows.values())

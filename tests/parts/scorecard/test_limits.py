@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import argparse
+import errno
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,19 +13,22 @@ from types import SimpleNamespace
 from typing import Any
 
 import matplotlib as mpl
+import numpy
 import pytest
 from matplotlib.figure import Figure
 
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.parts.scorecard import card as card_of_runs
-from flent_aqm.parts.scorecard import figure, reading, steps, worst, worst_lines
+from flent_aqm.parts.scorecard import figure, order, reading, steps, worst, worst_lines
 from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.command import _check_search, add_arguments
 from flent_aqm.parts.scorecard.contestant import Contestant, contestant
+from flent_aqm.parts.scorecard.order import Order
+from flent_aqm.parts.scorecard.output import refusal
 from flent_aqm.parts.scorecard.places import BBR, CUBIC, Line, Place, places
 from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues, Reading
 from flent_aqm.parts.scorecard.runs import cell_of
-from flent_aqm.parts.scorecard.words import sentences, stalls_of_all
+from flent_aqm.parts.scorecard.words import sentences, stalls, stalls_of_all
 from flent_aqm.results.data_file import parse_data_file
 from flent_aqm.tools import own
 from tests.files import load
@@ -61,7 +67,8 @@ def test_latency_is_hidden_from_a_tenth_on(shown_ms: float, nowhere: bool) -> No
 
 @pytest.mark.parametrize(("least", "most", "text"), [
     (91.0, 109.0, "and nowhere far from it"), (89.0, 100.0, "it goes from 89 % to 100 %"),
-    (95.0, 120.0, "it goes from 95 % to 120 %")])
+    (90.0, 100.0, "it goes from 90 % to 100 %"), (90.5, 109.5, "and nowhere far from it"),
+    (95.0, 110.0, "it goes from 95 % to 110 %"), (95.0, 120.0, "it goes from 95 % to 120 %")])
 def test_throughput_is_far_off_below_and_above(least: float, most: float, text: str) -> None:
     ways = [DirectionValues(shown_mbps=mbps, possible_mbps=100.0) for mbps in (least, most)]
     assert text in " ".join(sentences(card(*ways)))
@@ -70,8 +77,6 @@ def test_throughput_is_far_off_below_and_above(least: float, most: float, text: 
 @pytest.mark.parametrize(("share", "refused"), [(0.0, False), (7.99, False), (8.0, True)])
 def test_rate_of_eight_times_the_possible_one_is_in_another_unit(
         share: float, refused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    import json
-
     data = parse_data_file(json.dumps(load(GOLDEN)).encode(), GOLDEN)
     possible = reading.read(NDT7, PLACE, data).ways["download"].possible_mbps
     assert possible is not None
@@ -104,13 +109,12 @@ def test_bulk_flow_beside_has_the_places_congestion_control(
     cell = cell_of(contestant("ndt7"), place, tmp_path, "virtual")
     assert cell.test_parameters == {"round_trips": "yes", **parameters}
     assert cell.settings["LENGTH"] == 10
+    assert cell.length_s == 40  # with what is around the load, for an estimate
 
 
 @pytest.mark.parametrize(("runs", "refused"), [
     ("9", True), ("10", False), ("150", False), ("151", True)])
 def test_number_of_runs_of_a_search_has_both_ends(runs: str, refused: bool) -> None:
-    import argparse
-
     parser = argparse.ArgumentParser()
     add_arguments(parser)
     args = parser.parse_args(["ndt7", "--worst", "latency", "--runs", runs])
@@ -166,9 +170,16 @@ def test_own_test_is_tried_on_the_first_and_the_last_line(
     (tmp_path / "own").mkdir()
     assert steps.score(OWN, SMALL[:number], tmp_path / "own", "virtual", {}) is False
     assert made.asked == asked
+    failed = [name for name in NAMES[:number] if name not in succeeding]
+    whole = json.loads((tmp_path / "own" / "card.json").read_text())
+    assert list(whole["failed"]) == (
+        failed if succeeding or number < 3 else [failed[0], failed[-1]])
+    assert [one["place"] for one in whole["readings"]] == succeeding
     left = number - 2
-    assert (f"the other {left} run{'s' if left > 1 else ''} are not made" in capsys.readouterr().err
-            ) is (left > 0 and not succeeding)
+    err = capsys.readouterr().err
+    assert ("are not made" in err) is (left > 0 and not succeeding)
+    assert (f"the other {left} run{'s' if left > 1 else ''} are not made" in err) is (
+        "are not made" in err)
     made.asked.clear()
     (tmp_path / "ndt7").mkdir()
     steps.score(contestant("ndt7"), SMALL[:number], tmp_path / "ndt7", "virtual", {})
@@ -237,3 +248,138 @@ def test_figure_is_as_high_as_its_rows_need(
     figure.write(cards()[2:3], tmp_path / "x")
     assert seen["size"] == pytest.approx((3.33, 0.72 + 0.2))
     assert {path.suffix for path in tmp_path.iterdir()} == {".pdf", ".png", ".svg", ".txt"}
+
+
+@pytest.mark.parametrize(("high", "labels"), [
+    (100.0, ["0.5", "1", "2", "5", "10", "20", "50", "100"]), (100.25, ["1", "10", "100"])])
+def test_axis_of_more_than_two_hundredfold_has_powers_of_ten_alone(
+        high: float, labels: list[str]) -> None:
+    """On a longer one there is no place for others."""
+    axes: list[Any] = [*Figure().subplots(1, 3)]
+    axes[0].set_xlim(0.5, high)
+    figure._format_axes(*axes)
+    axis = axes[0].xaxis
+    assert [axis.get_major_formatter()(place) for place in axis.get_majorticklocs()
+            if 0.5 <= place <= high] == labels
+
+
+def test_point_of_the_figure_needs_a_shown_and_a_true_median_above_zero() -> None:
+    """Without a rise that is known, the line counts as one that doesn't stall."""
+    one = DirectionValues(shown_ms=50.0, others_median_ms=25.0)
+    ways = [one, replace(one, shown_ms=None), replace(one, shown_ms=0.0),
+            replace(one, others_median_ms=None), replace(one, others_median_ms=0.0),
+            replace(one, others_median_ms=numpy.inf), replace(one, others_median_ms=100.0,
+                                                              others_p95_ms=121.0, idle_ms=20.0)]
+    assert figure._latency_ratios(card(*ways), stalled=False) == [2.0]
+    assert figure._latency_ratios(card(*ways), stalled=True) == [0.5]
+
+
+@pytest.mark.parametrize("missing", ["shown_ms", "others_p95_ms", "idle_ms", None])
+def test_line_that_stalls_has_three_values(missing: str | None) -> None:
+    """What the test shows, the true percentile, and the idle line. A lost percentile is no
+    number."""
+    way = DirectionValues(shown_ms=0.5, others_median_ms=60.0, others_p95_ms=300.0, idle_ms=20.0)
+    for value in (None, 0.0) if missing in ("shown_ms", "others_p95_ms") else (None,):
+        one = replace(way, **{missing: value}) if missing else way
+        assert len(stalls(card(one))) == len(stalls_of_all([card(way, one)])["x"]) - 1 == (
+            missing is None)
+    for lost in (replace(way, others_p95_ms=numpy.inf), replace(way, idle_ms=0.5)):
+        told = 0 if lost.others_p95_ms == numpy.inf else 1
+        assert len(stalls(card(lost))) == len(stalls_of_all([card(lost)])["x"]) == told
+
+
+def test_only_places_that_stall_under_all_tests_are_compared() -> None:
+    """A test that shows no latency is left out."""
+    stalled = DirectionValues(shown_ms=50.0, others_median_ms=60.0, others_p95_ms=300.0,
+                              idle_ms=20.0)
+    calm = replace(stalled, others_p95_ms=60.0)
+    found = stalls_of_all([card(stalled, stalled, test="a"), card(calm, stalled, test="b"),
+                           card(replace(stalled, shown_ms=None), test="none")])
+    assert {test: [one.where for one in cases] for test, cases in found.items()} == {
+        "a": ["place1"], "b": ["place1"]}
+    assert stalls_of_all([]) == {}
+
+
+@pytest.mark.parametrize(("megabytes", "seconds", "text"), [
+    (10.0, 20.0, ["A test takes 20 s and 10 MB, at most 10 MB."]), (10.0, None, []),
+    (None, 20.0, []), (None, None, [])])
+def test_cost_of_a_test_is_told_with_both_its_parts(
+        megabytes: float | None, seconds: float | None, text: list[str]) -> None:
+    one = replace(run(DirectionValues()), megabytes=megabytes, seconds=seconds)
+    assert sentences(Card("x", "x", [one], {}))[1:] == text
+
+
+@pytest.mark.parametrize(("fault", "text"), [
+    (PermissionError(errno.EACCES, "Permission denied"), "x.json: can't be read: Permission"),
+    (OSError(errno.EIO, "Input/output error"), "x.json: can't be read: Input/output error"),
+    (IsADirectoryError(errno.EISDIR, "Is a directory"), "x.json: not a card, or damaged (Is a"),
+    (OSError(errno.ELOOP, "Too many levels"), "x.json: not a card, or damaged (Too many"),
+    (ValueError("no JSON"), "x.json: not a card, or damaged (no JSON); if flent-aqm wrote it"),
+    (KeyError("test"), "x.json: not a card, or damaged")])
+def test_file_that_is_not_told_to_be_removed_may_be_good(fault: Exception, text: str) -> None:
+    """Of a file that can't be read, nobody knows what it holds."""
+    told = str(refusal(Path("x.json"), fault, "a card", "score again"))
+    assert text in told
+    assert ("remove it" in told) is ("damaged" in told)
+
+
+def test_own_test_keeps_its_runs_until_its_file_changes(tmp_path: Path) -> None:
+    """The same text again moves nothing. The folder is named after the test, by 60 characters."""
+    file, output = tmp_path / "mine.py", tmp_path / "out" / "deep"
+    for text, runs in (("# first", 0), ("# first", 1), ("# second", 0)):
+        file.write_text(text)
+        folder = steps.own_folder(output, f"my: test {'x' * 90}", file)
+        assert folder == output / f"own-my-test-{'x' * 52}"
+        assert (folder / "tool.py").read_text() == text
+        assert len(list(folder.glob("*.flent.gz"))) == runs
+        (folder / "1.flent.gz").touch()
+    assert [path.parent.name for path in (output / "earlier").rglob("1.flent.gz")] == [
+        f"own-my-test-{'x' * 52}-1"]
+
+
+def test_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    """Not the file that would be in it."""
+    file = tmp_path / "mine.py"
+    file.touch()
+    with pytest.raises(ConfigError, match=rf"-o: can't write {file}/own-x: Not a directory; choose "
+                                          "another folder with -o"):
+        steps.own_folder(file, "x", file)
+
+
+@pytest.mark.parametrize(("readings", "searched", "page_there", "made"), [
+    (True, False, False, True), (False, True, False, True), (False, False, True, True),
+    (False, False, False, False)])
+def test_page_is_made_of_numbers_or_renewed(
+        readings: bool, searched: bool, page_there: bool, made: bool, tmp_path: Path,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    """A page of an earlier run that now has none would tell old numbers."""
+    one = card(DirectionValues(shown_mbps=90.0, possible_mbps=100.0))
+    card_of_runs.write(one if readings else replace(one, readings=[], failed={"a": "failed"}),
+                       tmp_path / "x")
+    if searched:
+        error = worst_lines.LineError("a line", "download", 20.0, 100.0)
+        worst_lines.write(worst_lines.WorstLine("latency", 9, error, error, []), tmp_path / "x")
+    if page_there:
+        (tmp_path / "scorecard.html").write_text("old")
+    steps.print_and_write_page(tmp_path)
+    assert (tmp_path / "scorecard.md").exists() is made
+    assert ("The page: " in capsys.readouterr().out) is made
+
+
+def test_page_without_any_card_is_left_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "scorecard.html").write_text("old")
+    steps.print_and_write_page(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["scorecard.html"]
+
+
+@pytest.mark.parametrize(("characters", "end"), [(47, "of tests whose"), (48, "of tests")])
+def test_comparisons_are_printed_in_lines_of_79_characters(
+        characters: int, end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    """79 fit, 80 don't."""
+    monkeypatch.setattr(figure, "write", lambda shown, page: page.with_suffix(".svg").touch())
+    monkeypatch.setattr(order, "read_all", lambda output: [Order("x", "x" * characters, [])])
+    card_of_runs.write(card(DirectionValues(shown_mbps=90.0, possible_mbps=100.0)), tmp_path / "x")
+    steps.print_and_write_page(tmp_path)
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("In xx")]
+    assert line == f"In {'x' * characters}, 0 of 0 pairs {end}"

@@ -13,8 +13,17 @@ import pytest
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard.card import Card
-from flent_aqm.parts.scorecard.order import compare, hold, read_all
+from flent_aqm.parts.scorecard.order import (
+    Order,
+    ScoreComparison,
+    _compare_score,
+    _intervals_disjoint,
+    compare,
+    hold,
+    read_all,
+)
 from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues, Reading
+from flent_aqm.parts.scorecard.scores import Score
 from flent_aqm.parts.scorecard.steps import print_and_write_page
 
 
@@ -103,3 +112,60 @@ def test_pair_that_changes_places_is_one_of_three() -> None:
                     [card("slow", 61), card("middle", 41), card("fast", 79)], "other")
     held = {one.kind: (one.pairs, one.same, one.turned) for one in order.held}
     assert held["throughput"] == (3, 2, [("SLOW", "MIDDLE")])
+
+
+def score(low: float | None, high: float | None, value: float = 0.5) -> Score:
+    return Score(value, 9, low, high)
+
+
+@pytest.mark.parametrize(("first", "second", "disjoint"), [
+    (score(0.1, 0.2), score(0.3, 0.4), True), (score(0.1, 0.2), score(0.2, 0.4), False),
+    (score(0.1, 0.35), score(0.3, 0.4), False), (score(0.1, 0.4), score(0.2, 0.3), False),
+    (score(0.1, 0.2), score(None, None), False), (score(0.1, 0.2), None, False),
+    (None, None, False)])
+def test_intervals_that_touch_overlap(first: Score | None, second: Score | None,
+                                      disjoint: bool) -> None:
+    """Whichever of two tests is named first."""
+    assert _intervals_disjoint(first, second) is disjoint
+    assert _intervals_disjoint(second, first) is disjoint
+
+
+@pytest.mark.parametrize(("others", "counts", "turned"), [
+    ((0.1, 0.9), 1, []), ((0.9, 0.1), 1, [("A", "B")]), ((0.5, 0.5), 1, [("A", "B")]),
+    ((None, 0.9), 0, []), ((0.1, None), 0, []), ((None, None), 0, [])])
+def test_pair_counts_if_the_other_runs_have_both_scores(
+        others: tuple[float | None, float | None], counts: int,
+        turned: list[tuple[str, str]]) -> None:
+    """Equal scores there are another order."""
+    there = [None if value is None else Score(value, 9) for value in others]
+    found = _compare_score("throughput", [("A", score(0.1, 0.2, 0.15), there[0]),
+                                          ("B", score(0.3, 0.4, 0.35), there[1])])
+    assert (found is not None) is bool(counts)
+    if found:
+        assert (found.pairs, found.same, found.turned) == (counts, counts - len(turned), turned)
+    other_way = _compare_score("throughput", [("B", score(0.3, 0.4, 0.35), there[1]),
+                                              ("A", score(0.1, 0.2, 0.15), there[0])])
+    assert (other_way and len(other_way.turned)) == (found and len(found.turned))
+
+
+def test_one_cell_and_two_tests_are_enough_and_all_seeds_are_named() -> None:
+    """In the order of numbers. What else the other cards hold doesn't count."""
+    others = [replace(card(test, 50, seed=seed), readings=[
+        *card(test, 50, seed=10, cells=[0]).readings, *card(test, 50, seed=9, cells=[0]).readings])
+        for test, seed in (("slow", 9), ("fast", 10), ("unknown", 11))]
+    page = [card("slow", 40, cells=[0]), card("fast", 80, cells=[0, 1])]
+    assert compare(page, others, "x").of == "4 runs of 1 cell (seeds 9, 10)"
+    mixed = [others[0], replace(others[1], testbed="netns")]
+    assert compare(page, mixed, "x").of == "4 runs of 1 cell (real time)"
+    with pytest.raises(ConfigError, match="0 tests and 0 cells in common"):
+        compare(page, [], "x")
+
+
+def test_pairs_of_all_scores_are_summed_up() -> None:
+    order = Order("x", "2 runs of 1 cell (seed 1)", [
+        ScoreComparison("throughput", 3, 2, [("A", "B")]),
+        ScoreComparison("tells_apart", 4, 4, [])])
+    assert order.sentence() == (
+        "In 2 runs of 1 cell (seed 1), 6 of 7 pairs of tests whose intervals don't overlap have "
+        "the same order, over all scores.")
+    assert order.exceptions() == ["throughput shown, of what is possible: A and B"]

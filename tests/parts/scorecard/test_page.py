@@ -191,3 +191,18 @@ def test_ratios_of_lines_that_stall_have_points_of_their_own() -> None:
     half = card("half", 0.5)
     assert figure._latency_ratios(half, stalled=False) == [0.8, 0.5]
     assert figure._latency_ratios(half, stalled=True) == [0.5] * 5
+
+
+def test_table_that_just_fits_keeps_two_blanks_between_its_columns() -> None:
+    """One column of the terminal less, and it is closer together."""
+    shown = [card("right", 1.0), card("blind", 0.1)]
+
+    def row(width: int) -> str:
+        out = StringIO()
+        terminal.print_page(shown, Console(file=out, width=width))
+        return out.getvalue().splitlines()[2].rstrip()
+
+    widest = row(200)
+    assert row(len(widest)) == widest
+    assert row(len(widest) - 1) != widest
+    assert row(len(widest) - 1).split() == widest.split()

@@ -9,7 +9,7 @@ import pytest
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.parts.scorecard.contestant import contestant
-from flent_aqm.parts.scorecard.places import BBR, CUBIC, SETS, Line, Place, places
+from flent_aqm.parts.scorecard.places import BBR, CUBIC, SETS, Line, Place, drop_tail, places
 from flent_aqm.parts.scorecard.runs import cell_of
 from flent_aqm.spec.scenario import Scenario
 
@@ -96,3 +96,65 @@ def test_queue_holds_two_frames_at_least() -> None:
     slow = Place(Line(1, 100, 10), "fifo_10ms").settings()
     assert (slow["aqm_limit"], slow["up_aqm_limit"]) == ("3028", "125000")
     assert "up_aqm_limit" not in Place(Line(10, 10, 10), "fifo_10ms").settings()
+
+
+ALL = ("fifo_50ms", "fifo_250ms", "fifo_1000p", "red", "codel", "pie", "fq_codel", "cake")
+WITH_JITTER = ("fifo_250ms", "codel", "fq_codel")
+CORE = {
+    **{f"50mbit-40ms-seed{seed}": ALL for seed in (1, 2, 3)},
+    "50mbit-40ms-beside-seed1": ALL, "50mbit-40ms-beside-bbr-seed1": ALL,
+    "10mbit-40ms-seed1": ALL, "300-30mbit-10ms-seed1": ALL,
+    "50mbit-120ms-seed1": ("fifo_50ms", "fifo_250ms", "codel", "pie", "fq_codel"),
+    "50mbit-10ms-seed1": ("fifo_250ms", "fq_codel", "cake"),
+    "900mbit-10ms-seed1": ("fifo_50ms", "fifo_1000p", "fq_codel", "cake"),
+    **{f"50mbit-{rtt_ms}ms-jitter4ms-seed1": WITH_JITTER for rtt_ms in (5, 20, 50)}}
+FULL = {f"{rates}-{rtt_ms}ms{beside}-seed{seed}": ALL
+        for rates in ("10mbit", "50mbit", "300-30mbit", "900mbit") for rtt_ms in (10, 40, 120)
+        for beside in ("", "-beside") for seed in (1, 2, 3)}
+TEN = tuple(f"fifo_{buffer_ms}ms" for buffer_ms in (10, 25, 50, 100, 250))
+
+
+@pytest.mark.parametrize(("name", "groups"), [
+    ("core", CORE), ("full", FULL), ("ten", {"10mbit-0ms-seed1": TEN, "50mbit-0ms-seed1": TEN}),
+    ("small", {"10mbit-40ms-seed1": ("fifo_250ms", "fifo_1000p", "codel", "fq_codel")})])
+def test_sets_have_these_lines_and_queues(name: str, groups: dict[str, tuple[str, ...]]) -> None:
+    """Runs that are stored keep their names, and cards of two versions the same places."""
+    found: dict[str, list[str]] = {}
+    for place in places(name):
+        found.setdefault(place.group, []).append(place.queue)
+    assert {group: tuple(queues) for group, queues in found.items()} == groups
+
+
+@pytest.mark.parametrize(("line", "name", "words", "settings"), [
+    (Line(50, 50, 40), "50mbit-40ms", "50 Mbit/s, 40 ms", {}),
+    (Line(300, 30, 10), "300-30mbit-10ms", "300/30 Mbit/s, 10 ms", {}),
+    # The link behind is ten times as fast as the faster direction.
+    (Line(10, 50, 0.5, 0.5), "10-50mbit-0.5ms-jitter0.5ms",
+     "10/50 Mbit/s, 0.5 ms with 0.5 ms of jitter", {"modem_mbps": 500, "link_jitter_ms": 0.5}),
+])
+def test_line_is_named_by_both_rates_if_they_differ_and_by_its_jitter(
+        line: Line, name: str, words: str, settings: dict[str, object]) -> None:
+    assert (line.name, str(line)) == (name, words)
+    assert line.settings() == {"rate_down_mbps": line.down_mbps, "rate_up_mbps": line.up_mbps,
+                               "base_delay_ms": line.rtt_ms, **settings}
+
+
+def test_places_are_kept_that_have_one_of_the_texts() -> None:
+    """And without any text, all."""
+    named = {place.name for place in places("small", only=("fq_", "1000p"))}
+    assert named == {"10mbit-40ms-fq_codel-seed1", "10mbit-40ms-fifo_1000p-seed1"}
+    with pytest.raises(ConfigError, match=r"for example, (\S+, ){2}\S+$"):
+        places("small", only=("nothing",))
+
+
+@pytest.mark.parametrize(("buffer_ms", "name", "bytes_at_50_mbit"), [
+    (50, "fifo_50ms", "312500"), (49.6, "fifo_50ms", "312500"), (0.4, "fifo_0ms", "3028")])
+def test_buffer_is_of_whole_milliseconds(
+        buffer_ms: float, name: str, bytes_at_50_mbit: str) -> None:
+    """125 bytes per ms and Mbit/s."""
+    assert drop_tail(buffer_ms) == name
+    place = Place(Line(50, 50, 40), name)
+    assert place.settings()["aqm_limit"] == bytes_at_50_mbit
+    assert place.buffer.words == f"drop-tail of {name[5:-2]} ms"
+    assert place.settings()["cross_traffic"] is False
+    assert place.seed == 1

@@ -4,7 +4,9 @@ given by a command."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,9 +15,9 @@ from typing import Any
 import numpy
 import pytest
 
-from flent_aqm.base.errors import BadResult
+from flent_aqm.base.errors import BadResult, NotAvailable
 from flent_aqm.cli import main
-from flent_aqm.parts.scorecard import reading, steps
+from flent_aqm.parts.scorecard import card, reading, steps
 from flent_aqm.parts.scorecard.contestant import Verdict, contestant, why_not
 from flent_aqm.parts.scorecard.own_commands import write_tool
 from flent_aqm.parts.scorecard.places import Line, Place
@@ -42,7 +44,19 @@ def megabytes(before: dict[str, Any], after: dict[str, Any]) -> float | None:
 def test_traffic_is_what_the_router_counted_during_the_run_in_both_directions() -> None:
     found = megabytes({"download": 1_000_000, "upload": 500_000},
                       {"download": 5_000_000, "upload": 750_000})
-    assert found == pytest.approx(4.25)
+    assert found == 4.25
+
+
+@pytest.mark.parametrize(("counters", "found"), [
+    ({"shaper": {"bytes": 3e6}, "qdisc": {"bytes": 9e6}}, 6.0),
+    ({"shaper": {}, "qdisc": {"bytes": 9e6}}, 18.0), ({"qdisc": {"bytes": 9e6}}, 18.0),
+    ({"shaper": 5, "qdisc": {"bytes": 9e6}}, None), ({}, None)])
+def test_traffic_is_that_of_the_shaper_or_else_of_the_queue(
+        counters: dict[str, Any], found: float | None) -> None:
+    """In both directions. What is no table of counters tells nothing."""
+    run: Any = SimpleNamespace(counters=lambda moment, way: counters if moment == "after" else {
+        device: {"bytes": 0} for device in counters})
+    assert _megabytes(run) == found
 
 
 @pytest.mark.parametrize("missing", ["before", "after"])
@@ -60,6 +74,10 @@ def test_command_is_named_after_its_program_unless_a_name_is_given(tmp_path: Pat
         path = write_tool(tmp_path, name, "/bin/sh -c {host} {port}", "/bin/sleep {port}",
                           "json: down=download_mbps", 60)
         assert path == tmp_path / "own" / f"{file}.py"
+        # Another program has another first line, so that its runs are not those of this one.
+        digest = hashlib.sha256(Path("/bin/sh").read_bytes() + Path("/bin/sleep").read_bytes())
+        assert path.read_text().splitlines()[0].endswith(
+            f"and the files {digest.hexdigest()[:16]}.")
 
 
 NDT7 = contestant("ndt7")
@@ -116,11 +134,126 @@ def test_load_without_a_length_has_no_rate_of_glitches(monkeypatch: pytest.Monke
     monkeypatch.setattr(latency, "idle_median_ms", lambda run: 20.0)
     rtt_ms = numpy.full(1000, 20.0)
     rtt_ms[[100, 300, 500]] = 200.0
-    for length_s, rate in ((10.0, 18.0), (0.0, None)):
+    for length_s, rate in ((10.0, 18.0), (0.5, 360.0), (0.0, None)):
         samples = Samples(numpy.arange(1000) / 100, rtt_ms, length_s, 10.0)
         run: Any = SimpleNamespace(loaded=lambda way, it=samples: it)
         assert reading._finite_or_none(
             partial(reading._glitches_per_minute, run, "upload")) == rate
+
+
+@pytest.mark.parametrize(("rtt_ms", "rate"), [(120.0, 0.0), (120.5, 6.0)])
+def test_probe_is_a_glitch_from_more_than_100_ms_above_the_idle_line(
+        rtt_ms: float, rate: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which takes 20 ms; one in 10 s is 6 a minute."""
+    monkeypatch.setattr(latency, "idle_median_ms", lambda run: 20.0)
+    rtts_ms = numpy.full(1000, 20.0)
+    rtts_ms[300] = rtt_ms
+    run: Any = SimpleNamespace(loaded=lambda way: Samples(
+        numpy.arange(1000) / 100, rtts_ms, 10.0, 10.0))
+    assert reading._glitches_per_minute(run, "upload") == rate
+
+
+def test_reading_has_the_numbers_of_its_file() -> None:
+    """Those that the metrics of the golden run have, whose test shows no idle latency. Of both
+    directions the larger value is the worse, of QoO the less."""
+    one = reading.read(NDT7, PLACE, parse_data_file(json.dumps(load(GOLDEN)).encode(), GOLDEN))
+    down, up, worse = (one.ways[name] for name in ("download", "upload", WORSE))
+    assert (one.place, one.words, one.group, one.without_seed, one.beside, one.good) == (
+        "50mbit-40ms-fq_codel-seed1", "50 Mbit/s, 40 ms, FQ-CoDel, seed 1", "50mbit-40ms-seed1",
+        "50mbit-40ms-fq_codel", False, None)
+    assert one.megabytes == 129.523707
+    assert one.seconds == pytest.approx(20.198, abs=1e-3)
+    assert down.shown_mbps == pytest.approx(47.7394, abs=1e-4)
+    assert up.shown_mbps == pytest.approx(47.7407, abs=1e-4)
+    assert [way.shown_ms for way in (down, up, worse)] == [0.021, 0.04, 0.04]
+    assert [way.others_median_ms for way in (down, up, worse)] == [0.147712, 0.130816, 0.147712]
+    assert [way.others_p95_ms for way in (down, up, worse)] == [0.1984, 0.20224, 0.20224]
+    assert [way.idle_ms for way in (down, up, worse)] == [0.0064] * 3
+    for way in (down, up, worse):
+        assert (way.glitches_per_minute, way.others_loss_pct, way.qoo, way.shown_rise_ms) == (
+            0.0, 0.0, 100.0, None)
+    assert worse.shown_mbps is worse.possible_mbps is None
+
+
+@pytest.mark.parametrize(("test", "shown", "latencies_ms", "rises_ms", "idle_ms"), [
+    # A number of each direction, and the larger of two idle ones.
+    ("bbperf", {"bbperf_loaded_rtt_download_ms": 50.0, "bbperf_loaded_rtt_upload_ms": 80.0,
+                "bbperf_unloaded_rtt_download_ms": 20.0, "bbperf_unloaded_rtt_upload_ms": 30.0},
+     (50.0, 80.0, 80.0), (20.0, 50.0, 50.0), 30.0),
+    ("bbperf", {"bbperf_loaded_rtt_download_ms": 50.0, "bbperf_unloaded_rtt_upload_ms": 30.0},
+     (50.0, None, 50.0), (20.0, None, 20.0), 30.0),
+    ("bbperf", {"bbperf_loaded_rtt_download_ms": 50.0}, (50.0, None, 50.0), (None,) * 3, None),
+    # 600 round trips per minute take 100 ms each; the number is that of no direction.
+    ("responsiveness", {"responsiveness_rpm": 600.0, "responsiveness_idle_ms": 20.0},
+     (None, None, 100.0), (None, None, 80.0), 20.0),
+    ("responsiveness", {"responsiveness_rpm": 0.0, "responsiveness_idle_ms": 20.0},
+     (None,) * 3, (None,) * 3, 20.0),
+    # Its one number is that of the idle line, so that it shows no rise.
+    ("librespeed", {"librespeed_ping_ms": 25.0}, (None, None, 25.0), (None,) * 3, 25.0),
+    # A latency of 0 ms is one.
+    ("ndt7", {"ndt7_latency_download_ms": 0.0}, (0.0, None, 0.0), (None,) * 3, None),
+])
+def test_latency_is_that_which_the_test_shows_for_a_direction_or_for_none(
+        test: str, shown: dict[str, float], latencies_ms: tuple[float | None, ...],
+        rises_ms: tuple[float | None, ...], idle_ms: float | None,
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """Download, upload, and the worse of both."""
+    monkeypatch.setattr(reading, "_metric_or_none", lambda run, name: shown.get(name))
+    one = reading.read(contestant(test), PLACE,
+                       parse_data_file(json.dumps(load(GOLDEN)).encode(), GOLDEN))
+    ways = [one.ways[name] for name in ("download", "upload", WORSE)]
+    assert tuple(way.shown_ms for way in ways) == latencies_ms
+    assert tuple(way.shown_rise_ms for way in ways) == rises_ms
+    assert one.shown_idle_ms == idle_ms
+
+
+def test_largest_latency_of_a_direction_counts_and_none_is_negative(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a test that shows several."""
+    several = replace(NDT7, shown=replace(NDT7.shown, latency=(
+        "ndt7_latency_download_ms", "ndt7_rtt_download_ms")))
+    run: Any = None
+    shown = {"ndt7_latency_download_ms": 5.0, "ndt7_rtt_download_ms": 7.0}
+    monkeypatch.setattr(reading, "_metric_or_none", lambda run, name: shown.get(name))
+    assert reading._shown_latency_ms(several, run, "download") == 7.0
+    assert reading._shown_latency_ms(several, run, "upload") is None
+    shown["ndt7_latency_download_ms"] = -0.5
+    with pytest.raises(BadResult, match=r"shows -0\.5 ms of latency; expected 0 or more"):
+        reading._shown_latency_ms(several, run, "download")
+
+
+def test_direction_without_probes_has_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    def loaded(way: str) -> Samples:
+        raise NotAvailable("no probes")
+
+    run: Any = SimpleNamespace(loaded=loaded)
+    assert reading._read_direction(NDT7, run, "upload", PLACE) == DirectionValues()
+
+
+@pytest.mark.parametrize("change", [
+    {"place": 5}, {"place": "a\nb"}, {"words": "a\x00"}, {"group": None}, {"without_seed": "\r"},
+    {"ways": {"a\nb": {}}}, {"megabytes": "5"}, {"seconds": "5"}, {"lab_wall_s": []},
+    {"shown_idle_ms": "5"}, {"ways": {"download": {"shown_ms": "5"}}}, {"good": 2},
+    {"beside": 1}, {"beside": None}])
+def test_reading_with_a_value_of_another_kind_is_refused(change: dict[str, Any]) -> None:
+    """Each value of a card that somebody edited may be wrong by itself."""
+    whole = Reading("place", "words", "group", "cell", False, {"download": DirectionValues()})
+    with pytest.raises(TypeError, match=r"another kind than expected|is not printable text"):
+        Reading.from_dict(whole.as_dict() | change)
+
+
+def test_card_has_a_reading_or_a_cause_for_each_place(tmp_path: Path) -> None:
+    """Files of runs that failed are not read."""
+    good, damaged, failed = (Place(PLACE.line, PLACE.queue, seed=seed) for seed in (1, 2, 3))
+    for place, content in ((good, GOLDEN.read_bytes()), (damaged, b"x"),
+                           (failed, GOLDEN.read_bytes())):
+        (tmp_path / f"{place.name}.flent.gz").write_bytes(content)
+    made = card.made(NDT7, [good, damaged, failed], tmp_path, {failed.name: "no network"},
+                     "virtual")
+    assert [one.place for one in made.readings] == [good.name]
+    assert made.failed.keys() == {damaged.name, failed.name}
+    assert made.failed[failed.name] == "no network"
+    assert f"{damaged.name}.flent.gz" in made.failed[damaged.name]
 
 
 def test_test_that_takes_an_hour_is_left_out_of_all(monkeypatch: pytest.MonkeyPatch) -> None:

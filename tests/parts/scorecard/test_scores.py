@@ -4,13 +4,26 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from math import inf
 
+import numpy
 import pytest
 
 from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues, Reading
-from flent_aqm.parts.scorecard.scores import ALIKE_SHARE, KINDS, Case, Score, scores
+from flent_aqm.parts.scorecard.scores import (
+    ALIKE_SHARE,
+    KINDS,
+    Case,
+    Score,
+    _bootstrap_over_lines,
+    _compare_attribute,
+    _distance,
+    _ratio_of_attribute,
+    _wider_interval,
+    scores,
+)
 
 # The idle line takes 20 ms.
 _BASE = DirectionValues(shown_mbps=90.0, possible_mbps=100.0, idle_ms=20.0, glitches_per_minute=0.0)
@@ -333,9 +346,167 @@ def test_difference_of_a_tenth_is_one(
 
 
 def test_cost_is_that_of_runs_without_a_bulk_flow() -> None:
-    """The cheapest is the best."""
+    """The cheapest is the best, by the difference from none."""
     runs = [replace(reading(queue, _BASE), seconds=seconds, beside=beside)
-            for queue, seconds, beside in (("a", 0.5, False), ("b", 3.0, False), ("c", 9.0, True))]
+            for queue, seconds, beside in (("a", 0.25, False), ("b", 3.0, False), ("c", 9.0, True))]
     score = of("seconds", *runs)
     assert score is not None
-    assert (score.value, score.best, score.worst) == (1.75, Case("a", 0.5), Case("b", 3.0))
+    assert (score.value, score.best, score.worst) == (1.625, Case("a", 0.25), Case("b", 3.0))
+
+
+@pytest.mark.parametrize(("rise_ms", "good", "kinds"), [
+    (100.0, True, set()), (100.5, True, {"calls_bad_good"}), (100.5, None, {"calls_bad_good"}),
+    (19.5, False, {"calls_good_bad"}), (20.0, False, set()), (20.5, False, set())])
+def test_line_is_bad_above_a_rise_of_100_ms_and_good_below_20_ms(
+        rise_ms: float, good: bool | None, kinds: set[str]) -> None:
+    """A line without a verdict isn't called wrong, but counts where others have one."""
+    found = scores([reading("a", way(50.0, 20.0 + rise_ms), good=good),
+                    reading("between", way(50.0, 70.0), good=True)])
+    assert {name for name in found if name.startswith("calls_")} == kinds
+    for name in kinds:
+        assert (found[name].value, found[name].count) == (float(good is not None), 1)
+
+
+@pytest.mark.parametrize(("name", "one", "other", "counts"), [
+    # Half of a millisecond is enough where it is twofold, but not for a rise.
+    ("orders_median", {"others_median_ms": 0.5}, {"others_median_ms": 1.0}, True),
+    ("orders_rise", {"others_p95_ms": 22.0}, {"others_p95_ms": 27.0}, True),
+    ("orders_rise", {"others_p95_ms": 22.0}, {"others_p95_ms": 26.9}, False),
+    # Of the others the difference alone counts.
+    ("orders_glitches", {"glitches_per_minute": 12.0}, {"glitches_per_minute": 18.0}, True),
+    ("orders_loss", {"others_loss_pct": 2.0}, {"others_loss_pct": 2.5}, True),
+    ("orders_qoo", {"qoo": 60.0}, {"qoo": 40.0}, True),
+    ("orders_qoo", {"qoo": None}, {"qoo": 40.0}, False),
+    ("orders_qoo", {"qoo": 40.0}, {"qoo": None}, False),
+])
+def test_pair_is_clear_by_the_least_difference_and_factor_of_its_truth(
+        name: str, one: dict[str, float], other: dict[str, float], counts: bool) -> None:
+    score = of(name, reading("a", replace(way(50.0, 100.0), **one)),
+               reading("b", replace(way(60.0, 100.0), **other)))
+    assert (score is not None) is counts
+
+
+@pytest.mark.parametrize(("others_p95_ms", "counts"), [(199.0, False), (200.0, True)])
+def test_pair_is_to_be_told_apart_from_twice_the_percentile_on(
+        others_p95_ms: float, counts: bool) -> None:
+    score = of("tells_apart", reading("a", way(50.0, 100.0)),
+               reading("b", way(60.0, others_p95_ms)))
+    assert (score is not None) is counts
+
+
+@pytest.mark.parametrize(("true_mbps", "shown_mbps", "counts"), [
+    (100.0, None, False), (None, 50.0, False), (0.0, 50.0, False), (100.0, 0.0, True),
+    (0.5, 0.5, True)])
+def test_share_of_a_rate_needs_both_and_one_that_is_possible(
+        true_mbps: float | None, shown_mbps: float | None, counts: bool) -> None:
+    """A test may show 0."""
+    score = of("throughput", reading("a", replace(_BASE, shown_mbps=shown_mbps,
+                                                  possible_mbps=true_mbps)))
+    assert (score is not None) is counts
+
+
+@pytest.mark.parametrize(("shown", "median", "worst"), [
+    ((0.0, 0.5, 1.2), 0.5, 0.0), ((0.5, 1.9, 1.2), 1.2, 0.5), ((0.6, 4.0, 1.2), 1.2, 4.0)])
+def test_ratio_of_zero_is_farther_off_than_any_other(
+        shown: tuple[float, ...], median: float, worst: float) -> None:
+    """The distance is a factor: half is farther than 1.9 times. The nearest to 1 is 1.2."""
+    score = of("throughput", *(reading(f"q{number}", replace(_BASE, shown_mbps=100 * one))
+                               for number, one in enumerate(shown)))
+    assert score is not None
+    assert (score.value, score.best, score.worst) == (
+        median, Case("q2, download", 1.2), Case(f"q{shown.index(worst)}, download", worst))
+
+
+@pytest.mark.parametrize(("value", "best", "distance"), [
+    (2.0, 1, math.log(2)), (0.5, 1, math.log(2)), (0.0, 1, inf), (-1.0, 1, inf), (-3.0, 0, 3.0),
+    (15.0, 20.0, 5.0), (0.0, 0, 0.0)])
+def test_distance_is_a_factor_from_one_and_a_difference_from_other_ideals(
+        value: float, best: float, distance: float) -> None:
+    assert _distance(value, best) == pytest.approx(distance)
+
+
+@pytest.mark.parametrize(("mbps", "value"), [
+    ((0.0, 0.0), None), ((1.0, 1.0), 0.0), ((0.2, 0.6), 1.0), ((50.0,), None)])
+def test_spread_needs_two_seeds_and_a_median_above_zero(
+        mbps: tuple[float, ...], value: float | None) -> None:
+    """Of 0.2 and 0.6 it is 0.4 of 0.4."""
+    score = of("repeats_throughput", *(
+        reading("q", replace(_BASE, shown_mbps=one), line=f"line-seed{seed}", seed=seed)
+        for seed, one in enumerate(mbps)))
+    assert (score and score.value) == (value if value is None else pytest.approx(value))
+
+
+def test_spread_of_a_test_without_directions_is_that_of_the_worse() -> None:
+    """A direction of its own keeps that of the worse one out."""
+    single = [replace(one, ways={"download": DirectionValues(), "upload": DirectionValues(),
+                                 WORSE: DirectionValues(shown_ms=shown_ms)})
+              for one, shown_ms in ((reading("q", _BASE, line=f"line-seed{seed}", seed=seed), ms)
+                                    for seed, ms in ((1, 90.0), (2, 110.0)))]
+    score = of("repeats_latency", *single)
+    assert score is not None
+    assert (score.value, score.count, score.worst) == (0.2, 1, Case("q, worse", 0.2))
+    both = of("repeats_latency", *(reading("q", way(ms, 50.0), line=f"line-seed{seed}")
+                                   for seed, ms in ((1, 90.0), (2, 110.0))))
+    assert both is not None
+    assert (both.count, both.worst) == (1, Case("q, download", 0.2))
+
+
+@pytest.mark.parametrize(("shown_ms", "idle_ms", "count"), [
+    (None, 20.0, 1), (120.0, 20.0, 1), (120.5, 20.0, 0), (50.0, None, 0), (None, None, 0)])
+def test_glitches_are_unseen_up_to_100_ms_above_the_idle_line(
+        shown_ms: float | None, idle_ms: float | None, count: int) -> None:
+    """A latency that is unknown on the idle line tells nothing."""
+    one = replace(way(shown_ms, 300.0, glitches_per_minute=6.0), idle_ms=idle_ms)
+    score = of("blind_to_tail", reading("q", one))
+    assert (score.count if score else 0) == count
+
+
+def test_latency_of_zero_is_a_ratio_but_no_truth() -> None:
+    """What is divided by must be there, and above 0."""
+    assert of("latency_to_own", reading("q", replace(way(50.0, 100.0), own_ms=0.0))) is None
+    assert of("latency_to_own", reading("q", replace(way(50.0, 100.0), own_ms=None))) is None
+    score = of("latency_to_own", reading("q", replace(way(0.0, 100.0), own_ms=0.5)))
+    assert score is not None
+    assert score.value == 0.0
+    for idle_ms, value in ((0.0, None), (None, None), (0.5, 60.0)):
+        one = replace(reading("q", replace(_BASE, idle_ms=idle_ms)), shown_idle_ms=30.0)
+        found = of("idle_to_true", one)
+        assert (found and found.value) == value
+
+
+@pytest.mark.parametrize(("first", "second", "ratio"), [
+    (0.0, 0.0, 1.0), (inf, inf, 1.0), (0.0, 5.0, inf), (5.0, 0.0, inf), (0.5, 1.0, 2.0),
+    (inf, 1.0, inf), (30.0, 20.0, 1.5)])
+def test_ratio_of_two_latencies_is_the_larger_by_the_less(
+        first: float, second: float, ratio: float) -> None:
+    assert _ratio_of_attribute(DirectionValues(shown_ms=first), DirectionValues(shown_ms=second),
+                               "shown_ms") == ratio
+
+
+@pytest.mark.parametrize(("first", "second", "sign"), [
+    (1.0, 2.0, -1), (2.0, 1.0, 1), (2.0, 2.0, 0), (inf, inf, 0), (inf, 2.0, 1)])
+def test_latencies_are_compared_as_numbers(first: float, second: float, sign: int) -> None:
+    assert _compare_attribute(DirectionValues(shown_ms=first), DirectionValues(shown_ms=second),
+                              "shown_ms") == sign
+
+
+def test_interval_of_a_bootstrap_holds_95_of_100_draws() -> None:
+    """Of two lines with one value each, a quarter of the draws has the one, the other alone; of ten
+    lines, of which one differs, a draw in three has none of it."""
+    assert _bootstrap_over_lines([(1.0, "", "a"), (5.0, "", "b")], numpy.mean) == (1.0, 5.0)
+    assert _bootstrap_over_lines([(1.0, "", "a"), (5.0, "", "a")], numpy.mean) is None
+    low, high = _bootstrap_over_lines(
+        [(float(number == 0), "", f"line{number}") for number in range(10)], numpy.mean) or (9, 9)
+    # Binomial of ten draws: at most 3 in 98.7 % of them, at most 2 in 93.0 %.
+    assert low == 0.0
+    assert high == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(("exact", "over_lines", "wider"), [
+    (None, (1.0, 2.0), (None, None)), ((1.0, 2.0), None, (1.0, 2.0)),
+    ((1.0, 2.0), (1.5, 3.0), (1.0, 3.0)), ((1.0, 2.0), (0.5, 1.5), (0.5, 2.0))])
+def test_interval_is_the_one_that_spans_both(
+        exact: tuple[float, float] | None, over_lines: tuple[float, float] | None,
+        wider: tuple[float | None, float | None]) -> None:
+    """None without the exact one, which needs six cells."""
+    assert _wider_interval(exact, over_lines) == wider

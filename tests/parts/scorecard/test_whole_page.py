@@ -137,7 +137,10 @@ def drawn() -> Iterator[str]:
         yield f"  ticks {[one.get_text() for one in axis.get_xticklabels()]} y " + str(
             [one.get_text() for one in axis.get_yticklabels()])
         grid = axis.xaxis.get_gridlines()[0]
-        yield f"  grid {grid.get_visible()} {grid.get_alpha()} {grid.get_linewidth()}"
+        yield (f"  grid {grid.get_visible()} {grid.get_alpha()} {grid.get_linewidth()} "
+               f"below {axis.get_axisbelow()}")
+        marks = {tick.tick1line.get_markersize() for tick in axis.yaxis.get_major_ticks()}
+        yield f"  marks at the side {sorted(marks)}"
         yield f"  sides {[name for name, one in axis.spines.items() if one.get_visible()]}"
         for line in axis.lines:
             yield (f"  line {line.get_marker()} {line.get_markersize():g} "

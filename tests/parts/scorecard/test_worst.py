@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -14,8 +17,8 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.parts.scorecard import worst_lines
 from flent_aqm.parts.scorecard.places import CUBIC, Line, Place
 from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues, Reading
-from flent_aqm.parts.scorecard.shrink import changes, simplified
-from flent_aqm.parts.scorecard.worst import AIMS, Lines
+from flent_aqm.parts.scorecard.shrink import changes, is_right, simplified
+from flent_aqm.parts.scorecard.worst import AIMS, Lines, _draw_place, _round_to_two_digits
 from flent_aqm.parts.scorecard.worst_lines import seek
 
 
@@ -147,3 +150,158 @@ def test_found_line_is_kept_and_told_in_words(tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(BadResult, match=r"worst-latency\.json: not a result of --worst"):
             worst_lines.read_all(tmp_path)
+
+
+@pytest.mark.parametrize(("shown", "true", "right"), [
+    (125.0, 100.0, True), (126.0, 100.0, False), (100.0, 125.0, True), (100.0, 126.0, False),
+    (100.0, 100.0, True), (0.5, 100.0, False)])
+def test_error_of_a_quarter_is_none(shown: float, true: float, right: bool) -> None:
+    """As a factor, in both directions."""
+    assert is_right(shown, true) is right
+
+
+class Errors:
+    """Lines whose errors are given by the places' names, in place of runs. Notes what is asked."""
+
+    def __init__(self, errors: Mapping[str, float | None]) -> None:
+        self.errors = errors
+        self.asked: list[str] = []
+
+    def point(self, place: Place) -> Any:
+        self.asked.append(place.without_seed)
+        error = self.errors.get(place.without_seed)
+        return None if error is None else SimpleNamespace(place=place, error=error)
+
+
+@pytest.mark.parametrize(("error", "kept"), [(0.8, True), (0.79, False), (None, False)])
+def test_simpler_line_keeps_four_fifths_of_the_error(error: float | None, kept: bool) -> None:
+    """Compared as logarithms. What is as on a usual line is not changed."""
+    lines: Any = Errors({"50mbit-40ms-fifo_400ms": error})
+    worst: Any = SimpleNamespace(place=place(mbps=50, rtt_ms=40), error=1.0)
+    found = simplified(lines, worst)
+    assert lines.asked == ["50mbit-40ms-fifo_400ms"]
+    assert (found.place.beside == "") is kept
+    assert found.error == (error if kept else 1.0)
+
+
+def test_usual_line_has_50_mbit_and_40_ms() -> None:
+    """One setting after the other; each is compared with the first error."""
+    lines: Any = Errors({"12mbit-20ms-fifo_400ms": 0.9, "50mbit-20ms-fifo_400ms": 0.85,
+                         "50mbit-40ms-fifo_400ms": 0.8})
+    worst: Any = SimpleNamespace(place=place(), error=1.0)
+    assert simplified(lines, worst).place.without_seed == "50mbit-40ms-fifo_400ms"
+    assert lines.asked == [*lines.errors]
+
+
+def test_queue_without_a_size_in_ms_keeps_it_and_a_calm_one_stays() -> None:
+    """Of FQ-CoDel neither buffer nor queue changes, so that only round trip and rate do."""
+    world = World()
+    lines = Lines(AIMS["latency"], lambda places: [
+        replace(one, ways={**one.ways, "download": replace(
+            one.ways["download"], others_median_ms=500.0)}) for one in map(world.reading, places)
+        if one], 100)
+    wrong = lines.point(place("fq_codel", mbps=10, rtt_ms=40, beside=""))
+    assert wrong is not None
+    assert changes(lines, wrong) == []
+    # The ends: a rate of 10 Mbit/s is one itself.
+    assert lines.runs == 1 + 2 + 1
+
+
+@pytest.mark.parametrize(("wrong_ms", "cause"), [
+    (lambda place: 100 * bool(place.beside), [("a bulk flow beside", "none")]),
+    (lambda place: 100, []),
+    (lambda place: 100 * (place.queue == "red"), [("RED", "FQ-CoDel")]),
+    # 40 ms of a path hide 10 ms: the shortest path that a few halvings find is 44 ms.
+    (lambda place: 10, [("a round trip of 20 ms", "a round trip of 44 ms")]),
+    (lambda place: 100 * (place.line.down_mbps < 100), [("20 Mbit/s", "110 Mbit/s")])])
+def test_setting_that_makes_the_error_vanish_is_found(
+        wrong_ms: Callable[[Place], float], cause: list[tuple[str, str]]) -> None:
+    """By itself. Of a test that shows the idle round trip, on a line beside a bulk flow."""
+    def measure(places: Sequence[Place]) -> list[Reading | None]:
+        made: list[Reading | None] = []
+        for one in places:
+            way = DirectionValues(shown_ms=one.line.rtt_ms,
+                                  others_median_ms=one.line.rtt_ms + wrong_ms(one))
+            made.append(Reading(one.name, "", "", "", True, {
+                "download": way, "upload": DirectionValues(), WORSE: way}))
+        return made
+
+    lines = Lines(AIMS["latency"], measure, 100)
+    wrong = lines.point(place("red", mbps=20, rtt_ms=20))
+    assert wrong is not None
+    assert [(one.before, one.after) for one in changes(lines, wrong)] == cause
+
+
+@pytest.mark.parametrize(("end", "words"), [
+    (0, "10 Mbit/s, 5 ms, drop-tail of 10 ms"), (1, "300 Mbit/s, 160 ms, drop-tail of 1000 ms")])
+def test_lines_are_drawn_from_those_of_homes(end: int, words: str) -> None:
+    """The ends of each range, of which all values are as likely as their logarithms."""
+    trial: Any = SimpleNamespace(
+        suggest_float=lambda name, *ends, log: ends[end] if log else None,
+        suggest_categorical=lambda name, values: values[0])
+    drawn = _draw_place(trial, AIMS["latency"])
+    assert drawn.words == words
+    trial.suggest_categorical = lambda name, values: values[-1]
+    assert _draw_place(trial, AIMS["latency"]).words.endswith("ms, CAKE, beside a bulk flow")
+    assert _draw_place(trial, AIMS["throughput"]).words.endswith("ms, CAKE")
+
+
+@pytest.mark.parametrize(("value", "rounded"), [(47.3813, 47.0), (123.4, 120.0), (5.55, 5.5)])
+def test_drawn_number_has_two_digits(value: float, rounded: float) -> None:
+    assert _round_to_two_digits(value) == rounded
+
+
+def test_lines_are_run_once_each_and_no_more_than_allowed() -> None:
+    """What is left over has no result; neither has a direction without a number, or of 0."""
+    world = World()
+    lines = Lines(AIMS["throughput"], world, 3)
+    named = [place(mbps=mbps) for mbps in (10, 20, 30, 40)]
+    assert [bool(one) for one in lines.points([named[0], named[0], named[1]])] == [True] * 3
+    assert (lines.runs, len(world.runs)) == (2, 2)
+    assert [bool(one) for one in lines.points([named[1], named[2], named[3]])] == [
+        True, True, False]
+    assert lines.point(named[3]) is None
+    assert (lines.runs, len(world.runs)) == (3, 3)
+
+
+@pytest.mark.parametrize(("median_ms", "counts"), [(50.0, True), (math.inf, False), (None, False)])
+def test_direction_that_lost_most_probes_has_no_error(
+        median_ms: float | None, counts: bool) -> None:
+    """Nor has one whose true latency is unknown."""
+    way = DirectionValues(shown_ms=20.0, others_median_ms=median_ms)
+    reading = Reading("p", "p", "p", "p", False, {"download": way, "upload": DirectionValues(),
+                                                  WORSE: way})
+    found = Lines(AIMS["latency"], lambda places: [reading], 9).point(place())
+    assert (found is not None) is counts
+
+
+def test_error_is_that_of_the_worse_direction() -> None:
+    """Of the upload a tenth, of the download half."""
+    ways = {"download": DirectionValues(shown_ms=50.0, others_median_ms=100.0),
+            "upload": DirectionValues(shown_ms=10.0, others_median_ms=100.0)}
+    reading = Reading("p", "p", "p", "p", False, {**ways, WORSE: ways["upload"]})
+    found = Lines(AIMS["latency"], lambda places: [reading], 9).point(place())
+    assert found is not None
+    assert found.way == "upload"
+    assert found.error == pytest.approx(math.log(10))
+
+
+def line_error(shown: float = 20.0) -> worst_lines.LineError:
+    return worst_lines.LineError("a line", "download", shown, 100.0)
+
+
+@pytest.mark.parametrize(("simple", "mended", "texts"), [
+    (line_error(), [], ["No change of one setting makes it right."]),
+    (line_error(25.0), [], [
+        "As wrong on a simpler line: a line, down: it says 25.00 of 100.0 ms.",
+        "No change of one setting makes it right."]),
+    (line_error(), [worst_lines.Mended("A", "B", 99.0, 100.0)], [
+        "It is right with B in place of A (99.00 of 100.0 ms)."])])
+def test_search_is_told_with_what_was_found(
+        simple: worst_lines.LineError, mended: list[worst_lines.Mended], texts: list[str]) -> None:
+    """The simpler line only if it is another one."""
+    found = worst_lines.WorstLine("latency", 12, line_error(), simple, mended)
+    first, *others = found.sentences()
+    assert first == ("Its worst latency, of 12 lines that a search tried: a line, down: it says "
+                     "20.00 of 100.0 ms.")
+    assert others == texts

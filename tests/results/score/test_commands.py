@@ -299,6 +299,7 @@ def test_assert_writes_a_test_case_for_each_file_and_condition(
     condition = "median(latency_loaded) < 20ms and (1 < 2 and 2 < 3) and p99(latency_loaded) < 1s"
     assert main(["assert", condition, str(good), str(bad), str(damaged),
                  "--junit", str(junit)]) == 1
+    assert junit.read_text().startswith("<?xml version='1.0' encoding='utf-8'?>\n")
     suite = ElementTree.parse(junit).getroot()[0]
     assert suite.attrib == {
         "name": "flent-aqm assert", "tests": "9", "failures": "1", "errors": "4"}

@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,8 +18,8 @@ from flent_aqm.base.errors import ConfigError, LostProbe, NotAvailable
 from flent_aqm.results.metrics.run import Run, load_run
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.score.evaluate import medians, truth
-from flent_aqm.results.score.expression import leaves, parse
-from flent_aqm.results.score.leaves import Leaf
+from flent_aqm.results.score.expression import conjuncts, leaves, parse
+from flent_aqm.results.score.leaves import Leaf, _percent_of
 from tests.files import RUNS
 
 P99, LOSS = "latency_loaded_p99_ms", "loss_loaded_pct"
@@ -213,6 +217,77 @@ def test_medians_of_a_group_need_every_run() -> None:
     assert medians([{leaf: 1.0}, {leaf: 30.0}, {leaf: 2.0}]) == {leaf: 2.0}
     value = medians([{leaf: 1.0}, {leaf: Unavailable("why")}])[leaf]
     assert value == Unavailable("why (in 1 of 2 runs)")
+
+
+@pytest.mark.parametrize(("values", "because"), [
+    ((Unavailable("why"),), "why"),
+    ((1.0, Unavailable("one"), Unavailable("other")), "one (in 2 of 3 runs)"),
+    ((Unavailable("lost", lost=True), Unavailable("why")), "why (in 1 of 2 runs)")])
+def test_first_reason_is_told_with_the_number_of_runs_unless_it_is_the_only_one(
+        values: tuple[float | Unavailable, ...], because: str) -> None:
+    """A lost probe is no reason: it is slower than any other."""
+    leaf: Leaf = leaves(parse(f"{P99} < 1ms"))[0]
+    assert medians([{leaf: value} for value in values]) == {leaf: Unavailable(because)}
+
+
+@pytest.mark.parametrize("word", ["and", "or"])
+def test_first_of_two_unknown_numbers_is_told(word: str) -> None:
+    with pytest.raises(NotAvailable, match=f"{P99} is not available, because one"):
+        holds(f"{P99} < 1ms {word} {LOSS} < 1%",
+              **{P99: Unavailable("one"), LOSS: Unavailable("other")})
+
+
+@pytest.mark.parametrize(("text", "conditions"), [
+    ("1 < 2", ["1 < 2"]), (" 1 < 2 and 3 < 4 ", ["1 < 2", "3 < 4"]),
+    ("1 < 2 and 3 < 4 and not 5 < 6", ["1 < 2", "3 < 4", "not 5 < 6"]),
+    ("1 < 2 and 3 < 4 or 5 < 6", ["1 < 2 and 3 < 4 or 5 < 6"]),
+    ("(1 < 2 and 3 < 4) and 5 < 6", ["(1 < 2 and 3 < 4)", "5 < 6"]),
+    ("(1 < 2 or 3 < 4) and 5 < 6", ["(1 < 2 or 3 < 4)", "5 < 6"]),
+    ("((1 < 2) and 3 < 4)", ["((1 < 2) and 3 < 4)"]),
+    ("1 < (2) and (3) < 4", ["1 < (2)", "(3) < 4"]), (" 1 < 2 or 2 < 1 ", ["1 < 2 or 2 < 1"])])
+def test_conditions_that_must_all_hold_are_told_apart(text: str, conditions: list[str]) -> None:
+    """Not within brackets, where "or" stays, too."""
+    found = conjuncts(text)
+    assert [one for one, _ in found] == conditions
+    assert [node for _, node in found] == [parse(one) for one in conditions]
+
+
+@pytest.mark.parametrize(("statistic", "value", "of_one"), [
+    ("median", 51.0, None), ("p50", 51.0, None), ("p90", 91.0, None), ("mean", 52.0, 20.0),
+    ("min", 1.0, 20.0), ("max", 202.0, 20.0), ("count", 101.0, 2.0)])
+def test_statistic_is_of_all_samples_and_a_mean_of_those_that_came(
+        statistic: str, value: float, of_one: float | None) -> None:
+    """Of 1 to 100 and 202 ms; then of 20 ms and a lost probe; then of a lost probe alone."""
+    samples = numpy.arange(1.0, 102.0)
+    samples[-1] = 202.0
+    leaf, = leaves(parse(f"{statistic}(latency_loaded) == {statistic}(latency_loaded)"))
+
+    def of(rtt_ms: Any) -> Any:
+        run: Any = SimpleNamespace(loaded=lambda: SimpleNamespace(rtt_ms=rtt_ms))
+        return leaf.of(run)
+
+    assert of(samples) == pytest.approx(value, abs=0.01)
+    if of_one is not None:
+        assert of(numpy.array([math.inf, 20.0])) == of_one
+        if statistic != "count":
+            assert of(numpy.array([math.inf])) == Unavailable(
+                "the trace has no samples, or all of its probes were lost")
+
+
+@pytest.mark.parametrize(("function", "percent"), [
+    ("p0.1", 0.1), ("p99.9", 99.9), ("p99_9", 99.9), ("p5", 5.0), ("p99", 99.0), ("p0", None),
+    ("p100", None), ("p00.0", None), ("median", None), (f"p99.{'9' * 30}", None)])
+def test_percentile_lies_between_none_and_all(function: str, percent: float | None) -> None:
+    assert _percent_of(function) == percent
+
+
+@pytest.mark.parametrize(("text", "of"), [
+    ("glitch_time(100ms) < 1%", "share"), ("longest_glitch(100ms) < 1ms", "time"),
+    ("glitches_per_minute(100ms) < 1", "number"), ("loss(latency_idle) < 1%", "share"),
+    ("jitter(latency_upload) < 1ms", "time"), ("median(tcp_rtt) < 1ms", "time"),
+    ("max(throughput_download) < 1Mbit/s", "rate"), ("count(throughput_upload) < 1", "number")])
+def test_function_has_the_kind_of_what_it_tells(text: str, of: str) -> None:
+    assert of in leaves(parse(text))[0].kind.value
 
 
 def test_lost_percentile_of_a_run_is_the_slowest_of_its_group(

@@ -14,9 +14,11 @@ from rich.console import Console
 
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import METRICS, Unavailable
+from flent_aqm.results.score.group_formats import _statistics
 from flent_aqm.results.score.leaves import Leaf, NumberKind
 from flent_aqm.results.score.shown import (
     ScoredFile,
+    _balanced,
     _comparisons,
     _distinct_names,
     _group_cells,
@@ -155,6 +157,16 @@ def test_one_file_on_a_narrow_terminal_has_what_there_is_then_why_the_rest_is_mi
     assert text.count("95.50") == 2
 
 
+def test_of_two_runs_that_repeat_each_other_one_has_a_value() -> None:
+    """A group of two is one that repeats."""
+    name = "throughput_upload_mbps"
+    first, second = repeated(name, 129, 135)
+    lost = replace(second, values={**second.values, name: Unavailable("it stopped")})
+    assert ("no comparison, because of the runs that repeat each other one at most has a value: it "
+            "stopped") in groups_text([first, lost], name)
+    assert "no comparison, because no two runs repeat each other" in groups_text([first], name)
+
+
 def test_runs_of_different_length_or_server_are_groups_of_their_own() -> None:
     keys, pooled, groups = groups_of(scored(2), ["aqm"], [])
     assert (keys, pooled, len(groups)) == (("aqm", "length_s"), [], 4)
@@ -245,3 +257,124 @@ def test_files_of_different_probes_are_told_of() -> None:
     assert "different probes, so that it can't be compared between them: irtt in 1 file; ping" \
         in out.getvalue()
     assert "1 file with a note, such as batch-0-" in out.getvalue()
+
+
+def printed(show: Any, files: list[ScoredFile], names: list[str], width: int) -> list[str]:
+    """The lines on a terminal of this width."""
+    console = Console(file=StringIO(), width=width, force_terminal=True, color_system=None)
+    show(console, files, names)
+    assert isinstance(console.file, StringIO)
+    return [line.rstrip() for line in console.file.getvalue().splitlines()]
+
+
+def test_table_of_groups_that_just_fits_has_all_columns() -> None:
+    """With a character less, the quartiles are left out; with much less, the interval, too."""
+    name = "throughput_upload_mbps"
+    files = repeated(name, 129, 135, 141, 150, 155, 160)
+
+    def head(width: int) -> str:
+        return next(line for line in printed(
+            lambda *words: show_groups(words[0], words[1], ["aqm"], [], words[2]), files, [name],
+            width) if line.startswith("aqm "))
+
+    wide = next(line for line in printed(
+        lambda *words: show_groups(words[0], words[1], ["aqm"], [], words[2]), files, [name], 100)
+        if line.startswith("cake "))
+    assert [part in head(len(wide)) for part in ("median", "quartiles")] == [True, True]
+    assert "quartiles" not in head(len(wide) - 1)
+    assert "the median" in head(len(wide) - 1)
+    assert "the median" not in head(25)
+    assert "quartiles" not in head(25)
+
+
+def test_descriptions_have_room_from_110_characters_on() -> None:
+    """Without it, what is missing follows by reason."""
+    one = scored(1)[0]
+    names = list(METRICS)[:2]
+    missing = replace(one, values={**one.values, names[0]: Unavailable("too few probes")})
+    for width, described in ((110, True), (109, False)):
+        text = " ".join(" ".join(printed(show_table, [missing], names, width)).split())
+        assert (METRICS[names[1]].description in text) is described
+        assert (f"not available, because too few probes: {names[0]}" in text) is not described
+        assert f"{names[0]} - " in text if described else f"{names[0]} - " not in text
+
+
+@pytest.mark.parametrize(("values", "found"), [
+    ([], (None, None, None, None)), ([4.0], (4.0, None, None, None)),
+    ([4.0, 8.0], (6.0, 5.0, 7.0, None)), ([4.0, math.inf], (None, None, None, None)),
+    ([1.0, 2.0, 3.0, 4.0, 5.0, math.inf], (3.5, 2.25, 4.75, 1.0))])
+def test_statistics_of_a_group_are_those_that_its_runs_have(
+        values: list[float], found: tuple[float | None, ...]) -> None:
+    """Median, quartiles and the lower end of the interval; a lost probe is no number."""
+    numbers = _statistics(9, values)
+    assert tuple(numbers[name] for name in (
+        "median", "lower_quartile", "upper_quartile", "interval_low")) == found
+    assert (numbers["runs"], numbers["values"], numbers["lost"], numbers["interval_high"]) == (
+        9, len(values), sum(map(math.isinf, values)), None)
+
+
+@pytest.mark.parametrize(("numbers", "balanced"), [
+    ({("a", 1): [1.0], ("a", 2): [1.0], ("b", 1): [1.0], ("b", 2): [1.0]}, True),
+    ({("a", 1): [1.0], ("a", 2): [1.0], ("b", 1): [1.0]}, False),
+    ({("a", 1): [1.0], ("a", 2): [1.0], ("b", 1): [1.0], ("b", 2): [1.0, 2.0]}, False),
+    ({("a", 1): [1.0], ("b", 2): [1.0]}, False), ({("a",): [1.0], ("b",): [2.0]}, True)])
+def test_runs_are_balanced_if_every_combination_has_as_many(
+        numbers: dict[tuple[Setting, ...], list[float]], balanced: bool) -> None:
+    assert _balanced(numbers) is balanced
+
+
+SAME = "because all runs have the same value"
+
+
+@pytest.mark.parametrize(("numbers", "lines"), [
+    # A metric that is the same in all runs differs by no setting.
+    ({("codel",): [5.0, 5.0], ("pie",): [5.0, 5.0]},
+     [f"aqm: no comparison, {SAME}", f"no share of variance, {SAME}"]),
+    # Groups of one run are in no comparison of their own.
+    ({("codel", 1): [5.0, 6.0], ("pie", 1): [7.0, 8.0], ("codel", 2): [5.0], ("pie", 2): [7.0]},
+     ["aqm, seed 1: Kruskal-Wallis H = 2.4, p = 0.12; Cliff's delta: codel and pie -1.00",
+      "p is the chi-square approximation, rough with 2 runs in a group",
+      ("share of variance: aqm 82%, seed 5%; they overlap, as not every combination has equally "
+       "many runs")]),
+    # The seed differs in none, so that it has no share.
+    ({("codel", 1): [5.0, 6.0], ("pie", 1): [7.0, 8.0]},
+     ["aqm, seed 1: Kruskal-Wallis H = 2.4, p = 0.12; Cliff's delta: codel and pie -1.00",
+      "p is the chi-square approximation, rough with 2 runs in a group",
+      "share of variance: aqm 80%"]),
+    ({("codel",): [5.0, 6.0], ("pie",): []},
+     ["aqm: no comparison, because fewer than two groups have a value"]),
+])
+def test_groups_are_compared_where_two_runs_repeat_each_other(
+        numbers: dict[tuple[Setting, ...], list[float]], lines: list[str]) -> None:
+    assert _comparisons(["aqm", "seed"][:len(next(iter(numbers)))], numbers, "nothing") == lines
+
+
+def test_columns_of_a_wide_terminal_go_on_below_if_a_character_is_missing() -> None:
+    """From 110 characters on there are two blanks between columns, however many there are."""
+    files, names = scored(2), list(METRICS)[:14]
+    wide = printed(show_table, files, names, 500)
+    needed = max(map(len, wide))
+    assert needed >= 110
+    assert printed(show_table, files, names, needed) == wide
+    parts = printed(show_table, files, names, needed - 1)
+    assert len(parts) > len(wide)
+    assert parts[0] != ""
+    assert parts.count("") == 1
+
+
+def test_columns_are_closer_together_below_110_characters() -> None:
+    """One blank instead of two, of files and of groups."""
+    name = "throughput_upload_mbps"
+    files = repeated(name, 129, 135, 141)
+
+    def rows(width: int) -> list[str]:
+        by_file = printed(show_table, files, [name], width)
+        by_group = printed(lambda *words: show_groups(
+            words[0], words[1], ["aqm"], [], words[2]), files, [name], width)
+        return [next(line for line in lines if line.startswith(start))
+                for lines, start in ((by_file, "0 "), (by_group, "cake "))]
+
+    assert rows(110) == rows(200)
+    for narrow, wide in zip(rows(109), rows(110), strict=True):
+        assert narrow.split() == wide.split()
+        assert len(narrow) < len(wide)

@@ -182,3 +182,73 @@ def test_users_are_those_of_the_file_and_the_people_of_this_machine(
 def test_words_are_usual_if_programs_write_them(word: str, is_usual: bool) -> None:
     """Numbers of up to nine digits, units, flows, and numbered devices are."""
     assert is_common(word) is is_usual
+
+
+def test_more_addresses_than_documentation_has_share_the_last_one() -> None:
+    """Three networks of 254; those that the file itself has are not taken."""
+    secrets = Secrets({"NOTE": "server 203.0.113.1"})
+    texts = [secrets.clean(f"10.0.{number // 200}.{number % 200 + 1}")[0] for number in range(800)]
+    free = [f"203.0.113.{host}" for host in range(2, 255)]
+    free += [f"{network}.{host}" for network in ("198.51.100", "192.0.2")
+             for host in range(1, 255)]
+    assert texts == [*free, *["203.0.113.254"] * (800 - len(free))]
+    assert secrets.clean("10.0.0.1") == ("203.0.113.2", "address")
+
+
+@pytest.mark.parametrize(("hosts", "is_learnt"), [
+    (MOST_HOSTS - 1, True), (MOST_HOSTS, False)])
+def test_host_is_learnt_up_to_the_most_of_a_file(hosts: int, is_learnt: bool) -> None:
+    """A text that was harmless before is cleaned, too."""
+    secrets = Secrets({"HOSTS": [f"nas{number}fink" for number in range(hosts)]})
+    assert secrets.clean("from specht9") == ("from specht9", "")
+    secrets.learn("specht9")
+    assert (secrets.clean("from specht9")[1] == "host name") is is_learnt
+
+
+@pytest.mark.parametrize("name", ["10.1.2.3", "x y", "server", "7", "", "x" * 252])
+def test_what_is_no_name_of_a_host_is_not_learnt(name: str) -> None:
+    secrets = Secrets({})
+    secrets.learn(name)
+    assert secrets._names == []
+
+
+def test_users_of_a_file_are_a_hundred_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first in the order of letters."""
+    monkeypatch.setattr(pwd, "getpwall", list)
+    names = [f"user{number:03}x" for number in range(101)]
+    found = users({"NOTE": " ".join(f"/home/{name}/x" for name in names)})
+    assert found == set(names[:100])
+
+
+@pytest.mark.parametrize(("text", "clean"), [
+    # A user before a host, and other hosts of its domain.
+    ("anna@nas7fink", "user@host"), ("nas7fink.haus.example", "host"),
+    ("drucker.haus.example nas7fink drucker.haus.example", "host2 host host2"),
+    ("nas7fink-haus-example", "host"), ("nas7fink_x", "host_x"), ("xnas7fink", "xnas7fink")])
+def test_host_has_one_stand_in_in_all_of_its_forms(text: str, clean: str) -> None:
+    """Of a file that names nas7fink.haus.example."""
+    secrets = Secrets({"HOST": "nas7fink.haus.example"})
+    secrets.clean("nas7fink")
+    assert secrets.clean(text)[0] == clean
+
+
+@pytest.mark.parametrize(("name", "clean"), [
+    ("Ping (ms) (nas7fink)", "Ping (ms) (host)"), ("TCP nas7fink::1", "TCP host::1"),
+    ("nas7fink,", "host,"), ("Ping ()", "Ping ()"), ("[specht9];", "[host];")])
+def test_word_of_a_series_is_replaced_within_its_punctuation(name: str, clean: str) -> None:
+    """And is known in later texts."""
+    secrets = Secrets({})
+    assert secrets.series_name(name) == clean
+    for word in ("nas7fink", "specht9"):
+        if word in name:
+            assert secrets.clean(f"from {word} on") == ("from host on", "host name")
+
+
+def test_addresses_in_a_files_name_have_any_separator() -> None:
+    """If they were replaced before, and are not part of a longer number."""
+    secrets = Secrets({})
+    assert secrets.clean("10.1.2.3")[0] == "203.0.113.1"
+    for name, clean in (("10.1.2.3", "203.0.113.1"), ("10:1:2:3", "203.0.113.1"),
+                        ("10_1_2_3", "203_0_113_1"), ("10-1-2-3", "203-0-113-1")):
+        assert secrets.clean(f"run-{name}x", apart=True)[0] == f"run-{clean}x"
+    assert secrets.clean("run-110-1-2-3-4", apart=True)[0] == "run-110-1-2-3-4"
