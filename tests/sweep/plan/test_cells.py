@@ -24,7 +24,7 @@ ALONE = "client-lan, lan-router, router-server"
 
 
 def made(test: str, section: Mapping[str, object], commands: Iterable[Mapping[str, Any]] = (),
-         **settings: object) -> Cell:
+         **settings: Any) -> Cell:
     """The cell of a section, with Flent's settings as by default but for some."""
     all_settings = SimpleNamespace(**{
         **DEFAULTS, "NAME": test, "DATA_FILENAME": "run", "BATCH_NAME": "mine",
@@ -87,8 +87,7 @@ TRAFFIC = "test_parameters: cross_traffic is given more than once"
 @pytest.mark.parametrize(("test", "section", "settings", "fault"), [
     (PROGRAM, {"client_program": "true"}, {}, None),
     (PROGRAM, {}, {}, "test program needs the key client_program"),
-    ("ndt7", {"client_program": "true"}, {}, "client_program is run by the test program, "
-     "not by ndt7"),
+    ("ndt7", {"client_program": "true"}, {}, "client_program is run by the test program, not"),
     ("rrul", {"cross_traffic": "1"}, {}, "test rrul can't run cross traffic"),
     ("ndt7", {"cross_traffic": "1", "test_parameters": "cross_traffic=1"}, {}, None),
     ("ndt7", {"test_parameters": "a=1; cross_traffic =1;cross_traffic=0"}, {}, TRAFFIC),
@@ -103,7 +102,7 @@ TRAFFIC = "test_parameters: cross_traffic is given more than once"
     ("rrul", {"title": "${moon}"}, {}, r"title contains \$\{moon\}"),
 ])
 def test_section_that_the_test_cannot_run_is_refused(
-        test: str, section: dict[str, object], settings: dict[str, object], fault: str | None
+        test: str, section: dict[str, object], settings: dict[str, Any], fault: str | None
 ) -> None:
     """The message names the batch. None: it is accepted."""
     if fault is None:
@@ -138,7 +137,7 @@ def test_hosts_are_those_of_the_testbed(
 def test_flows_to_a_host_that_is_not_there_are_refused() -> None:
     """They name their hosts in a parameter; those of another machine nobody knows here."""
     flows = {"flows": "1xreno/moon"}
-    with pytest.raises(ConfigError, match="^batch mine: test_parameters: .*moon"):
+    with pytest.raises(ConfigError, match=r"^batch mine: test_parameters: .*moon"):
         made("aqm_flows", {}, TEST_PARAMETERS=flows)
     assert made("aqm_flows", {"testbed": "ssh://root@192.0.2.9"}, TEST_PARAMETERS=flows)
 
