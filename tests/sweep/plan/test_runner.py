@@ -190,7 +190,7 @@ def test_resumed_batch_has_the_time_and_number_of_its_folder(
     made, steps = stepping(["mine"])
     made.settings.BATCH_RESUME = "results"
     assert made.run() is True
-    assert made.settings.TIME == taken
+    assert taken == made.settings.TIME
     assert made.settings.BATCH_UUID == "number of results"
     assert kept == [made._sweep.planned]
     assert steps[:2] == ["start, resume True", "mine: ['cell of mine'], resume True"]
