@@ -77,7 +77,7 @@ TESTS = {
     "sweep/run.py": ("tests/sweep/test_run_files.py", "tests/sweep/test_resumed.py",
                      "tests/sweep/test_in_brief.py", "tests/sweep/test_steps.py"),
     "sweep/record.py": ("tests/sweep/test_record_cell.py",),
-    "sweep/replay/archive.py": ("tests/sweep/replay/test_archive.py",),
+    "sweep/replay/archive.py": ("tests/sweep/replay/test_repeat_some.py",),
     "sweep/replay": ("tests/sweep/replay",),
     "sweep/speedtest.py": ("tests/sweep/test_speedtest_checks.py", "tests/sweep/test_steps.py"),
     "sweep/plan": ("tests/sweep/plan",),

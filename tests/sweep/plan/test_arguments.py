@@ -56,6 +56,7 @@ def test_override_makes_an_argument_for_a_new_value() -> None:
 @pytest.mark.parametrize(("key", "of_arguments", "override", "values"), [
     ("rate_mbps", ["20", "100"], "100,50", ["100", "50"]),
     ("rate_mbps", ["20", "100"], "20, 20", ["20"]),
+    ("rate_mbps", ["20", "100"], "20,", ["20,"]),  # no list of several
     ("share", ["85", "90", "100"], "90,100", ["90", "100"]),
     ("ccs", ["cubic,bbr", "cubic,reno"], "cubic,reno", ["cubic,reno"]),
     ("rates", ["10,100", "100,10"], "5,10", ["5,10"]),

@@ -289,6 +289,14 @@ def test_section_of_another_name_is_refused(section: str, fault: str, tmp_path: 
         reading(tmp_path, one=f"[{section}]\nlength = 5\n")
 
 
+def test_batch_says_more_than_the_command_line(tmp_path: Path) -> None:
+    """Its hosts are there, that of the option is not."""
+    (tmp_path / "mine.batch").write_text(
+        "[Batch::mine]\ninherits = base\ntest_name = ndt7\nhosts = server\n")
+    ended = run_flent("-B", "mine.batch", "--batch-dry-run", "-H", "moon", cwd=tmp_path)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
 @pytest.mark.parametrize(("path", "resumed", "ends"), [
     ("results/deep", "results", True), ("results/deep", "results/deep", True),
     ("results", "results/deep", False)])
