@@ -253,6 +253,15 @@ EQUIVALENT = {
     "sweep/plan/places.py: section, indent, in_value = \"\", 0, False: 0 -> 1":
         "counts from the first key on, whose own takes its place",
     "sweep/pool.py: _LOOK_AGAIN_S = 0.5: 0.5 -> 1.5": _WAIT,
+    "sweep/pool.py: _KILL_AGAIN_S = 0.05: 0.05 -> 1.05": _WAIT,
+    "sweep/plan/arguments.py: text = as_text(batch.get(\"repetitions\", 1)).strip(): 1 -> 2":
+        "only whether it is a whole number counts",
+    "sweep/progress.py: expand=True,: True -> False": "the bar itself takes the width that is left",
+    "sweep/summary.py: if console.measure(shown_table, options=console.options.update("
+    "width=10_000): 10000 -> 10001": _LIMIT,
+    "sweep/sweep.py: if isinstance(value, dict) and isinstance(old, dict):  # each parameter is a "
+    "key: isinstance(value, dict) and isinstance(old, dict) -> isinstance(value, dict) or "
+    "isinstance(old, dict)": "a key's values are of one type",
     "sweep/speedtest.py: CONNECT_LIMIT_S = 10: 10 -> 11": _WAIT,
     "sweep/time_left.py: if age_s > _expected_s(cell, factors):: age_s > _expected_s(cell, "
     "factors) -> age_s >= _expected_s(cell, factors)": "only rounding makes them equal",
