@@ -729,12 +729,13 @@ def test_runs_elsewhere_are_as_many_at_once_as_there_is_room(
 def test_jobs_limit_what_runs_elsewhere(
         tmp_path: Path, testbed: Counting, capsys: pytest.CaptureFixture[str],
         monkeypatch: pytest.MonkeyPatch) -> None:
-    """To fewer than there is room for."""
-    cluster, at_once, most = Cluster(1), [0], [0]
+    """To fewer than there is room for. They keep to no core, either."""
+    cluster, at_once, most, cores = Cluster(1), [0], [0], set()
     cluster.most = 9
     monkeypatch.setattr(sweep, "elsewhere_of", lambda section: cluster)
 
     def run(cell: Cell) -> FinishedRun:
+        cores.add(len(os.sched_getaffinity(0)))
         at_once[0] += 1
         most[0] = max(most[0], at_once[0])
         threading.Event().wait(0.05)
@@ -745,6 +746,7 @@ def test_jobs_limit_what_runs_elsewhere(
     monkeypatch.setattr(cluster, "run", run)
     run_all(planned([cell(tmp_path, name) for name in ("one", "two", "three")]), capsys)
     assert most == [1]
+    assert cores == {len(os.sched_getaffinity(0))}
 
 
 def test_cluster_makes_runs_of_one_kernel(
