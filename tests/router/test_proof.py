@@ -342,6 +342,6 @@ def test_driver_without_limits_is_told_where_no_shaper_is_before_it(
     """A shaper keeps its queue empty, and a virtual device has none."""
     up = replace(report.directions["up"], hardware=hardware, bql_bytes=bql_bytes)
     requested = Scenario.from_settings({"aqm": "cake", "shaper": shaper})
-    assert warnings(requested, replace(report, directions={"up": up})) == [
-        "up: up has no byte queue limits: without a shaper, packets wait in its driver, where the "
-        "AQM doesn't see them"][:is_told]
+    line = ("up: up has no byte queue limits: without a shaper, packets wait in its driver, where "
+            "the AQM doesn't see them")
+    assert warnings(requested, replace(report, directions={"up": up})) == [line] * is_told
