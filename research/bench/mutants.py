@@ -259,6 +259,8 @@ EQUIVALENT = {
     "sweep/progress.py: expand=True,: True -> False": "the bar itself takes the width that is left",
     "sweep/summary.py: if console.measure(shown_table, options=console.options.update("
     "width=10_000): 10000 -> 10001": _LIMIT,
+    "sweep/run.py: None if tools_log is None else gzip.compress(tools_log, 6, mtime=0),: 6 -> 7":
+        "how hard the log is packed",
     "sweep/sweep.py: self._kept = 0  # runs whose data files a resumed sweep keeps: 0 -> 1":
         "start() sets it before it is read",
     "sweep/sweep.py: if isinstance(value, dict) and isinstance(old, dict):  # each parameter is a "
