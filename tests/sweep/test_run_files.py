@@ -19,8 +19,8 @@ from flent_aqm.lab.place import CommandResult
 from flent_aqm.lab.protocol import Facts
 from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
 from flent_aqm.spec.scenario import Scenario
-from flent_aqm.sweep.resumed import set_aside_unfinished
 from flent_aqm.sweep import run as run_module
+from flent_aqm.sweep.resumed import set_aside_unfinished
 from flent_aqm.sweep.run import (
     LONGEST_CAUSE,
     RunOutput,
