@@ -154,7 +154,7 @@ def test_long_name_of_a_trace_is_cut_in_the_message(tmp_path: Path) -> None:
     link = _link()
     link["down"]["trace"] = "t" * 61
     file = _file(tmp_path / "data", {"link_down_trace": "lte.down"}, link)
-    with pytest.raises(BadResult, match=rf"the trace '{'t' * 60}' \(6 bytes, SHA-256 [0-9a-f]{{64}}"):
+    with pytest.raises(BadResult, match=rf"the trace '{'t' * 60}' \(6 bytes, SHA-256 "):
         recorded.read(file, tmp_path)
 
 
