@@ -301,3 +301,91 @@ def test_numbers_are_those_of_64_bits(field: str) -> None:
     for number in (str(2**64), "1e999", str(-2**64)):
         with pytest.raises(ParseError):
             parse_read_back(TEXT.replace(field, f"{name}:{number}", 1))
+
+
+@pytest.mark.parametrize(("text", "lines"), [
+    ("filter parent 1: protocol ip pref 1 u32 chain 0", []),  # the heading of a list
+    ("filter parent 1: protocol ip pref 1 u32 chain 0 fh 800: ht divisor 1", []),
+    (("filter parent 1: protocol ip pref 1 u32 chain 0 fh 800::800 order 2048 key ht 800 bkt 0 "
+      "flowid 1:11 not_in_hw\n  match 00b80000/00fc0000 at 0"),
+     ["ip u32 00b80000/00fc0000 at 0 to 1:11"]),
+    (("filter parent 1: protocol ipv6 pref 2 u32 chain 0 fh 800::800 *flowid 1:13\n"
+      "  match 00b80000/00fc0000 at 0\n  match 00000001/000000ff at 20"),
+     ["ipv6 u32 00b80000/00fc0000 at 0 and 00000001/000000ff at 20 to 1:13"]),
+    (("filter protocol all pref 1 u32 fh 800::800\n  match 00000000/00000000 at 0\n\taction order "
+      "1: mirred (Egress Redirect to device flent-ifb) stolen"),
+     ["all u32 00000000/00000000 at 0 to egress redirect flent-ifb"]),
+    # a redirection is where packets go, also if a class is named
+    (("filter protocol all pref 1 u32 fh 800::800 flowid 1:1\n  match 00000000/00000000 at 0\n"
+      "\taction order 1: mirred (Egress Mirror to device eth9) pipe"),
+     ["all u32 00000000/00000000 at 0 to egress mirror eth9"]),
+    ("filter protocol all pref 1 u32 fh 800::800\n  match 00000000/00000000 at 0",
+     ["all u32 00000000/00000000 at 0 to nowhere"]),
+    ("filter protocol all pref 1 matchall chain 0 handle 0x1 flowid 1:1",
+     ["all matchall all to 1:1"]),
+    (("filter parent 10: protocol all pref 1 flow handle 0x1 hash keys src,dst divisor 64 "
+      "baseclass 10:1"), ["all flow src,dst in 64 to 10:1"]),
+    (("filter parent 1: protocol ip pref 1 flow handle 0x1 map keys dst  and 0x0000ffff addend "
+      "0xffffffff  baseclass 1:1"), ["ip flow map dst and 0x0000ffff addend 0xffffffff to 1:1"]),
+    ("filter protocol all pref 7 bpf", []), ("filter protocol all pref 7 bpf handle 0x1",
+                                             ["all bpf unknown to nowhere"]),
+])
+def test_filter_is_one_line_by_protocol_kind_rule_and_target(text: str, lines: list[str]) -> None:
+    """As `tc filter show` prints it; headings and tables are no filters."""
+    assert list(parse_classes(f"{text}\n", "up").filters) == lines
+
+
+@pytest.mark.parametrize("line", [
+    "filter parent 1: pref 1 u32", "filter parent 1: protocol ip u32",
+    "filter parent 1: pref 1 u32 protocol", "filter parent 1: protocol ip pref",
+    "filter parent 1: protocol ip pref 1"])
+def test_filter_without_its_kind_or_protocol_is_refused(line: str) -> None:
+    """Also where the line ends in their names."""
+    with pytest.raises(ParseError, match=(
+            f"^up: expected a filter with 'protocol' and 'pref', got '{line}'$")):
+        parse_classes(f"{line}\n", "up")
+
+
+CLASS = ("class htb 1:1 root leaf 10: prio 0 quantum 1514 rate 20Mbit ceil 32Mbit linklayer "
+         "ethernet burst 15Kb/1 mpu 0b cburst 30Kb/1 mpu 0b level 0 buffer [00017700] cbuffer "
+         "[0001d4c0] \n Sent 1 bytes 2 pkt (dropped 3, overlimits 4 requeues 5) \n backlog 0b 0p "
+         "requeues 0\n lended: 6 borrowed: 7 giants: 8\n tokens: -9 ctokens: 10\n")
+
+
+@pytest.mark.parametrize(("printed", "changed", "fields"), [
+    ("", "", {}),
+    ("rate 20Mbit ", "rate 20Mbit overhead 38 ", {"overhead_bytes": 38}),
+    ("15Kb/1 mpu 0b", "15Kb/1 mpu 64b", {"mpu_bytes": 64}),
+    ("15Kb/1 mpu 0b", "15Kb/1 mpu 2Kb", {"mpu_bytes": 2048}),
+    ("15Kb/1 mpu 0b", "15Kb/1 mpu 0b overhead 0b", {}),  # before iproute2 4.5
+    ("root leaf", "parent 1:9 leaf", {"parent": "1:9"}),
+    ("prio 0 quantum 1514", "prio 7 quantum 1600", {"prio": 7, "quantum_bytes": 1600}),
+    ("prio 0 quantum 1514", "prio 3", {"prio": 3, "quantum_bytes": 0}),
+    ("level 0", "level 7", {"level": 7}), ("[00017700]", "[000000ff]", {"burst_ticks": 255}),
+    ("[0001d4c0]", "[00000100]", {"cburst_ticks": 256}),
+])
+def test_class_of_htb_has_what_tc_prints_of_it(
+        printed: str, changed: str, fields: dict[str, object]) -> None:
+    """Sizes in bytes, bursts in ticks out of hexadecimal numbers; counters by their names."""
+    one, = parse_classes(CLASS.replace(printed, changed, 1) if printed else CLASS, "up").htb
+    expected = {"handle": "1:1", "parent": "root", "leaf": "10:", "prio": 0, "quantum_bytes": 1514,
+                "rate": "20Mbit", "ceil": "32Mbit", "overhead_bytes": 0, "linklayer": "ethernet",
+                "mpu_bytes": 0, "level": 0, "burst_ticks": 96_000, "cburst_ticks": 120_000,
+                "counters": {"bytes": 1, "packets": 2, "drops": 3, "overlimits": 4, "requeues": 5,
+                             "lended": 6, "borrowed": 7, "giants": 8, "tokens": -9, "ctokens": 10}}
+    assert vars(one) == {**expected, **fields}
+
+
+@pytest.mark.parametrize("without", ["lended: 6", "tokens: -9", "Sent 1"])
+def test_class_without_one_of_its_counters_is_refused(without: str) -> None:
+    with pytest.raises(ParseError, match=r"^up: class 1:1 has no counters .* in tc's text"):
+        parse_classes(CLASS.replace(without, "x"), "up")
+
+
+def test_long_line_of_a_class_is_told_by_its_first_400_characters() -> None:
+    """Whole, as long as tc's are."""
+    line = "class cbq " + "x" * 500
+    with pytest.raises(ParseError) as raised:
+        parse_classes(f"{line}\n second", "up")
+    assert str(raised.value) == (
+        f"up: expected only classes of HTB, HFSC or DRR, got {line[:400]!r}")
