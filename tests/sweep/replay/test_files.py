@@ -8,7 +8,10 @@ import hashlib
 import json
 import os
 import re
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +41,21 @@ def _file(folder: Path, requested: dict[str, Any], links: object = None) -> Path
     return path
 
 
+@contextmanager
+def ending_within_s(limit_s: int) -> Iterator[None]:
+    """The test fails if the block takes longer."""
+    def fail(number: int, frame: object) -> None:
+        pytest.fail(f"not done within {limit_s} s")
+
+    before = signal.signal(signal.SIGALRM, fail)
+    signal.alarm(limit_s)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def _link(content: bytes = CONTENT) -> dict[str, Any]:
     return {"down": {"trace": "lte.down", "size_bytes": len(content),
                      "sha256": hashlib.sha256(content).hexdigest()}}
@@ -58,7 +76,9 @@ def test_trace_is_found_by_content_beside_the_file_or_where_the_user_says(tmp_pa
     (mine / "b").write_bytes(b"9" * len(CONTENT))
     (mine / "c").write_bytes(CONTENT)
     for place in (mine, mine / "c"):
-        trace = recorded.read(file, tmp_path, [place]).cell.scenario.record("link").link_down_trace
+        with ending_within_s(10):  # whoever opened the pipe would wait for ever
+            cell = recorded.read(file, tmp_path, [place]).cell
+        trace = cell.scenario.record("link").link_down_trace
         assert trace == str(mine / "c")
     (file.parent / "beside").write_bytes(CONTENT)
     trace = recorded.read(file, tmp_path).cell.scenario.record("link").link_down_trace
