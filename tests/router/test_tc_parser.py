@@ -389,3 +389,32 @@ def test_long_line_of_a_class_is_told_by_its_first_400_characters() -> None:
         parse_classes(f"{line}\n second", "up")
     assert str(raised.value) == (
         f"up: expected only classes of HTB, HFSC or DRR, got {line[:400]!r}")
+
+
+@pytest.mark.parametrize(("kind", "words", "parameters"), [
+    # of iproute2 6.19, a time or a number of packets under one name
+    ("dualpi2", "limit 9p step_thresh 1ms", {"limit": "9p", "step-thresh-us": "1ms"}),
+    ("dualpi2", "limit 9p step_thresh 5p", {"limit": "9p", "step-thresh-pkts": "5p"}),
+    # old versions print the divisor behind the flows, and once more
+    ("sfq", "limit 127p flows 128/1024 divisor 1024",
+     {"limit": "127p", "flows": "128", "divisor": "1024"}),
+    ("sfq", "limit 127p divisor 1024", {"limit": "127p", "divisor": "1024"}),
+    ("pie", "flows 1/2", {"flows": "1/2"}),
+    ("ingress", "----------------", {}),
+    ("pfifo", "refcnt 2 limit 9p", {"limit": "9p"}),
+    ("fq", "bands 3 priomap 1 2 2 2 buckets 9", {"bands": "3", "priomap": "1", "buckets": "9"}),
+    ("pfifo", "limit", {"limit": ""}),
+])
+def test_words_of_a_queue_are_names_with_a_value_and_switches(
+        kind: str, words: str, parameters: dict[str, object]) -> None:
+    """What tc prints beside them is no parameter."""
+    [queue] = parse_qdiscs_text(
+        f"qdisc {kind} 10: parent 1:1 {words} \n Sent 0 bytes 0 pkt (dropped 0, overlimits 0 "
+        "requeues 0) \n backlog 0b 0p requeues 0\n", "up")
+    assert queue.parameters == parameters
+
+
+def test_first_line_of_another_report_is_told_by_40_characters() -> None:
+    with pytest.raises(ParseError) as raised:
+        parse_read_back(f"@{'x' * 41}\n@end\n")
+    assert f"begins with '@{'x' * 40}'; expected '@format 2'" in str(raised.value)
