@@ -418,3 +418,17 @@ def test_first_line_of_another_report_is_told_by_40_characters() -> None:
     with pytest.raises(ParseError) as raised:
         parse_read_back(f"@{'x' * 41}\n@end\n")
     assert f"begins with '@{'x' * 40}'; expected '@format 2'" in str(raised.value)
+
+
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_only_values_of_text_are_compared_as_printed(form: str) -> None:
+    """JSON's are numbers: a text in their place is another value."""
+    report = parse_read_back((GOLDEN / form / "codel.txt").read_text())
+    assert {queue.printed for one in report.directions.values() for queue in one.qdiscs} == {
+        form == "text"}
+    text = (GOLDEN / "json" / "codel.txt").read_text()
+    changed = text.replace('"limit":1000', '"limit":"1000p"')
+    assert changed != text
+    assert any("codel limit: asked for 1000 packets, the kernel reports 1000p" in line
+               for line in differences(Scenario().but(aqm="codel", rate_down_mbps=100,
+                                                      rate_up_mbps=20), parse_read_back(changed)))
