@@ -404,6 +404,8 @@ def test_long_line_of_a_class_is_told_by_its_first_400_characters() -> None:
     ("pfifo", "refcnt 2 limit 9p", {"limit": "9p"}),
     ("fq", "bands 3 priomap 1 2 2 2 buckets 9", {"bands": "3", "priomap": "1", "buckets": "9"}),
     ("pfifo", "limit", {"limit": ""}),
+    # a queue of the user's own kernel
+    ("mine", "limit 5p ecn", {"limit": "5p", "ecn": True}), ("mine", "noecn", {"ecn": False}),
 ])
 def test_words_of_a_queue_are_names_with_a_value_and_switches(
         kind: str, words: str, parameters: dict[str, object]) -> None:
