@@ -34,6 +34,7 @@ from flent_aqm.sweep.progress import SweepProgress
 from flent_aqm.sweep.run import FinishedRun, SweepFacts, make_output, run_cell
 from flent_aqm.sweep.speedtest import _run_flent
 from flent_aqm.sweep.sweep import Stopped, Sweep
+from tests.limits import ending_within_s
 
 SCORES = Scores(Unavailable("the test has no download"), 95.6, 0.1, 0.13)
 
@@ -425,7 +426,7 @@ def test_killed_speed_test_leaves_no_tool_behind(tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     before = signal.getsignal(signal.SIGTERM)
     _when_there(pid_file, lambda: os.kill(os.getpid(), signal.SIGTERM))
-    with pytest.raises(KeyboardInterrupt):
+    with ending_within_s(60), pytest.raises(KeyboardInterrupt):
         _run_flent([sys.executable, "-c", CHILD, str(pid_file)], {}, dots=False)
     assert signal.getsignal(signal.SIGTERM) is before
     stat = Path("/proc", pid_file.read_text().strip(), "stat")

@@ -8,10 +8,7 @@ import hashlib
 import json
 import os
 import re
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +19,7 @@ from flent_aqm.sweep.replay import files as replay_files
 from flent_aqm.sweep.replay import recorded
 from tests import files
 from tests.files import load, save
+from tests.limits import ending_within_s
 
 GOLDEN = files.GOLDEN / "batches" / "quick"
 CONTENT = b"1\n2\n5\n"
@@ -39,21 +37,6 @@ def _file(folder: Path, requested: dict[str, Any], links: object = None) -> Path
     path = folder / "x.flent.gz"
     save(path, whole)
     return path
-
-
-@contextmanager
-def ending_within_s(limit_s: int) -> Iterator[None]:
-    """The test fails if the block takes longer."""
-    def fail(number: int, frame: object) -> None:
-        pytest.fail(f"not done within {limit_s} s")
-
-    before = signal.signal(signal.SIGALRM, fail)
-    signal.alarm(limit_s)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def _link(content: bytes = CONTENT) -> dict[str, Any]:
