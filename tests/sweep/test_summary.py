@@ -401,3 +401,13 @@ def test_brackets_in_what_the_user_named_are_shown_in_the_table(tmp_path: Path) 
     cells = [cell(tmp_path, number, parameters={"[a]": str(number)}) for number in range(2)]
     text = table(cells, scores(cells, Scores(9.0, 9.0, 5.0, 6.0)), ["[a]"], width=120)
     assert text.splitlines()[1].startswith("[a] ")
+
+
+def test_row_keeps_its_name_and_its_last_number_on_a_narrow_terminal(tmp_path: Path) -> None:
+    """In one line: what has no room is cut, and nothing is pushed out or wrapped."""
+    cells = [cell(tmp_path, number, aqm=aqm, txqueuelen=1000)
+             for number, aqm in enumerate(("fq_codel", "no_aqm"))]
+    lines = table(cells, scores(cells, Scores(8.0, 9.0, 5.0, 6.0)), ["aqm", "txqueuelen"],
+                  width=30).splitlines()
+    assert [(line[:2], line[-4:]) for line in lines[2:4]] == [("fq", "6.00"), ("no", "6.00")]
+    assert lines[4].startswith("All runs: ")
