@@ -285,3 +285,18 @@ def test_device_has_one_queue_unless_it_is_told() -> None:
     direction = expected_direction(scenario, "up", CLOCK, 1000)
     assert [qdisc.position() for qdisc in direction.qdiscs] == [
         "cake_mq 10: at root", "cake 0: at 10:1"]
+
+
+@pytest.mark.parametrize(("of_shaper", "quantum"), [
+    ({}, None), ({"shaper_quantum": 1600}, 1600),
+    # the class's 2,500,000 bytes a second by r2q, within what the kernel takes for sensible
+    ({"shaper_r2q": 100}, 25_000), ({"shaper_r2q": 12}, 200_000), ({"shaper_r2q": 13}, 192_307),
+    ({"shaper_r2q": 2500}, 1000), ({"shaper_r2q": 2499}, 1000), ({"shaper_r2q": 5000}, 1000)])
+def test_quantum_of_a_class_is_as_asked_or_follows_from_r2q(
+        of_shaper: dict[str, int], quantum: int | None) -> None:
+    """Only a class with a queue has one, and without either it isn't compared."""
+    [only] = expected("up", **of_shaper).classes
+    assert only.quantum_bytes == quantum
+    top, *tiers = expected("up", tiers=3, **of_shaper).classes
+    assert top.quantum_bytes is None
+    assert [one.quantum_bytes is None for one in tiers] == [quantum is None] * 3
