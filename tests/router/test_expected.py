@@ -293,7 +293,7 @@ def test_device_has_one_queue_unless_it_is_told() -> None:
     ({"shaper_r2q": 100}, 25_000), ({"shaper_r2q": 12}, 200_000), ({"shaper_r2q": 13}, 192_307),
     ({"shaper_r2q": 2500}, 1000), ({"shaper_r2q": 2499}, 1000), ({"shaper_r2q": 5000}, 1000)])
 def test_quantum_of_a_class_is_as_asked_or_follows_from_r2q(
-        of_shaper: dict[str, int], quantum: int | None) -> None:
+        of_shaper: dict[str, Any], quantum: int | None) -> None:
     """Only a class with a queue has one, and without either it isn't compared."""
     [only] = expected("up", **of_shaper).classes
     assert only.quantum_bytes == quantum

@@ -305,6 +305,7 @@ def test_numbers_are_those_of_64_bits(field: str) -> None:
 
 @pytest.mark.parametrize(("text", "lines"), [
     ("filter parent 1: protocol ip pref 1 u32 chain 0", []),  # the heading of a list
+    ("filter parent 1: pref 1 u32 protocol ip", []),  # in any order
     ("filter parent 1: protocol ip pref 1 u32 chain 0 fh 800: ht divisor 1", []),
     (("filter parent 1: protocol ip pref 1 u32 chain 0 fh 800::800 order 2048 key ht 800 bkt 0 "
       "flowid 1:11 not_in_hw\n  match 00b80000/00fc0000 at 0"),
@@ -434,3 +435,25 @@ def test_only_values_of_text_are_compared_as_printed(form: str) -> None:
     assert any("codel limit: asked for 1000 packets, the kernel reports 1000p" in line
                for line in differences(Scenario().but(aqm="codel", rate_down_mbps=100,
                                                       rate_up_mbps=20), parse_read_back(changed)))
+
+
+def test_words_before_the_report_are_told() -> None:
+    """Such as a shell's, which the report doesn't begin with."""
+    with pytest.raises(ParseError, match=r"begins with 'sh: x: not found.*; expected '@format 2'"):
+        parse_read_back(f"sh: x: not found\n{TEXT}")
+
+
+@pytest.mark.parametrize(("line", "is_card"), [
+    ("@hardware device\n", True), ("@hardware none\n", False), ("", False)])
+def test_network_card_is_told_from_a_virtual_device(line: str, is_card: bool) -> None:
+    """One that says nothing of it is taken for virtual."""
+    text = re.sub(r"@hardware .*\n", "", TEXT).replace("@txqueuelen", f"{line}@txqueuelen")
+    assert {one.hardware for one in parse_read_back(text).directions.values()} == {is_card}
+
+
+def test_words_before_the_first_queue_or_class_are_told() -> None:
+    """Those before it, not its own line."""
+    with pytest.raises(ParseError, match=r"^up: tc's list of qdiscs begins with 'odd'; expected"):
+        parse_qdiscs_text("odd\nqdisc pfifo 10: root limit 9p\n", "up")
+    with pytest.raises(ParseError, match=r"^up: tc's list of classes and filters begins with 'odd"):
+        parse_classes(f"odd\n{CLASS}", "up")
