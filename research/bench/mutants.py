@@ -206,6 +206,8 @@ EQUIVALENT = {
     "rate <= 1000000": "a million has no remainder, so its branch isn't asked for it",
     "router/printed.py: if rate < 1000 or (rate % 1000 and rate < 1_000_000):: 1000000 -> 1000001":
         "a million has no remainder, so its branch isn't asked for it",
+    "router/tc/dump.py: NLM_F_REQUEST, NLM_F_DUMP = 0x1, 0x300: 768 -> 769":
+        "the request has this bit by its other flag",
     "router/expected.py: while not (factor // rate_bytes_per_s & 1 << 31 or factor & 1 << 63):: "
     "63 -> 64": "only rates above 34 Gbit/s get there; of 400,000 times none was another",
     "results/advice/advice.py: if loss <= _SAME_SHARE:: loss <= _SAME_SHARE -> loss < "

@@ -116,6 +116,12 @@ def test_request_asks_the_kernel_for_a_dump_of_all_qdiscs() -> None:
     sent = request(7)
     assert struct.unpack("=IHHII", sent[:16]) == (len(sent), 38, 0x301, 7, 0)
     assert sent[16:] == bytes(20)
+    assert request() == request(1)
+
+
+def test_message_without_a_body_is_passed_over() -> None:
+    """As NLMSG_NOOP, which is a header alone."""
+    assert parse_dump(message(1, b"") + qdisc(b"htb", 3, ROOT)).keys() == {3}
 
 
 def test_request_is_answered_by_this_machines_kernel() -> None:
