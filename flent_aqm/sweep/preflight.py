@@ -75,8 +75,9 @@ def _check_limits(cells: Iterable[Cell], jobs: int) -> None:
     limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limit != resource.RLIM_INFINITY and limit < needed:
         fewer = " or give fewer jobs" if jobs > 1 else ""
+        up_to = "" if most == resource.RLIM_INFINITY else f"up to {most}: "
         raise ConfigError(f"ulimit -n is {limit}: a sweep with {jobs} runs side by side needs "
-                          f"{needed} open files; raise it (up to {most}: ulimit -n {needed}){fewer}"
+                          f"{needed} open files; raise it ({up_to}ulimit -n {needed}){fewer}"
                           if needed <= most or most == resource.RLIM_INFINITY else
                           f"ulimit -n is {limit}, and at most {most}: a sweep with {jobs} runs "
                           f"side by side needs {needed} open files; raise it{fewer}")

@@ -126,7 +126,7 @@ class SweepProgress:
         wall_s = time.monotonic() - self._began_at
         virtual = (f"{self._virtual_s:.0f} virtual seconds in {wall_s:.0f} s "
                    f"({self.speed:.1f} virtual s/s)" if self._virtual_s else f"{wall_s:.0f} s")
-        self.console.print(f"{self.done} done, {self.failed} failed: {virtual}.", markup=False)
+        self.console.print(f"{self.done} done, {self.failed} failed: {virtual}.")
 
     @property
     def speed(self) -> float:

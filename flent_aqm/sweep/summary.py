@@ -91,7 +91,7 @@ def show(
     data.
 
     Args:
-        console: where to print.
+        console: where to print. It colours no numbers by itself.
         cells: all cells of the sweep, at least one.
         scored: scores by data file. Scores of files from before a resumed sweep are computed from
             the files.
@@ -125,7 +125,7 @@ def show(
         table = Table(box=None, pad_edge=False, header_style="bold",
                       collapse_padding=console.width < NARROW)
         for key in keys:
-            table.add_column("\n" + heading(key), no_wrap=True,
+            table.add_column("\n" + escape(heading(key)), no_wrap=True,
                              justify="right" if key == "rate_mbps" else "left")
         headings = ["\nruns", *(["\nfailed"] if failed else []),
                     *(f"{'Mbit/s' if number == 0 else ''}\n{COLUMNS[direction][0]}"
@@ -138,7 +138,7 @@ def show(
             done = [_scores(cell, scored) for cell in members if cell.data_file.exists()]
             lost = sum(cell.data_file in failures for cell in members)
             table.add_row(
-                *map(shown, values), str(len(done)),
+                *(escape(shown(value)) for value in values), str(len(done)),
                 *([f"[red]{lost}[/]" if lost else "0"] if failed else []),
                 *(_throughput_text(done, COLUMNS[direction][1], totals)
                   for direction in directions),
@@ -184,18 +184,16 @@ def _print_line_notes(
     same = [setting_text(name, settings[0][name]) for name in USUAL
             if name not in keys and name in settings[0] and _is_shared(name, settings)]
     if same:
-        console.print(f"All runs: {', '.join(same)}.", markup=False, highlight=False,
-                      soft_wrap=True)
+        console.print(f"All runs: {', '.join(same)}.", markup=False, soft_wrap=True)
     along = along_with(settings, keys)
     if along:
-        console.print(f"Lines also differ in {', '.join(along)}.", markup=False, highlight=False,
-                      soft_wrap=True)
+        console.print(f"Lines also differ in {', '.join(along)}.", markup=False, soft_wrap=True)
     pooled = pooled_over(settings, keys)
     if pooled:
         console.print(f"Medians over the runs of each line, pooled over {', '.join(pooled)}.",
-                      markup=False, highlight=False, soft_wrap=True)
+                      markup=False, soft_wrap=True)
     elif any(len(members) > 1 for members in groups.values()):
-        console.print("Medians over the runs of each line.", highlight=False)
+        console.print("Medians over the runs of each line.")
 
 
 def _print_latency_notes(console: Console, done: Sequence[Scores]) -> None:
@@ -212,7 +210,7 @@ def _print_latency_notes(console: Console, done: Sequence[Scores]) -> None:
                             (f'with "{LOST}" as', [value for value in none if value.lost])):
             if some:
                 console.print(f"{counted(len(some), 'run')} {words} {title}: {some[0].because}.",
-                              markup=False, highlight=False, soft_wrap=True)
+                              markup=False, soft_wrap=True)
 
 
 def _print_throughput_notes(console: Console, done: Sequence[Scores], keys: Sequence[str],
@@ -235,7 +233,7 @@ def _print_throughput_notes(console: Console, done: Sequence[Scores], keys: Sequ
         of = ("what all flows together carried" if totals
               else "the line, and not a cost of the queue")
         console.print(f"With cross traffic, throughput is the test's share of {of}.",
-                      highlight=False, soft_wrap=True)
+                      soft_wrap=True)
     for values, members in groups.items():
         runs = [_scores(cell, scored) for cell in members if cell.data_file.exists()]
         for direction, (title, name) in COLUMNS.items():
@@ -248,7 +246,7 @@ def _print_throughput_notes(console: Console, done: Sequence[Scores], keys: Sequ
                 console.print(f"Runs fall into two groups in {direction} ({line}): "
                               f"{' in '.join(low)}, {' in '.join(high)}, "
                               f"Mbit/s {title}.",
-                              markup=False, highlight=False, soft_wrap=True)
+                              markup=False, soft_wrap=True)
 
 
 def _throughput_text(done: Sequence[Scores], name: str, totals: bool) -> str:
@@ -288,8 +286,8 @@ def _print_advice(console: Console, groups: Mapping[tuple[Setting, ...], Sequenc
         if any(len(one.busy) > 1 for one in configurations):
             # A median over both may hide one, if BBR keeps the download's queue short.
             console.print("RTT under load is of downloads and uploads together; advice is about "
-                          "the worse of them.", highlight=False, soft_wrap=True)
-        console.print(f"What to do: {text}", markup=False, highlight=False)
+                          "the worse of them.", soft_wrap=True)
+        console.print(f"What to do: {text}", markup=False)
 
 
 def _measured(path: Path) -> Measured | Unavailable:
@@ -319,7 +317,7 @@ def _print_failures(console: Console, failures: Mapping[Path, str]) -> None:
     for paths in sorted(alike.values(), key=len, reverse=True):
         many = f"{len(paths)} runs, such as " if len(paths) > 1 else ""
         console.print(f"[red]failed:[/] {many}{escape(paths[0].name)}: "
-                      f"{escape(failures[paths[0]])}", highlight=False, soft_wrap=True)
+                      f"{escape(failures[paths[0]])}", soft_wrap=True)
 
 
 def _print_open_commands(console: Console, cells: Sequence[Cell]) -> None:

@@ -198,9 +198,10 @@ class Sweep:
         where = " and ".join(testbed.title for testbed in self._testbeds.values())
         if self._elsewhere:
             where += f", by {self._elsewhere.title}"
-        # Durations on the virtual lab's clock don't tell how long runs take on the host's.
+        # Durations on the virtual lab's clock don't tell how long runs take on the host's. In real
+        # time there is one run at a time.
         needs_s = sum(cell.length_s for cell in cells
-                      if not (resume and cell.data_file.exists())) / max(jobs, 1)
+                      if not (resume and cell.data_file.exists()))
         self._progress.announce(len(cells), there, 1 if self._elsewhere else jobs, where, warnings,
                                 needs_s if self._real_time else None)
         for testbed in self._testbeds.values():

@@ -104,8 +104,10 @@ def test_answer_that_is_damaged_is_refused(answer: bytes, output: str) -> None:
 
 
 def test_acknowledgement_is_no_error() -> None:
-    """An error with the number 0."""
-    assert parse_dump(message(ERROR, bytes(4)) + qdisc(b"htb", 3, ROOT)).keys() == {3}
+    """An error with the number 0, behind which the kernel may repeat the request's header."""
+    for repeated in (b"", request(7)[:16]):
+        answer = message(ERROR, bytes(4) + repeated) + qdisc(b"htb", 3, ROOT)
+        assert parse_dump(answer).keys() == {3}
 
 
 def test_request_asks_the_kernel_for_a_dump_of_all_qdiscs() -> None:
@@ -114,6 +116,12 @@ def test_request_asks_the_kernel_for_a_dump_of_all_qdiscs() -> None:
     sent = request(7)
     assert struct.unpack("=IHHII", sent[:16]) == (len(sent), 38, 0x301, 7, 0)
     assert sent[16:] == bytes(20)
+    assert request() == request(1)
+
+
+def test_message_without_a_body_is_passed_over() -> None:
+    """As NLMSG_NOOP, which is a header alone."""
+    assert parse_dump(message(1, b"") + qdisc(b"htb", 3, ROOT)).keys() == {3}
 
 
 def test_request_is_answered_by_this_machines_kernel() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from flent_aqm.router.expected import (
     ExpectedDirection,
+    _transmission_time_ns,
     burst_bytes,
     expected_direction,
     new_ticks,
@@ -78,6 +79,7 @@ def test_default_burst_is_what_a_timer_interrupts_time_lets_through() -> None:
     # No less than two frames, 3028 bytes, which take 1211.2 us: 1211 by old versions of tc, and
     # 18,925 ticks by new ones or the kernel, or one more where that is rounded up.
     (20, {"3027b/1", "3027b", "3028b/1", "3028b"}),
+    (5, {"3027b/1", "3027b", "3028b/1", "3028b"}),  # 4844.8 us
     (1000, {"122Kb/1", "122Kb", "125000b/1", "125000b"}),
     # The kernel's multiplication gives 999,999 ns, of which tc shows 999 us or 15,624 ticks.
     (900, {"112500b/1", "112500b", "112492b/1", "112492b", "112387b/1", "112387b"}),
@@ -176,7 +178,10 @@ def test_ticks_are_cut_off_by_old_versions_and_rounded_up_by_new_ones() -> None:
     """1 byte at 1 MB/s takes 15.625 ticks; 1.5 us are 23.4375, and one by old versions."""
     assert (old_ticks(1, 1_000_000, CLOCK), new_ticks(1, 1_000_000, CLOCK)) == (15, 16)
     assert (old_ticks(3, 2_000_000, CLOCK), new_ticks(3, 2_000_000, CLOCK)) == (15, 24)
+    assert old_ticks(1_000_000, 1_000_000, CLOCK) == 15_625_000  # a second
+    assert new_ticks(1_000_000, 1_000_000, CLOCK) == 15_625_000
     assert burst_bytes(31, 1_000_000, CLOCK) == 1
+    assert burst_bytes(15_625_000, 1_000_000, CLOCK) == 1_000_000
     assert burst_bytes(32, 1_000_000, CLOCK) == 2
 
 
@@ -261,3 +266,37 @@ def test_all_that_was_requested_is_compared() -> None:
     """A parameter may be missing only in a queue of a kernel that the user built."""
     for settings in ({"tiers": 3}, {"shaper": "tbf"}, {"aqm": "fq_codel"}):
         assert not any(qdisc.external for qdisc in expected(**settings).qdiscs)
+
+
+@pytest.mark.parametrize(("size_bytes", "bytes_per_s", "time_ns"), [
+    (125, 1000, 125_000_000), (12_500, 12_500_000, 1_000_000), (112_500, 112_500_000, 999_999),
+    # 7,001,287.001 ns, of which a factor of 32 bits keeps too little
+    (680_000, 97_125_000, 7_001_286),
+    (1_000_000, 5_000_000_000, 199_999)])  # the largest rate, of which the factor has 64 bits
+def test_kernel_reckons_times_by_a_factor_of_32_bits(
+        size_bytes: int, bytes_per_s: int, time_ns: int) -> None:
+    """Rounded down, by which whole nanoseconds may become one less."""
+    assert _transmission_time_ns(size_bytes, bytes_per_s) == time_ns
+
+
+def test_device_has_one_queue_unless_it_is_told() -> None:
+    scenario = Scenario.from_settings({
+        "aqm": "cake_mq", "shaper": "cake", "rate_mbps": 20, "tx_queues": 2})
+    direction = expected_direction(scenario, "up", CLOCK, 1000)
+    assert [qdisc.position() for qdisc in direction.qdiscs] == [
+        "cake_mq 10: at root", "cake 0: at 10:1"]
+
+
+@pytest.mark.parametrize(("of_shaper", "quantum"), [
+    ({}, None), ({"shaper_quantum": 1600}, 1600),
+    # the class's 2,500,000 bytes a second by r2q, within what the kernel takes for sensible
+    ({"shaper_r2q": 100}, 25_000), ({"shaper_r2q": 12}, 200_000), ({"shaper_r2q": 13}, 192_307),
+    ({"shaper_r2q": 2500}, 1000), ({"shaper_r2q": 2499}, 1000), ({"shaper_r2q": 5000}, 1000)])
+def test_quantum_of_a_class_is_as_asked_or_follows_from_r2q(
+        of_shaper: dict[str, Any], quantum: int | None) -> None:
+    """Only a class with a queue has one, and without either it isn't compared."""
+    [only] = expected("up", **of_shaper).classes
+    assert only.quantum_bytes == quantum
+    top, *tiers = expected("up", tiers=3, **of_shaper).classes
+    assert top.quantum_bytes is None
+    assert [one.quantum_bytes is None for one in tiers] == [quantum is None] * 3

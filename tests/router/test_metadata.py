@@ -113,3 +113,26 @@ def test_arrivals_drrs_classes_and_the_device_are_stored() -> None:
               "bql_limit_bytes": 9000, "hardware": True, "offloads": {"gso": None}}
     assert as_metadata(ReadBack("7.3.4", "tc", CLOCK, {"up": one}))["router"] == {
         "kernel": "7.3.4", "psched": CLOCK.text, "tc": "tc", "up": device}
+
+
+def test_two_classes_are_told_apart_by_their_handles() -> None:
+    """One needs no name."""
+    leaf = Qdisc("codel", "11:", "1:11", {}, {"drops": 7})
+    _, counters = stored(direction((HTB, leaf), htb_class("1:1", "root", "", 9),
+                                   htb_class("1:11", "1:1", "11:", 3, 1)))
+    assert counters == {"shaper": {"bytes": 100}, "qdisc 11:": {"drops": 7},
+                        "class 1:1": {"packets": 9}, "class 1:11": {"packets": 3}}
+
+
+def test_a_single_subscriber_and_a_single_class_of_drr_are_stored() -> None:
+    """As several are."""
+    leaf = Qdisc("codel", "1001:", "1:1001", {}, {"drops": 7})
+    applied, counters = stored(direction(
+        (HTB, leaf), htb_class("1:1", "root", "", 9), htb_class("1:1001", "1:1", "1001:", 3)))
+    assert applied["subscribers"] == {"count": 1, **SETTINGS}
+    assert counters["subscribers"] == {"sub1": {"class": {"packets": 3}, "qdisc": {"drops": 7}}}
+    applied, counters = stored(replace(
+        direction((Qdisc("drr", "10:", "root", {}, {}),)),
+        drr_classes=(DrrClass("10:1", 1500, {"bytes": 1}),)))
+    assert (applied["drr_classes"], applied["drr_quantum_bytes"]) == (1, 1500)
+    assert counters["drr_classes"] == {"10:1": {"bytes": 1}}

@@ -294,3 +294,54 @@ def test_warnings_when_packets_are_merged_or_wait_in_the_driver_tell_both(
     assert "gso on up" in line
     assert len(warnings(ASKED.but(shaper="none"), hiding)) == 2
     assert warnings(ASKED.but(aqm="cake"), hiding) == []
+
+
+MERGED = ("{names} on {device}: up to 64 KB count as one packet in the queue; switch off with "
+          "ethtool -K {device} {words}")
+ALL_ON = {"tso": True, "gso": True, "gro": True}
+
+
+@pytest.mark.parametrize(("settings", "offloads", "words"), [
+    ({}, ALL_ON, "tso off gso off gro off"), ({}, {"gro": True, "gso": None}, "gro off"),
+    ({}, {"tso": False, "gso": None, "gro": False}, None),
+    ({"aqm": "cake"}, ALL_ON, None), ({"aqm": "cake", "aqm_split_gso": "1"}, ALL_ON, None),
+    ({"aqm": "cake", "aqm_split_gso": "0"}, ALL_ON, "tso off gso off gro off"),
+    ({"aqm": "codel", "up_aqm": "cake"}, ALL_ON, None),
+    ({"aqm": "cake", "up_aqm": "codel"}, ALL_ON, "tso off gso off gro off")])
+def test_offloads_that_are_on_are_told_unless_cake_splits(
+        report: ReadBack, settings: dict[str, object], offloads: dict[str, bool | None],
+        words: str | None) -> None:
+    """Of the queue of this direction; those that are off or not known are no fault."""
+    up = replace(report, directions={"up": replace(report.directions["up"], offloads=offloads)})
+    told = warnings(Scenario.from_settings(settings), up)
+    assert told == ([] if words is None else ["up: " + MERGED.format(
+        names=", ".join(words.replace(" off", "").split()), device="up", words=words)])
+
+
+def test_device_for_arrivals_has_what_was_merged_where_they_arrive(report: ReadBack) -> None:
+    """By gro alone; its own offloads merge nothing."""
+    down = replace(report.directions["down"], device="flent-ifb", offloads=ALL_ON)
+    up = report.directions["up"]
+    ifb = ASKED.but(ingress="ifb")
+    gro = MERGED.format(names="gro", device="up", words="gro off")
+    for offloads, told in (({"gro": True}, [f"down: {gro}", f"up: {gro}"]),
+                           ({"gro": False}, [])):
+        both = replace(report, directions={"down": down, "up": replace(up, offloads=offloads)})
+        assert warnings(ifb, both) == told
+    of_tso = replace(report, directions={
+        "down": down, "up": replace(up, offloads={"tso": True, "gso": True, "gro": False})})
+    assert [line.partition(" on ")[0] for line in warnings(ifb, of_tso)] == ["up: tso, gso"]
+
+
+@pytest.mark.parametrize(("shaper", "hardware", "bql_bytes", "is_told"), [
+    ("none", True, None, True), ("none", True, 9000, False), ("none", True, 0, False),
+    ("none", False, None, False), ("htb", True, None, False), ("cake", True, None, False)])
+def test_driver_without_limits_is_told_where_no_shaper_is_before_it(
+        report: ReadBack, shaper: str, hardware: bool, bql_bytes: int | None, is_told: bool
+) -> None:
+    """A shaper keeps its queue empty, and a virtual device has none."""
+    up = replace(report.directions["up"], hardware=hardware, bql_bytes=bql_bytes)
+    requested = Scenario.from_settings({"aqm": "cake", "shaper": shaper})
+    line = ("up: up has no byte queue limits: without a shaper, packets wait in its driver, where "
+            "the AQM doesn't see them")
+    assert warnings(requested, replace(report, directions={"up": up})) == [line] * is_told

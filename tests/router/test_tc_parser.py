@@ -301,3 +301,159 @@ def test_numbers_are_those_of_64_bits(field: str) -> None:
     for number in (str(2**64), "1e999", str(-2**64)):
         with pytest.raises(ParseError):
             parse_read_back(TEXT.replace(field, f"{name}:{number}", 1))
+
+
+@pytest.mark.parametrize(("text", "lines"), [
+    ("filter parent 1: protocol ip pref 1 u32 chain 0", []),  # the heading of a list
+    ("filter parent 1: pref 1 u32 protocol ip", []),  # in any order
+    ("filter parent 1: protocol ip pref 1 u32 chain 0 fh 800: ht divisor 1", []),
+    (("filter parent 1: protocol ip pref 1 u32 chain 0 fh 800::800 order 2048 key ht 800 bkt 0 "
+      "flowid 1:11 not_in_hw\n  match 00b80000/00fc0000 at 0"),
+     ["ip u32 00b80000/00fc0000 at 0 to 1:11"]),
+    (("filter parent 1: protocol ipv6 pref 2 u32 chain 0 fh 800::800 *flowid 1:13\n"
+      "  match 00b80000/00fc0000 at 0\n  match 00000001/000000ff at 20"),
+     ["ipv6 u32 00b80000/00fc0000 at 0 and 00000001/000000ff at 20 to 1:13"]),
+    (("filter protocol all pref 1 u32 fh 800::800\n  match 00000000/00000000 at 0\n\taction order "
+      "1: mirred (Egress Redirect to device flent-ifb) stolen"),
+     ["all u32 00000000/00000000 at 0 to egress redirect flent-ifb"]),
+    # a redirection is where packets go, also if a class is named
+    (("filter protocol all pref 1 u32 fh 800::800 flowid 1:1\n  match 00000000/00000000 at 0\n"
+      "\taction order 1: mirred (Egress Mirror to device eth9) pipe"),
+     ["all u32 00000000/00000000 at 0 to egress mirror eth9"]),
+    ("filter protocol all pref 1 u32 fh 800::800\n  match 00000000/00000000 at 0",
+     ["all u32 00000000/00000000 at 0 to nowhere"]),
+    ("filter protocol all pref 1 matchall chain 0 handle 0x1 flowid 1:1",
+     ["all matchall all to 1:1"]),
+    (("filter parent 10: protocol all pref 1 flow handle 0x1 hash keys src,dst divisor 64 "
+      "baseclass 10:1"), ["all flow src,dst in 64 to 10:1"]),
+    (("filter parent 1: protocol ip pref 1 flow handle 0x1 map keys dst  and 0x0000ffff addend "
+      "0xffffffff  baseclass 1:1"), ["ip flow map dst and 0x0000ffff addend 0xffffffff to 1:1"]),
+    ("filter protocol all pref 7 bpf", []), ("filter protocol all pref 7 bpf handle 0x1",
+                                             ["all bpf unknown to nowhere"]),
+])
+def test_filter_is_one_line_by_protocol_kind_rule_and_target(text: str, lines: list[str]) -> None:
+    """As `tc filter show` prints it; headings and tables are no filters."""
+    assert list(parse_classes(f"{text}\n", "up").filters) == lines
+
+
+@pytest.mark.parametrize("line", [
+    "filter parent 1: pref 1 u32", "filter parent 1: protocol ip u32",
+    "filter parent 1: pref 1 u32 protocol", "filter parent 1: protocol ip pref",
+    "filter parent 1: protocol ip pref 1"])
+def test_filter_without_its_kind_or_protocol_is_refused(line: str) -> None:
+    """Also where the line ends in their names."""
+    with pytest.raises(ParseError, match=(
+            f"^up: expected a filter with 'protocol' and 'pref', got '{line}'$")):
+        parse_classes(f"{line}\n", "up")
+
+
+CLASS = ("class htb 1:1 root leaf 10: prio 0 quantum 1514 rate 20Mbit ceil 32Mbit linklayer "
+         "ethernet burst 15Kb/1 mpu 0b cburst 30Kb/1 mpu 0b level 0 buffer [00017700] cbuffer "
+         "[0001d4c0] \n Sent 1 bytes 2 pkt (dropped 3, overlimits 4 requeues 5) \n backlog 0b 0p "
+         "requeues 0\n lended: 6 borrowed: 7 giants: 8\n tokens: -9 ctokens: 10\n")
+
+
+@pytest.mark.parametrize(("printed", "changed", "fields"), [
+    ("", "", {}),
+    ("rate 20Mbit ", "rate 20Mbit overhead 38 ", {"overhead_bytes": 38}),
+    ("15Kb/1 mpu 0b", "15Kb/1 mpu 64b", {"mpu_bytes": 64}),
+    ("15Kb/1 mpu 0b", "15Kb/1 mpu 2Kb", {"mpu_bytes": 2048}),
+    ("15Kb/1 mpu 0b", "15Kb/1 mpu 0b overhead 0b", {}),  # before iproute2 4.5
+    ("root leaf", "parent 1:9 leaf", {"parent": "1:9"}),
+    ("prio 0 quantum 1514", "prio 7 quantum 1600", {"prio": 7, "quantum_bytes": 1600}),
+    ("prio 0 quantum 1514", "prio 3", {"prio": 3, "quantum_bytes": 0}),
+    ("level 0", "level 7", {"level": 7}), ("[00017700]", "[000000ff]", {"burst_ticks": 255}),
+    ("[0001d4c0]", "[00000100]", {"cburst_ticks": 256}),
+])
+def test_class_of_htb_has_what_tc_prints_of_it(
+        printed: str, changed: str, fields: dict[str, object]) -> None:
+    """Sizes in bytes, bursts in ticks out of hexadecimal numbers; counters by their names."""
+    one, = parse_classes(CLASS.replace(printed, changed, 1) if printed else CLASS, "up").htb
+    expected = {"handle": "1:1", "parent": "root", "leaf": "10:", "prio": 0, "quantum_bytes": 1514,
+                "rate": "20Mbit", "ceil": "32Mbit", "overhead_bytes": 0, "linklayer": "ethernet",
+                "mpu_bytes": 0, "level": 0, "burst_ticks": 96_000, "cburst_ticks": 120_000,
+                "counters": {"bytes": 1, "packets": 2, "drops": 3, "overlimits": 4, "requeues": 5,
+                             "lended": 6, "borrowed": 7, "giants": 8, "tokens": -9, "ctokens": 10}}
+    assert vars(one) == {**expected, **fields}
+
+
+@pytest.mark.parametrize("without", ["lended: 6", "tokens: -9", "Sent 1"])
+def test_class_without_one_of_its_counters_is_refused(without: str) -> None:
+    with pytest.raises(ParseError, match=r"^up: class 1:1 has no counters .* in tc's text"):
+        parse_classes(CLASS.replace(without, "x"), "up")
+
+
+def test_long_line_of_a_class_is_told_by_its_first_400_characters() -> None:
+    """Whole, as long as tc's are."""
+    line = "class cbq " + "x" * 500
+    with pytest.raises(ParseError) as raised:
+        parse_classes(f"{line}\n second", "up")
+    assert str(raised.value) == (
+        f"up: expected only classes of HTB, HFSC or DRR, got {line[:400]!r}")
+
+
+@pytest.mark.parametrize(("kind", "words", "parameters"), [
+    # of iproute2 6.19, a time or a number of packets under one name
+    ("dualpi2", "limit 9p step_thresh 1ms", {"limit": "9p", "step-thresh-us": "1ms"}),
+    ("dualpi2", "limit 9p step_thresh 5p", {"limit": "9p", "step-thresh-pkts": "5p"}),
+    # old versions print the divisor behind the flows, and once more
+    ("sfq", "limit 127p flows 128/1024 divisor 1024",
+     {"limit": "127p", "flows": "128", "divisor": "1024"}),
+    ("sfq", "limit 127p divisor 1024", {"limit": "127p", "divisor": "1024"}),
+    ("pie", "flows 1/2", {"flows": "1/2"}),
+    ("ingress", "----------------", {}),
+    ("pfifo", "refcnt 2 limit 9p", {"limit": "9p"}),
+    ("fq", "bands 3 priomap 1 2 2 2 buckets 9", {"bands": "3", "priomap": "1", "buckets": "9"}),
+    ("pfifo", "limit", {"limit": ""}),
+    # a queue of the user's own kernel
+    ("mine", "limit 5p ecn", {"limit": "5p", "ecn": True}), ("mine", "noecn", {"ecn": False}),
+])
+def test_words_of_a_queue_are_names_with_a_value_and_switches(
+        kind: str, words: str, parameters: dict[str, object]) -> None:
+    """What tc prints beside them is no parameter."""
+    [queue] = parse_qdiscs_text(
+        f"qdisc {kind} 10: parent 1:1 {words} \n Sent 0 bytes 0 pkt (dropped 0, overlimits 0 "
+        "requeues 0) \n backlog 0b 0p requeues 0\n", "up")
+    assert queue.parameters == parameters
+
+
+def test_first_line_of_another_report_is_told_by_40_characters() -> None:
+    with pytest.raises(ParseError) as raised:
+        parse_read_back(f"@{'x' * 41}\n@end\n")
+    assert f"begins with '@{'x' * 40}'; expected '@format 2'" in str(raised.value)
+
+
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_only_values_of_text_are_compared_as_printed(form: str) -> None:
+    """JSON's are numbers: a text in their place is another value."""
+    report = parse_read_back((GOLDEN / form / "codel.txt").read_text())
+    assert {queue.printed for one in report.directions.values() for queue in one.qdiscs} == {
+        form == "text"}
+    text = (GOLDEN / "json" / "codel.txt").read_text()
+    changed = text.replace('"limit":1000', '"limit":"1000p"')
+    assert changed != text
+    assert any("codel limit: asked for 1000 packets, the kernel reports 1000p" in line
+               for line in differences(Scenario().but(aqm="codel", rate_down_mbps=100,
+                                                      rate_up_mbps=20), parse_read_back(changed)))
+
+
+def test_words_before_the_report_are_told() -> None:
+    """Such as a shell's, which the report doesn't begin with."""
+    with pytest.raises(ParseError, match=r"begins with 'sh: x: not found.*; expected '@format 2'"):
+        parse_read_back(f"sh: x: not found\n{TEXT}")
+
+
+@pytest.mark.parametrize(("line", "is_card"), [
+    ("@hardware device\n", True), ("@hardware none\n", False), ("", False)])
+def test_network_card_is_told_from_a_virtual_device(line: str, is_card: bool) -> None:
+    """One that says nothing of it is taken for virtual."""
+    text = re.sub(r"@hardware .*\n", "", TEXT).replace("@txqueuelen", f"{line}@txqueuelen")
+    assert {one.hardware for one in parse_read_back(text).directions.values()} == {is_card}
+
+
+def test_words_before_the_first_queue_or_class_are_told() -> None:
+    """Those before it, not its own line."""
+    with pytest.raises(ParseError, match=r"^up: tc's list of qdiscs begins with 'odd'; expected"):
+        parse_qdiscs_text("odd\nqdisc pfifo 10: root limit 9p\n", "up")
+    with pytest.raises(ParseError, match=r"^up: tc's list of classes and filters begins with 'odd"):
+        parse_classes(f"odd\n{CLASS}", "up")

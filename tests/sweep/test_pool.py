@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import os
 import threading
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.sweep.pool import Pool, parse_jobs
+from flent_aqm.sweep import pool as pool_module
+from flent_aqm.sweep.pool import Pool, elsewhere_of, parse_jobs
 
 
 def test_run_that_starts_just_after_the_kill_is_killed_too() -> None:
@@ -118,3 +120,39 @@ def test_jobs_in_real_time_are_one() -> None:
             parse_jobs(text)
     with pytest.raises(ConfigError, match="2 runs side by side would disturb each other"):
         parse_jobs("2", real_time=True)
+
+
+@pytest.mark.parametrize(("value", "real_time", "jobs"), [
+    (None, False, 3), ("", False, 3), (None, True, 1), ("", True, 1), (0, False, None),
+    ("000000001", False, 1), ("0000000001", False, None), ("000001024", False, 1024),
+    (2, False, 2), ("9999999999", False, None)])
+def test_jobs_are_as_many_as_cores_of_this_process_unless_given(
+        monkeypatch: pytest.MonkeyPatch, value: object, real_time: bool, jobs: int | None) -> None:
+    """A number has at most nine digits, so that a long one isn't read. None: refused."""
+    monkeypatch.setattr(os, "sched_getaffinity", {0: {1, 4, 7}}.__getitem__)
+    if jobs is None:
+        with pytest.raises(ConfigError, match="is not a whole number from 1 to 1024"):
+            parse_jobs(value, real_time=real_time)
+        return
+    assert parse_jobs(value, real_time=real_time) == jobs
+
+
+def test_virtual_time_is_the_default() -> None:
+    assert parse_jobs("2") == 2
+
+
+@pytest.mark.parametrize(("section", "title"), [
+    ({}, None), ({"scheduler": "one"}, "first one"), ({"scheduler": "two"}, "second two")])
+def test_first_part_that_the_keys_ask_for_makes_the_runs(
+        monkeypatch: pytest.MonkeyPatch, section: dict[str, str], title: str | None) -> None:
+    """Parts that make none are passed over."""
+    def part(name: str, keys: set[str]) -> Any:
+        return lambda asked: f"{name} {asked['scheduler']}" if asked.get(
+            "scheduler") in keys else None
+
+    monkeypatch.setattr(pool_module, "load", lambda elsewhere: elsewhere)
+    monkeypatch.setattr(pool_module, "parts", lambda: {
+        "none": SimpleNamespace(elsewhere=""),
+        "a": SimpleNamespace(elsewhere=part("first", {"one"})),
+        "b": SimpleNamespace(elsewhere=part("second", {"one", "two"}))})
+    assert cast(Any, elsewhere_of(section)) == title

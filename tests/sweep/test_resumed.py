@@ -311,7 +311,8 @@ def test_full_disk_is_no_interrupt_for_a_command_that_plans_its_runs(
 
     monkeypatch.setattr(sweep.Sweep, "start", lambda *args, **more: None)
     monkeypatch.setattr(sweep.Sweep, "submit", disk_full)
-    with pytest.raises(StorageError, match=r"no space; 1 of 1 run left: mend this .* the same"):
+    with pytest.raises(StorageError, match=(
+            r"no space; 1 of 1 run left: mend this .*, then run them .* the same command$")):
         missing.make_missing([planned(tmp_path)], {})
 
 
@@ -443,3 +444,17 @@ def test_file_of_a_setting_may_have_moved(tmp_path: Path) -> None:
     refuse_another_run(file, of_trace("new", "lte.trace"))
     with pytest.raises(ConfigError, match=r"link_down_trace is lte\.trace in the file, 5g\.trace"):
         refuse_another_run(file, of_trace("new", "5g.trace"))
+
+
+def test_value_of_another_run_is_told_by_its_first_80_characters(tmp_path: Path) -> None:
+    """A command may be long. It is another one, though its last word is the same."""
+    programs = ["/bin/" + "a" * 90 + "/x", "/bin/" + "b" * 90 + "/x"]
+    cells = [replace(planned(tmp_path), scenario=Scenario.from_settings({
+        "aqm": "codel", "rate_mbps": 20, "seed": 7, "client_program": program}))
+        for program in programs]
+    file = read_data_file(written(cells[0]))
+    refuse_another_run(file, cells[0])
+    with pytest.raises(ConfigError) as raised:
+        refuse_another_run(file, cells[1])
+    assert (f"client_program is /bin/{'a' * 75} in the file, /bin/{'b' * 75} in this plan"
+            ) in str(raised.value)

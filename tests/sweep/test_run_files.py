@@ -19,12 +19,16 @@ from flent_aqm.lab.place import CommandResult
 from flent_aqm.lab.protocol import Facts
 from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
 from flent_aqm.spec.scenario import Scenario
+from flent_aqm.sweep import run as run_module
 from flent_aqm.sweep.resumed import set_aside_unfinished
 from flent_aqm.sweep.run import (
     LONGEST_CAUSE,
     RunOutput,
     SweepFacts,
     first_error_of_flent,
+    make_output,
+    refuse_incomplete,
+    samples_sha256,
     write_files,
 )
 from tests.files import RUNS, load, save
@@ -170,6 +174,13 @@ def test_folder_that_cannot_be_written_ends_the_sweep(tmp_path: Path) -> None:
     (("ERROR: Iperf3: defect in X\nTraceback (most recent call last):\n  File x\nKeyError: 'z'\n"
      "ERROR: disk full"), "Iperf3: defect in X"),
     ("ERROR: \nERROR: disk full", "disk full"),
+    ("12:01 ERROR: Ping: ERROR: no route\nERROR: later", "no route"),  # a tool's, in Flent's
+    ("ERROR: Essential command x fails.\nOutput:\n .\nERROR: later", "Essential command x fails."),
+    # the exception is the first line that isn't indented
+    ("Traceback (most recent call last):\nKeyError: 'z'\nlast", "Flent crashed: KeyError: 'z'"),
+    (("Traceback (most recent call last):\n  File x\n\n note\nKeyError: 'z'\nlast"),
+     "Flent crashed: KeyError: 'z'"),
+    ("Traceback (most recent call last):\n  File x\n  cut", "Flent crashed: cut"),
     ("ERROR:", ("Flent wrote no data file and reported no error; the last line that it printed: "
                 "ERROR:")),
     ("fine\nlast", ("Flent wrote no data file and reported no error; the last line that it "
@@ -178,3 +189,98 @@ def test_folder_that_cannot_be_written_ends_the_sweep(tmp_path: Path) -> None:
 ])
 def test_cause_of_a_run_without_a_file_is_the_first_error(text: str, cause: str) -> None:
     assert first_error_of_flent(text) == cause
+
+
+WHOLE: Mapping[str, Any] = {"raw_values": {"Ping": [{"t": 1.0}]}, "metadata": {
+    "AQM": {"before": {}, "after": {}}, "SERIES_META": {"Ping": {}, "other": None}}}
+NO_PROOF = ("no read-back of the router before and after the test (AQM.before and AQM.after in the "
+            "metadata); if the batch has the key commands, name router in it")
+NO_DATA = "{} of the test's tools gave no data; see the .log file beside the data file"
+NO_SAMPLES = "the file has no samples"
+
+
+@pytest.mark.parametrize(("metadata", "samples", "why"), [
+    ({}, None, None), ({"SERIES_META": None}, None, None), ({"FAILED_RUNNERS": 0}, None, None),
+    ({"FAILED_RUNNERS": 2}, None, NO_DATA.format(2)),
+    ({"AQM": {"before": {}}}, None, NO_PROOF), ({"AQM": {"after": {}}}, None, NO_PROOF),
+    ({"AQM": {}}, None, NO_PROOF),
+    ({}, {}, NO_SAMPLES), ({}, {"Ping": [], "TCP": []}, NO_SAMPLES),
+    ({}, {"Ping": [], "TCP": [{}]}, None),
+    # the tools' own errors say more than what follows from them
+    ({"SERIES_META": {"Ping": {"ERROR": ["a", "b"]}, "TCP": {"ERROR": ["c"]}, "UDP": {}},
+      "FAILED_RUNNERS": 2, "AQM": {}}, {}, "Ping: a; Ping: b; TCP: c"),
+    ({"FAILED_RUNNERS": 1, "AQM": {}}, {}, NO_DATA.format(1)),
+    ({"AQM": {}}, {}, NO_PROOF),
+])
+def test_run_is_incomplete_by_the_first_cause_there_is(
+        metadata: dict[str, Any], samples: dict[str, Any] | None, why: str | None) -> None:
+    """Of several tools all are told."""
+    data = {**WHOLE, "metadata": {**WHOLE["metadata"], **metadata}}
+    if samples is not None:
+        data["raw_values"] = samples
+    if why is None:
+        refuse_incomplete(data)
+        return
+    with pytest.raises(BadResult) as raised:
+        refuse_incomplete(data)
+    assert str(raised.value) == why
+
+
+def test_hash_is_of_samples_and_results_in_any_order_of_their_names() -> None:
+    """What else is in the file has no part in it."""
+    data = {"raw_values": {"a": [{"t": 1, "val": 2}], "b": []}, "x_values": [1], "results": {},
+            "metadata": {"TITLE": "x"}}
+    turned = {**data, "raw_values": {"b": [], "a": [{"val": 2, "t": 1}]}, "metadata": {}}
+    assert samples_sha256(data) == samples_sha256(turned)
+    others: list[dict[str, Any]] = [{"raw_values": {}}, {"x_values": [2]}, {"results": {"a": [1]}}]
+    for other in others:
+        assert samples_sha256({**data, **other}) != samples_sha256(data)
+
+
+def test_run_without_a_capture_has_no_file_for_it(tmp_path: Path) -> None:
+    """Nor one for the tools' log; a second run of the folder adds to the log."""
+    cell = cell_in(tmp_path)
+    alone = replace(output(from_guest()), tools_log=None, capture=None)
+    for count in (1, 2):
+        write_files(alone, cell, FACTS)
+        assert {path.name for path in tmp_path.iterdir()} == {
+            cell.data_file.name, cell.log_file.name}
+        assert cell.log_file.read_text() == "--- flent\nit ran\n" * count
+
+
+def test_what_no_capture_was_kept_of_stays_as_it_is(tmp_path: Path) -> None:
+    data = json.loads(from_guest())
+    series = data["metadata"]["SERIES_META"]
+    series["TCP upload"]["CAPTURE"] = {"packets": 5}
+    cell = cell_in(tmp_path)
+    write_files(output(json.dumps(data).encode()), cell, FACTS)
+    assert metadata_of(cell)["SERIES_META"]["TCP upload"]["CAPTURE"] == {"packets": 5}
+
+
+def test_warnings_of_the_router_are_told_apart_from_the_results(tmp_path: Path) -> None:
+    """The file has both."""
+    data = json.loads(from_guest())
+    data["metadata"]["AQM"]["warnings"] = ["up: gso on up"]
+    finished = write_files(output(json.dumps(data).encode()), cell_in(tmp_path), FACTS)
+    assert finished.scores.router_warnings == ("up: gso on up",)
+    assert metadata_of(cell_in(tmp_path))["AQM"]["warnings"] == [
+        "up: gso on up", *finished.scores.warnings]
+
+
+@pytest.mark.parametrize(("test", "browser"), [
+    ("cloudflare_browser", True), ("iperf3_upload", False)])
+def test_environment_has_a_browser_only_for_a_test_in_one(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, test: str, browser: bool) -> None:
+    """What keeps it from beginning is the run's fault."""
+    asked: list[Any] = []
+    monkeypatch.setattr(run_module, "optional_of", lambda tools: ())
+
+    class Bed:
+        def place(self, scenario: Scenario, run: Any) -> Any:
+            asked.append(run)
+            raise LabError("enough")
+
+    bed: Any = Bed()
+    failed = make_output(replace(cell_in(tmp_path), test_name=test), bed)
+    assert (failed.data, failed.command, failed.fault, failed.log) == (None, None, "enough", "")
+    assert asked[0].browser is browser

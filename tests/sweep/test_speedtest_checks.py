@@ -5,16 +5,33 @@ from __future__ import annotations
 
 import argparse
 import errno
+import io
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from flent_aqm.base.errors import BadResult, ConfigError, TestbedError
+from flent_aqm.base.errors import (
+    BadResult,
+    CommandFailed,
+    ConfigError,
+    TestbedError,
+    ToolMissing,
+)
 from flent_aqm.commands.speedtest import _streams
-from flent_aqm.sweep.speedtest import SpeedtestRequest, check_ping, check_server, measure
+from flent_aqm.sweep import speedtest
+from flent_aqm.sweep.speedtest import (
+    SpeedtestRequest,
+    check_ping,
+    check_server,
+    check_tools,
+    measure,
+)
 from tests.files import RUNS, load, save
 
 
@@ -133,3 +150,149 @@ def test_number_of_streams_beyond_the_limit_is_refused(text: str) -> None:
     """Also with zeros before it, or of thousands of digits."""
     with pytest.raises(argparse.ArgumentTypeError, match=r"whole number of streams, 1 to 128"):
         _streams(text)
+
+
+@pytest.mark.parametrize(("programs", "fault"), [
+    ({"netperf", "fping", "ping"}, None), ({"netperf", "fping"}, None), ({"netperf", "ping"}, None),
+    ({"fping", "ping"}, "netperf is not installed"),
+    ({"netperf"}, "neither fping nor ping is installed")])
+def test_netperf_and_either_ping_program_are_needed(
+        monkeypatch: pytest.MonkeyPatch, programs: set[str], fault: str | None) -> None:
+    monkeypatch.setattr(speedtest, "find_program", lambda name: name if name in programs else None)
+    if fault is None:
+        check_tools()
+        return
+    with pytest.raises(ToolMissing, match=f"^{fault}; see flent-aqm doctor$"):
+        check_tools()
+
+
+@pytest.mark.parametrize(("programs", "version", "address", "words"), [
+    ({"fping", "ping"}, 4, "127.0.0.1", "fping -4 -q -r 3 -B 1 -t 1000 127.0.0.1"),  # once and 3x
+    ({"fping"}, 6, "::1", "fping -6 -q -r 3 -B 1 -t 1000 ::1"),
+    ({"ping"}, 4, "127.0.0.1", "ping -4 -q -c 4 -i 0.2 -W 1 127.0.0.1"),
+    ({"ping"}, 6, "::1", "ping -6 -q -c 4 -i 0.2 -W 1 ::1")])
+def test_four_pings_are_sent_to_the_address(
+        monkeypatch: pytest.MonkeyPatch, programs: set[str], version: int, address: str, words: str
+) -> None:
+    """With whichever program there is."""
+    calls: list[list[str]] = []
+    monkeypatch.setattr(speedtest, "find_program", lambda name: name if name in programs else None)
+    monkeypatch.setattr(speedtest, "run", calls.append)
+    check_ping(address, version)
+    assert calls == [words.split()]
+
+
+@pytest.mark.parametrize(("status", "fault"), [
+    (1, "-p: none of 4 pings to 127.0.0.1 (IPv4) was answered: it is not reachable, or doesn't "),
+    (2, "-p: ping: ended with "), (0, "-p: ping: ended with ")])
+def test_ping_that_fails_is_no_host_that_does_not_answer(
+        monkeypatch: pytest.MonkeyPatch, status: int, fault: str) -> None:
+    """Only status 1 says so."""
+    def fail(words: list[str]) -> None:
+        raise CommandFailed(["ping"], status, "", "no right")
+
+    monkeypatch.setattr(speedtest, "run", fail)
+    with pytest.raises(TestbedError) as raised:
+        check_ping("127.0.0.1", 4)
+    assert str(raised.value).startswith(fault)
+
+
+def failing_connection(monkeypatch: pytest.MonkeyPatch, error: OSError) -> list[object]:
+    """Have connections fail, and note what they are made to."""
+    calls: list[object] = []
+
+    def connect(address: object, limit_s: float) -> None:
+        calls.append(address)
+        raise error
+
+    monkeypatch.setattr(socket, "create_connection", connect)
+    return calls
+
+
+@pytest.mark.parametrize(("version", "address", "other"), [(4, "127.0.0.1", 6), (6, "::1", 4)])
+def test_machine_without_a_route_is_told_the_other_version(
+        monkeypatch: pytest.MonkeyPatch, version: int, address: str, other: int) -> None:
+    calls = failing_connection(monkeypatch, OSError(errno.ENETUNREACH, "Network is unreachable"))
+    with pytest.raises(TestbedError) as raised:
+        check_server(address, version)
+    assert str(raised.value) == (f"-H: this machine has no IPv{version} route to {address}; "
+                                 f"connect it, or give -{other}")
+    assert calls == [(address, 12865)]  # netserver's port
+
+
+def test_server_that_says_nothing_is_told_with_the_time_waited(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host that the user named is to be mended, or another one named."""
+    failing_connection(monkeypatch, TimeoutError("timed out"))
+    with pytest.raises(TestbedError) as raised:
+        check_server("127.0.0.1", 4)
+    assert str(raised.value) == (
+        "-H: no connection to a netperf server at 127.0.0.1 (IPv4, port 12865): no answer in 10 s; "
+        "start netserver there, or name another host")
+
+
+@pytest.mark.parametrize("host", ["a..b", "x" * 70])
+def test_name_that_is_none_is_told(host: str) -> None:
+    """No label may be empty, or have more than 63 letters."""
+    with pytest.raises(ConfigError, match=r"^-H: no IPv4 address found .*; give another host, or"):
+        check_server(host, 4)
+
+
+class Flent:
+    """Flent, which runs for two waits and a half, and writes an error that is no UTF-8."""
+
+    def __init__(self, words: list[str], *, stderr: Any, **more: object) -> None:
+        stderr.write("ERROR: it broke\n")
+        stderr.flush()
+        self.waits_s: list[float] = []
+        Flent.last = self
+
+    last: Flent
+
+    def wait(self, limit_s: float) -> int:
+        self.waits_s.append(limit_s)
+        if len(self.waits_s) < 3:
+            raise subprocess.TimeoutExpired([], limit_s)
+        return 0
+
+    def poll(self) -> int:
+        return 0
+
+
+@pytest.mark.parametrize(("dots", "shown"), [(True, b"..\n"), (False, b"")])
+def test_dot_is_shown_for_each_second(
+        monkeypatch: pytest.MonkeyPatch, dots: bool, shown: bytes) -> None:
+    """At once: what a buffer keeps is no progress. Flent's output is returned whole."""
+    out = io.BytesIO()
+    monkeypatch.setattr(sys, "stderr", stream := io.TextIOWrapper(out))
+    monkeypatch.setattr(subprocess, "Popen", Flent)
+    waited = Flent.wait
+
+    def wait(flent: Flent, limit_s: float) -> int:
+        assert len(out.getvalue()) == (len(flent.waits_s) if dots else 0)
+        return waited(flent, limit_s)
+
+    monkeypatch.setattr(Flent, "wait", wait)
+    assert speedtest._run_flent(["flent"], {}, dots) == "ERROR: it broke\n"
+    stream.flush()
+    assert out.getvalue() == shown
+    assert Flent.last.waits_s == [1.0, 1.0, 1.0]
+
+
+def test_error_of_a_tool_ends_a_speed_test_only_if_it_has_one(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty list, as of a tool that wrote nothing, is none, nor is what is no list."""
+    whole = load(RUNS / "speedtest_idle.flent.gz")
+    name = next(iter(whole["metadata"]["SERIES_META"]))
+
+    def run_flent(words: list[str], settings: object, dots: bool) -> str:
+        folder, = (word.partition("=")[2] for word in words if word.startswith("--data-dir="))
+        save(Path(folder) / "x.flent.gz", whole)
+        return ""
+
+    monkeypatch.setattr(speedtest, "_run_flent", run_flent)
+    idle = SpeedtestRequest("speedtest_idle", "server", 4, 5, 0, "near", "")
+    nothing: tuple[object, ...] = ([], "text", None)
+    for error in nothing:
+        whole["metadata"]["SERIES_META"][name]["ERROR"] = error
+        assert measure(idle, dots=False, keep=None).whole == whole

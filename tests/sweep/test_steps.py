@@ -7,11 +7,12 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NoReturn, Self
@@ -19,7 +20,7 @@ from typing import Any, NoReturn, Self
 import pytest
 from rich.console import Console
 
-from flent_aqm.base.errors import AqmError, LabError, StorageError, ToolMissing
+from flent_aqm.base.errors import AqmError, ConfigError, LabError, StorageError, ToolMissing
 from flent_aqm.lab.place import CommandResult
 from flent_aqm.lab.protocol import Facts
 from flent_aqm.results import status
@@ -27,12 +28,13 @@ from flent_aqm.results.metrics.scores import Scores
 from flent_aqm.results.metrics.table import Unavailable
 from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
 from flent_aqm.spec.scenario import Scenario
-from flent_aqm.sweep import sweep
+from flent_aqm.sweep import preflight, sweep
 from flent_aqm.sweep.pool import Interrupts, Pool, cores_for
 from flent_aqm.sweep.progress import SweepProgress
 from flent_aqm.sweep.run import FinishedRun, SweepFacts, make_output, run_cell
 from flent_aqm.sweep.speedtest import _run_flent
 from flent_aqm.sweep.sweep import Stopped, Sweep
+from tests.limits import ending_within_s
 
 SCORES = Scores(Unavailable("the test has no download"), 95.6, 0.1, 0.13)
 
@@ -424,7 +426,7 @@ def test_killed_speed_test_leaves_no_tool_behind(tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     before = signal.getsignal(signal.SIGTERM)
     _when_there(pid_file, lambda: os.kill(os.getpid(), signal.SIGTERM))
-    with pytest.raises(KeyboardInterrupt):
+    with ending_within_s(60), pytest.raises(KeyboardInterrupt):
         _run_flent([sys.executable, "-c", CHILD, str(pid_file)], {}, dots=False)
     assert signal.getsignal(signal.SIGTERM) is before
     stat = Path("/proc", pid_file.read_text().strip(), "stat")
@@ -440,3 +442,405 @@ def test_output_of_flent_is_returned_with_the_variables_that_it_was_given() -> N
     words = [sys.executable, "-c", "import os, sys; print(os.environ['OURS'], file=sys.stderr)"]
     variables: Mapping[str, str] = {"OURS": "yes"}
     assert _run_flent(words, dict(variables), dots=False) == "yes\n"
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, causes: Mapping[str, Exception | None],
+            began: list[str]) -> None:
+    """Have runs of these names end with these errors, and note which runs began."""
+    real: Callable[..., FinishedRun] = vars(sweep)["run_cell"]  # that of the fixture
+
+    def run(cell: Cell, bed: Any, facts: Any) -> FinishedRun:
+        began.append(cell.name)
+        if error := causes[cell.name]:
+            raise error
+        return real(cell, bed, facts)
+
+    monkeypatch.setattr(sweep, "run_cell", run)
+
+
+def test_kernel_whose_runs_end_thrice_by_one_fault_is_given_up(
+        tmp_path: Path, testbed: Counting, capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers aside; another kernel's runs, and faults of another text, are counted apart."""
+    def crash(where: str) -> LabError:
+        return LabError(f"the kernel mine crashed in {where}")
+
+    causes = {"m1": crash("x at 0xff12"), "m2": crash("x at 0xee34"), "m3": crash("y"),
+              "o1": crash("x at 1"), "m4": crash("x at 77"), "m5": None, "m6": None, "o2": None}
+    began: list[str] = []
+    failing(monkeypatch, causes, began)
+    made = planned([cell(tmp_path, name, kernel="mine" if name[0] == "m" else "stock")
+                    for name in causes])
+    with pytest.raises(AqmError) as raised:
+        run_all(made, capsys)
+    assert began == ["m1", "m2", "m3", "o1", "m4", "o2"]
+    assert str(raised.value) == (
+        "5 of 8 runs failed, 2 more were not made: mend the kernel mine and build it again")
+    text = capsys.readouterr().err
+    assert text.count("3 runs ended by the same fault of the kernel mine crashed in x at 77; no "
+                      "more runs of this kernel are made\n") == 1
+    kept = status.read(tmp_path)
+    assert kept is not None
+    assert {name: kept.failed[f"{name}.flent.gz"] for name in ("m5", "m6")} == dict.fromkeys(
+        ("m5", "m6"), "the kernel mine crashed in x at 77")
+    assert len(kept.failed) == 7
+    assert made.take_count() == 1
+
+
+def test_fault_that_is_not_a_kernels_gives_nothing_up(
+        tmp_path: Path, testbed: Counting, capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often it comes."""
+    causes = {f"r{number}": LabError("it broke") for number in range(5)}
+    began: list[str] = []
+    failing(monkeypatch, causes, began)
+    with pytest.raises(AqmError, match=r"^5 of 5 runs failed; run them again"):
+        run_all(planned([cell(tmp_path, name) for name in causes]), capsys)
+    assert began == [*causes]
+
+
+@contextmanager
+def raising_interrupts() -> Iterator[None]:
+    """^C raises KeyboardInterrupt before and after, as in a program of a terminal."""
+    with handlers(SIGINT=signal.default_int_handler):
+        yield
+
+
+def test_first_interrupt_ends_the_sweep_after_the_running_cell(
+        tmp_path: Path, testbed: Counting, capfd: pytest.CaptureFixture[str]) -> None:
+    """And says how to go on, in one line of any length; a folder's name is no markup."""
+    folder = tmp_path / f"[red]{'long-' * 30}"
+    folder.mkdir()
+    cells = [cell(folder, name) for name in ("one", "two", "three")]
+    made = planned(cells)
+    with raising_interrupts(), made:
+        made.start()
+        made.submit(cells[0])
+        made.drain()
+        signal.raise_signal(signal.SIGINT)
+        with pytest.raises(Stopped):
+            made.submit(cells[1])
+    with pytest.raises(KeyboardInterrupt):
+        made.report()
+    text = capfd.readouterr().err
+    assert "\nInterrupted: no new runs start; waiting for those that are running. Press" in text
+    assert text.endswith("\nInterrupted: 1 run done, 2 left; go on with the same command and "
+                         f"--batch-resume {folder}\n")
+
+
+def test_interrupt_after_the_last_run_has_begun_is_none(
+        tmp_path: Path, testbed: Counting, capfd: pytest.CaptureFixture[str]) -> None:
+    """Nothing is left to go on with."""
+    made = planned([one := cell(tmp_path, "one")])
+    with raising_interrupts(), made:
+        made.start()
+        made.submit(one)
+        signal.raise_signal(signal.SIGINT)
+        made.drain()
+    made.report()
+    assert "go on with" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("error", "is_said"), [(KeyboardInterrupt, True), (ValueError, False)])
+def test_error_kills_the_runs_and_only_an_interrupt_says_how_to_go_on(
+        tmp_path: Path, testbed: Counting, capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch, error: type[BaseException], is_said: bool) -> None:
+    """Testbeds are cleaned up, and the folder's status has an end."""
+    entered, killed = threading.Event(), threading.Event()
+
+    def run(cell: Cell, bed: object, facts: object) -> FinishedRun:
+        entered.set()
+        assert killed.wait(60)
+        raise LabError("killed")
+
+    monkeypatch.setattr(sweep, "run_cell", run)
+    monkeypatch.setattr(sweep, "kill_all", killed.set)
+    made = planned([one := cell(tmp_path, "one")])
+
+    def submit_and_fail() -> None:
+        with made:
+            made.start()
+            made.submit(one)
+            assert entered.wait(60)
+            raise error
+
+    with pytest.raises(error):
+        submit_and_fail()
+    assert killed.is_set()
+    assert testbed.calls == ["check", "prepare", "clean up"]
+    kept = status.read(tmp_path)
+    assert kept is not None
+    assert kept.ended_s is not None
+    assert ("Interrupted: 0 runs done, 1 left; go on with" in capsys.readouterr().err) is is_said
+
+
+def test_interrupt_before_the_first_run_says_nothing_of_runs(
+        tmp_path: Path, testbed: Counting, capsys: pytest.CaptureFixture[str]) -> None:
+    made = planned([cell(tmp_path, "one")])
+    with pytest.raises(KeyboardInterrupt), made:
+        raise KeyboardInterrupt
+    assert capsys.readouterr().err == ""
+
+
+def test_end_without_an_error_kills_nothing(
+        tmp_path: Path, testbed: Counting, capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does a stop: runs that have begun end by themselves."""
+    real: Callable[..., FinishedRun] = vars(sweep)["run_cell"]
+    begun = threading.Event()
+
+    def run(cell: Cell, bed: Any, facts: Any) -> FinishedRun:
+        begun.set()
+        threading.Event().wait(0.2)  # longer than an abort would wait before it kills
+        return real(cell, bed, facts)
+
+    monkeypatch.setattr(sweep, "run_cell", run)
+    monkeypatch.setattr(sweep, "kill_all", lambda: pytest.fail("a run was killed"))
+    for stopped in (False, True):
+        made = planned([one := cell(tmp_path, f"stopped {stopped}")])
+        begun.clear()
+        with suppress(Stopped), made:
+            made.start()
+            made.submit(one)
+            assert begun.wait(60)
+            if stopped:
+                raise Stopped
+        made.report()
+        assert made.take_count() == 1
+
+
+def test_testbed_that_cannot_be_cleaned_up_is_told_at_once_and_at_the_end(
+        tmp_path: Path, testbed: Counting, capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    def stay() -> NoReturn:
+        raise LabError("the bridge\nstays")
+
+    monkeypatch.setattr(testbed, "clean_up", stay)
+    with pytest.raises(AqmError, match=r"^all runs are done, but: the bridge stays$"):
+        run_all(planned([cell(tmp_path, "one")]), capsys)
+    assert "testbed: the bridge stays\n" in capsys.readouterr().err
+
+
+def test_sweep_without_runs_does_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    made = Sweep()
+    with made:
+        made.start()
+        made.drain()
+    made.report()
+    assert made.take_count() == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_sweep_is_started_once(
+        tmp_path: Path, testbed: Counting, capsys: pytest.CaptureFixture[str]) -> None:
+    made = planned([cell(tmp_path, "one")])
+    with made:
+        made.start()
+        made.start()
+    assert testbed.calls == ["check", "prepare", "clean up"]
+
+
+def test_each_testbed_checks_its_own_runs(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One in real time makes the whole sweep one of real time."""
+    beds = {"virtual": Counting(), "netns": Counting(real_time=True)}
+    checked: dict[str, list[str]] = {}
+    for name, bed in beds.items():
+        monkeypatch.setattr(bed, "check", lambda cells, name=name: checked.setdefault(
+            name, [one.name for one in cells])[:0])
+    monkeypatch.setattr(sweep, "open_testbed", beds.__getitem__)
+    made = planned([cell(tmp_path, "v", seed=1), cell(tmp_path, "n", testbed="netns", seed=None),
+                    cell(tmp_path, "w", seed=2)])
+    with made:
+        made.start()
+    assert checked == {"virtual": ["v", "w"], "netns": ["n"]}
+    assert "3 runs in a test and a test, about 0:00:30.\n" in capsys.readouterr().err
+
+
+def test_resumed_sweep_in_real_time_needs_what_is_left(
+        tmp_path: Path, testbed: Counting, capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """10 s for each of two runs; without --batch-resume all three are made."""
+    testbed.real_time = True
+    monkeypatch.setattr(sweep, "set_aside_unfinished", lambda planned: ())
+    cells = [cell(tmp_path, name) for name in ("one", "two", "three")]
+    cells[1].data_file.touch()
+    for resume, line in ((True, "3 runs in a test, 1 of them there already, about 0:00:20."),
+                         (False, "3 runs in a test, about 0:00:30.")):
+        made = planned(cells)
+        with made:
+            made.start(resume=resume)
+        assert f"{line}\n" in capsys.readouterr().err
+
+
+class Cluster:
+    """Makes runs of threads of this process, as many at once as there is room."""
+
+    title = "two machines"
+
+    def __init__(self, room: int) -> None:
+        self.together = threading.Barrier(room, timeout=10)
+        self.most = room
+        self.cores: list[int] = []
+        self.calls: list[str] = []
+
+    def refuse(self, cell: Cell) -> None:
+        self.calls.append(f"refuse {cell.name}")
+
+    def start(self, facts: SweepFacts, say: Callable[[str], None]) -> None:
+        say("both machines are there")
+
+    def run(self, cell: Cell) -> FinishedRun:
+        self.cores.append(len(os.sched_getaffinity(0)))
+        self.together.wait()
+        cell.data_file.touch()
+        return FinishedRun(cell, SCORES, 10.0, 1.0)
+
+    def room(self) -> int:
+        return self.most
+
+    def stop(self) -> None:
+        self.calls.append("stop")
+
+    def close(self) -> None:
+        self.calls.append("close")
+
+
+@pytest.mark.parametrize("jobs", [None, "all"])
+def test_runs_elsewhere_are_as_many_at_once_as_there_is_room(
+        tmp_path: Path, testbed: Counting, capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch, jobs: str | None) -> None:
+    """However many cores this machine has, which need no files for them, either."""
+    own = len(os.sched_getaffinity(0))
+    cluster, checked = Cluster(own + 2), []
+    monkeypatch.setattr(sweep, "elsewhere_of", lambda section: cluster)
+    monkeypatch.setattr(preflight, "check", lambda cells, jobs: checked.append(jobs))
+    made = Sweep()
+    cells = [cell(tmp_path, f"run{number}") for number in range(own + 2)]
+    for one in cells:
+        made.plan(one, {"jobs": jobs and str(own + 2)})
+    text = run_all(made, capsys)
+    assert f"{own + 2} runs in a test, by two machines.\n" in text
+    assert "both machines are there\n" in text
+    assert (checked, cluster.cores) == ([1], [own] * (own + 2))
+    assert cluster.calls == [*(f"refuse {one.name}" for one in cells), "close"]
+
+
+def test_jobs_limit_what_runs_elsewhere(
+        tmp_path: Path, testbed: Counting, capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """To fewer than there is room for. They keep to no core, either."""
+    cluster, at_once, most, cores = Cluster(1), [0], [0], set()
+    cluster.most = 9
+    monkeypatch.setattr(sweep, "elsewhere_of", lambda section: cluster)
+
+    def run(cell: Cell) -> FinishedRun:
+        cores.add(len(os.sched_getaffinity(0)))
+        at_once[0] += 1
+        most[0] = max(most[0], at_once[0])
+        threading.Event().wait(0.05)
+        at_once[0] -= 1
+        cell.data_file.touch()
+        return FinishedRun(cell, SCORES, 10.0, 1.0)
+
+    monkeypatch.setattr(cluster, "run", run)
+    run_all(planned([cell(tmp_path, name) for name in ("one", "two", "three")]), capsys)
+    assert most == [1]
+    assert cores == {len(os.sched_getaffinity(0))}
+
+
+def test_cluster_makes_runs_of_one_kernel(
+        tmp_path: Path, testbed: Counting, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "elsewhere_of", lambda section: Cluster(1))
+    made = planned([cell(tmp_path, "one"), cell(tmp_path, "two", kernel="mine")])
+    with pytest.raises(ConfigError, match=(
+            r"^scheduler: a cluster makes the runs of one testbed with one kernel, and these have "
+            r"testbed virtual, kernel stock and testbed virtual, kernel mine; run them")), made:
+        made.start()
+
+
+def test_all_data_files_that_disappeared_are_told(
+        tmp_path: Path, testbed: Counting, capsys: pytest.CaptureFixture[str]) -> None:
+    made = planned([cell(tmp_path, name) for name in ("one", "two", "three")])
+    run_all(made, capsys)
+    for path in list(made.planned)[:2]:
+        path.unlink()
+    with pytest.raises(AqmError, match=r"^2 of 3 finished data files have disappeared; run them"):
+        made.report()
+
+
+@pytest.mark.parametrize(("is_written", "left", "again"), [
+    (False, 1, "run them again with the same command"), (True, 0, "run the same command again")])
+def test_full_disk_of_the_last_run_is_told(
+        tmp_path: Path, testbed: Counting, capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch, is_written: bool, left: int, again: str
+) -> None:
+    """Its data file may be there, and its log be what found no room."""
+    real: Callable[..., FinishedRun] = vars(sweep)["run_cell"]
+
+    def run(cell: Cell, bed: Any, facts: Any) -> FinishedRun:
+        if cell.name == "one" or is_written:
+            done = real(cell, bed, facts)
+        if cell.name == "two":
+            raise StorageError("no space")
+        return done
+
+    monkeypatch.setattr(sweep, "run_cell", run)
+    with pytest.raises(StorageError) as raised:
+        run_all(planned([cell(tmp_path, name) for name in ("one", "two")], resumes=True), capsys)
+    assert str(raised.value) == (f"no space; {left} of 2 runs left: mend this (make room, if the "
+                                 f"disk is full), then {again}")
+
+
+@pytest.mark.parametrize(("there", "others", "counted"), [
+    ((), (), (2, 0)), (("one",), (), (2, 1)), (("one", "two"), (), (2, 2)),
+    ((), ("x", "y"), (4, 2)), (("one",), ("x",), (3, 2))])
+def test_status_counts_the_folders_runs_and_what_was_there_before(
+        tmp_path: Path, testbed: Counting, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str], there: tuple[str, ...], others: tuple[str, ...],
+        counted: tuple[int, int]) -> None:
+    """And keeps what earlier batches of these files were, each once. Another folder's is apart."""
+    monkeypatch.setattr(sweep, "set_aside_unfinished", lambda planned: ())
+    folder = tmp_path / "a"
+    folder.mkdir()
+    for name in (*there, *others):
+        (folder / f"{name}.flent.gz").touch()
+    earlier = {"first.batch": "abc"}
+    status.write(folder, status.Status(["flent"], 3, 0, 0.0, 1.0, batches=(earlier,)))
+    made = planned([cell(folder, "one"), cell(folder, "two"), cell(tmp_path, "three")])
+    made.batch_files = {"mine.batch": "def"}
+    with made:
+        made.start(resume=True)
+        begun, apart = status.read(folder), status.read(tmp_path)
+    assert begun is not None
+    assert apart is not None
+    assert ((begun.planned, begun.before), (apart.planned, apart.before)) == (counted, (1, 0))
+    assert begun.batches == ((earlier,) if there or others else ()) + (made.batch_files,)
+    again = planned([cell(folder, "one")])
+    again.batch_files = {"mine.batch": "def"}
+    (folder / "one.flent.gz").touch()
+    with again:
+        again.start(resume=True)
+        begun = status.read(folder)
+    assert begun is not None
+    assert begun.batches.count(made.batch_files) == 1
+
+
+def test_runs_that_differ_in_one_parameter_of_several_are_told_it(
+        tmp_path: Path, testbed: Counting) -> None:
+    """Of the queue's, or of what the batch has none of."""
+    made = planned([cell(tmp_path, "one", aqm_target="5ms", aqm_limit="100")])
+    for other, keys in (({"aqm_target": "1ms", "aqm_limit": "100"}, "add ${aqm_target}, in which"),
+                        ({"aqm_target": "5ms"}, "add ${aqm_limit}, in which"),
+                        ({"aqm_target": "1ms"}, "add ${aqm_limit}, ${aqm_target}, in which")):
+        with pytest.raises(ConfigError, match=re.escape(keys)):
+            made.plan(cell(tmp_path, "one", **other), {})
+
+
+def test_testbeds_elsewhere_are_those_behind_ssh(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "open_testbed", lambda name: Counting(real_time=True))
+    made = planned([cell(tmp_path, name, testbed=bed, seed=None) for name, bed in (
+        ("one", "netns"), ("two", "ssh://root@b"), ("three", "ssh://root@a"))])
+    assert made.testbeds_elsewhere() == ["ssh://root@a", "ssh://root@b"]

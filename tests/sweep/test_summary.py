@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -245,3 +246,168 @@ def test_advice_is_for_lines_with_a_modem(tmp_path: Path, modem: bool) -> None:
     one.data_file.write_bytes((RUNS / "ndt7.flent.gz").read_bytes())
     text = " ".join(table([one], {}).split())
     assert ("What to do: Busy downloads or uploads add no more than" in text) is modem
+
+
+def coloured(cells: Sequence[Cell], by_file: Mapping[Path, Scores], group_by: Sequence[str],
+             width: int, failures: Mapping[Path, str] | None = None) -> str:
+    """What is printed on a terminal with colours."""
+    out = io.StringIO()
+    summary.show(Console(file=out, width=width, force_terminal=True, color_system="standard",
+                         highlight=False), cells, by_file, failures or {}, group_by)
+    return out.getvalue()
+
+
+def test_notes_are_whole_lines_whatever_is_in_them(tmp_path: Path) -> None:
+    """Names of tests, parameters and folders are the user's: brackets in them are no markup. On a
+    narrow terminal a line can still be searched for and copied."""
+    folder = tmp_path / "[red]5 folders"
+    folder.mkdir()
+    test = "[red]a-test-of-5-words"
+    cells = [cell(folder, number, test, {"[red]along5": aqm, "[red]pooled5": str(number)},
+                  aqm=aqm, name="{}" + f"-[red]-{aqm}-")
+             for number, aqm in enumerate(("sfq", "sfq", "sfq", "sfq", "pie"))]
+    few = Unavailable("[red]only 3 of 300", too_few=True)
+    by_file = scores(cells, *(Scores(NONE, mbps, 5.0, few) for mbps in (
+        10.0, 10.1, 90.0, 90.1, 10.0)))
+    cause = "[red]port 5201 is taken by another"
+    text = coloured(cells, by_file, ["test", "aqm"], 30, {cells[0].data_file: cause})
+    lines, two = text.splitlines()[4:], "10.05 in 2 runs, 90.05 in 2 runs, Mbit/s up."
+    assert lines == [
+        "All runs: no cross traffic, 100 Mbit/s.",
+        "Lines also differ in [red]along5.",
+        "Medians over the runs of each line, pooled over [red]pooled5.",
+        "5 runs without p99: [red]only 3 of 300.",
+        f"Runs fall into two groups in upload ({test}, sfq): {two}",
+        f"\x1b[31mfailed:\x1b[0m {cells[0].data_file.name}: {cause}",
+        "To look at them:", f"  flent-gui {folder}/*.flent.gz",
+        f"  flent-gui {folder}/*-pie-*.flent.gz"]
+    shared = coloured(cells, by_file, ["aqm"], 30).splitlines()
+    assert f"All runs: {test}, no cross traffic, 100 Mbit/s." in shared
+
+
+def test_table_has_its_last_column_where_it_fits(tmp_path: Path) -> None:
+    """To the column. The totals beside cross traffic are left out next, and then nothing."""
+    cells = [cell(tmp_path, 1, aqm="sfq", cross_traffic=1)]
+    by_file = scores(cells, Scores(NONE, 430.2, 5.0, 6.0, 30.0, total_upload_mbps=860.9))
+
+    def columns(width: int) -> list[str]:
+        return table(cells, by_file, width=width).splitlines()[2].split()
+
+    whole = ["sfq", "1", "430.2", "of", "860.9", "5.00", "6.00", "30.00"]
+    wide = max(len(line.rstrip()) for line in table(cells, by_file).splitlines()[:3])
+    assert columns(wide) == columns(200) == whole
+    without_own = table(cells, by_file, width=wide - 1).splitlines()[:3]
+    less = max(len(line.rstrip()) for line in without_own)
+    assert columns(wide - 1) == columns(less) == whole[:-1]
+    assert columns(less - 1) == ["sfq", "1", "430.2", "5.00", "6.00"]
+
+
+def test_columns_are_closer_together_below_a_width_of_100(tmp_path: Path) -> None:
+    """One blank between them instead of two."""
+    cells = [cell(tmp_path, 1, aqm="sfq")]
+    by_file = scores(cells, Scores(NONE, 430.2, 5.0, 6.0))
+    rows = [table(cells, by_file, width=width).splitlines()[2] for width in (99, 100)]
+    assert rows == ["sfq    1  430.2      5.00     6.00", "sfq     1   430.2       5.00      6.00"]
+
+
+def test_rates_are_right_aligned_and_headings_of_directions_have_one_unit(tmp_path: Path) -> None:
+    """Words are left aligned, and so is what is no rate."""
+    cells = [cell(tmp_path, number, aqm="sfq", rate_mbps=rate, txqueuelen=length)
+             for number, (rate, length) in enumerate(((5, 9), (1000, 9000)))]
+    lines = table(cells, scores(cells, Scores(8.0, 9.0, 5.0, 6.0)),
+                  ["rate_mbps", "txqueuelen", "aqm"], width=99).splitlines()
+    assert [line.rstrip() for line in lines[:4]] == [
+        "                           Mbit/s      RTT under load, ms",
+        "Mbit/s txqueuelen AQM runs   down   up    median      p99",
+        "     5 9          sfq    1   8.00 9.00      5.00     6.00",
+        "  1000 9000       sfq    1   8.00 9.00      5.00     6.00"]
+
+
+@pytest.mark.parametrize(("titles", "name"), [
+    (("SQM off", "SQM off"), "SQM off"), (("SQM off", "other"), "sfq"), (("", ""), "sfq"),
+    ((None, None), "sfq")])
+def test_advice_names_a_line_by_the_title_of_all_its_runs(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, titles: tuple[str | None, ...], name: str
+) -> None:
+    """By its settings, if they have several or none. A line without a finished run is left out."""
+    cells = [replace(cell(tmp_path, number, aqm="sfq", modem_mbps=60), metadata={"TITLE": title})
+             for number, title in enumerate(titles)]
+    cells += [Cell("none", tmp_path, "ndt7", Scenario.from_settings(
+        {"aqm": "pie", "modem_mbps": 60}), {}, {}, {}, 10)]
+    for one in cells[:2]:
+        one.data_file.write_bytes((RUNS / "ndt7.flent.gz").read_bytes())
+    monkeypatch.setattr(summary, "advise", lambda conditions: [
+        f"{title or 'all'}: [red]{one.name}" for title, tried in conditions.items()
+        for one in tried])
+    text = table(cells, {}, ["aqm"], width=200)
+    assert [line for line in text.splitlines() if line.startswith("What")] == [
+        f"What to do: all: [red]{name}"]
+
+
+@pytest.mark.parametrize(("test", "is_said"), [("ndt7", True), ("iperf3_upload", False)])
+def test_advice_on_both_directions_says_that_their_latency_is_of_both(
+        tmp_path: Path, test: str, is_said: bool) -> None:
+    """A test of one direction has only its own."""
+    one = cell(tmp_path, 1, test, aqm="fq_codel", modem_mbps=60)
+    one.data_file.write_bytes((RUNS / f"{test}.flent.gz").read_bytes())
+    text = table([one], {}, width=200)
+    assert "What to do: " in text
+    assert ("RTT under load is of downloads and uploads together; advice" in text) is is_said
+
+
+def test_scores_of_a_file_from_before_are_computed_and_a_damaged_one_has_none(
+        tmp_path: Path) -> None:
+    """As in a resumed sweep."""
+    cells = [cell(tmp_path, number, aqm=aqm) for number, aqm in enumerate(("sfq", "pie"))]
+    cells[0].data_file.write_bytes((RUNS / "ndt7.flent.gz").read_bytes())
+    text = table(cells, {}, ["aqm"])
+    assert row(text, "sfq") == ["sfq", "1", "47.74", "47.74", "0.15", "0.20"]
+    assert row(text, "pie") == ["pie", "1", "-", "-", "-", "-"]
+
+
+@pytest.mark.parametrize(("value", "keys"), [
+    (None, ()), ("", ()), ("aqm", ("aqm",)), ("test_name", ("test",)), ("test", ("test",)),
+    ("aqm_target, up_aqm_limit", ("aqm_target", "up_aqm_limit")),
+    ("rate_mbps,moon", None), ("target", None)])
+def test_keys_of_summary_by_are_settings_or_parameters_of_queues(
+        value: object, keys: tuple[str, ...] | None) -> None:
+    """None: refused."""
+    if keys is None:
+        with pytest.raises(ConfigError, match=r"^summary_by: unknown key"):
+            summary.parse_group_by(value)
+        return
+    assert summary.parse_group_by(value) == keys
+
+
+def test_runs_that_did_not_fail_or_end_are_not_counted(tmp_path: Path) -> None:
+    """Of a line: those done, and those that failed. Runs that weren't made are neither."""
+    cells = [cell(tmp_path, number, aqm=aqm) for number, aqm in enumerate(
+        ("sfq", "sfq", "sfq", "pie"))]
+    by_file = scores(cells, Scores(9.0, 9.0, 5.0, 6.0))
+    for one in cells[1:3]:
+        one.data_file.unlink()
+    text = table(cells, by_file, ["aqm"], failures={cells[1].data_file: "why"})
+    assert row(text, "sfq")[:3] == ["sfq", "1", "1"]
+    assert row(text, "pie")[:3] == ["pie", "1", "0"]
+
+
+def test_brackets_in_what_the_user_named_are_shown_in_the_table(tmp_path: Path) -> None:
+    """A command of the client has them, or a parameter; they vanished, or ended the report."""
+    cells = [cell(tmp_path, number, "program", client_program=program)
+             for number, program in enumerate(("ls [/tmp]", "ls [a-z]"))]
+    text = table(cells, scores(cells, Scores(9.0, 9.0, 5.0, 6.0)), ["client_program"], width=120)
+    assert row(text, "ls", "[/tmp]")
+    assert row(text, "ls", "[a-z]")
+    cells = [cell(tmp_path, number, parameters={"[a]": str(number)}) for number in range(2)]
+    text = table(cells, scores(cells, Scores(9.0, 9.0, 5.0, 6.0)), ["[a]"], width=120)
+    assert text.splitlines()[1].startswith("[a] ")
+
+
+def test_row_keeps_its_name_and_its_last_number_on_a_narrow_terminal(tmp_path: Path) -> None:
+    """In one line: what has no room is cut, and nothing is pushed out or wrapped."""
+    cells = [cell(tmp_path, number, aqm=aqm, txqueuelen=1000)
+             for number, aqm in enumerate(("fq_codel", "no_aqm"))]
+    lines = table(cells, scores(cells, Scores(8.0, 9.0, 5.0, 6.0)), ["aqm", "txqueuelen"],
+                  width=30).splitlines()
+    assert [(line[:2], line[-4:]) for line in lines[2:4]] == [("fq", "6.00"), ("no", "6.00")]
+    assert lines[4].startswith("All runs: ")

@@ -7,6 +7,7 @@ import heapq
 import itertools
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -115,3 +116,70 @@ def test_run_at_5000_mbps_is_taken_to_need_twice_as_long_as_at_a_low_rate() -> N
     left.started(cells[0], 0.0)
     left.ended(cells[0], 20.0, learn=True)
     assert left.left_s(20.0) == pytest.approx(40, rel=1e-3)
+
+
+def worked_cells(count: int) -> list[Cell]:
+    """Runs of one kind, each guessed to take as long as any other."""
+    return [one_cell(str(number), "ndt7") for number in range(count)]
+
+
+@pytest.mark.parametrize(("runs", "now_s", "left_s"), [
+    # (begin, end) of four runs, of which one that is not over has no end, and a later one no begin
+    ([(0, 10), (10, 20)], 20, 20),  # one at a time: two of 10 s left
+    ([(0, 10), (0, 10)], 10, 10),  # two at a time
+    ([(0, 10), (0, 10), (10, None)], 14, 16 / (24 / 14)),  # 6 s and 10 s left, 1.7 at a time
+    ([(0, 10), (0, 10), (10, None), (10, None)], 14, 6),  # both have 6 s left
+    ([(0, 10), (0, 10), (0, 10), (10, None)], 10, 10),  # the last alone, no faster than itself
+    ([(0, 10), (0, 10), (0, 10), (0, 10)], 10, 0),
+    ([(0, 0.5)], 0.5, 1.5),  # all runs within the first second
+    ([(990, 1000)], 1000, 300),  # hardly anything ran so far: a tenth of a run at a time at least
+    # 30 s are over where 10 were expected: 20 are now, of which none are left
+    ([(0, 10), (0, None)], 30, 40 / (40 / 30)),
+])
+@pytest.mark.parametrize("began_s", [0.0, 5000.0])
+def test_time_left_is_the_work_left_by_the_runs_side_by_side(
+        runs: list[tuple[float, float | None]], now_s: float, left_s: float, began_s: float
+) -> None:
+    """Whatever the clock's zero."""
+    cells = worked_cells(4)
+    left = TimeLeft(cells, began_s)
+    for cell, (start_s, end_s) in zip(cells, runs, strict=False):
+        left.started(cell, began_s + start_s)
+        if end_s is not None:
+            left.ended(cell, began_s + end_s, learn=True)
+    assert left.left_s(began_s + now_s) == pytest.approx(left_s)
+
+
+def test_runs_that_failed_were_runs_side_by_side() -> None:
+    """Their number is known, though not how long others take; a run that never started took no
+    time."""
+    cells = worked_cells(5)
+    left = TimeLeft(cells, 0.0)
+    for cell, learn in ((cells[0], True), (cells[1], False)):
+        left.started(cell, 0.0)
+        left.ended(cell, 10.0, learn=learn)
+    assert left.left_s(10.0) == pytest.approx(30 / 2)
+    left.ended(cells[2], 10.0, learn=False)
+    assert left.left_s(10.0) == pytest.approx(20 / 2)
+
+
+def test_run_with_cross_traffic_is_taken_to_need_1_6_times_as_long() -> None:
+    """Until one has ended."""
+    cells = worked_cells(2)
+    cross = replace(cells[1], scenario=cells[1].scenario.but(cross_traffic=True))
+    left = TimeLeft([cells[0], cross], 0.0)
+    left.started(cells[0], 0.0)
+    left.ended(cells[0], 10.0, learn=True)
+    assert left.left_s(10.0) == pytest.approx(16)
+
+
+def test_overdue_run_of_another_kind_tells_of_its_kind() -> None:
+    """A ping of 10 s has ended, an ndt7 is on for 30: 20 on average, so that the next ndt7 is taken
+    to need (30 + 20) / 2, and the next ping (10 + 20) / 2."""
+    cells = [one_cell("a", "ping"), one_cell("b", "ndt7"), one_cell("c", "ndt7"),
+             one_cell("d", "ping")]
+    left = TimeLeft(cells, 0.0)
+    left.started(cells[0], 0.0)
+    left.started(cells[1], 0.0)
+    left.ended(cells[0], 10.0, learn=True)
+    assert left.left_s(30.0) == pytest.approx(((30 + 20) / 2 + (10 + 20) / 2) / (40 / 30))

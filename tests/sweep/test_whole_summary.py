@@ -76,7 +76,7 @@ def test_summary_is_as_kept(sweep: str, width: int, tmp_path: Path,
     monkeypatch.chdir(tmp_path)
     cells, scores, failures = SWEEPS[sweep]()
     out = io.StringIO()
-    summary.show(Console(file=out, width=width, force_terminal=True, color_system="standard"),
-                 cells, scores, failures, ())
+    summary.show(Console(file=out, width=width, force_terminal=True, color_system="standard",
+                         highlight=False), cells, scores, failures, ())
     assert_as_kept(GOLDEN / "summary" / f"{sweep}_{width}.json",
                    {"lines": out.getvalue().splitlines()})

@@ -12,6 +12,7 @@ from flent.batch import new
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.sweep.plan.arguments import (
+    _apply_overrides,
     _unquoted,
     argument_lists,
     keys_and_values,
@@ -55,6 +56,7 @@ def test_override_makes_an_argument_for_a_new_value() -> None:
 @pytest.mark.parametrize(("key", "of_arguments", "override", "values"), [
     ("rate_mbps", ["20", "100"], "100,50", ["100", "50"]),
     ("rate_mbps", ["20", "100"], "20, 20", ["20"]),
+    ("rate_mbps", ["20", "100"], "20,", ["20,"]),  # no list of several
     ("share", ["85", "90", "100"], "90,100", ["90", "100"]),
     ("ccs", ["cubic,bbr", "cubic,reno"], "cubic,reno", ["cubic,reno"]),
     ("rates", ["10,100", "100,10"], "5,10", ["5,10"]),
@@ -196,3 +198,63 @@ def test_repetitions_are_a_whole_number_of_at_least_one(value: object, number: i
     (" a ", "a")])
 def test_pairs_of_quotes_around_a_value_are_taken_off(text: str, value: str) -> None:
     assert _unquoted(text) == value
+
+
+@pytest.mark.parametrize(("key", "words", "added"), [
+    ("for_rate", "20, 2.5mbit, 1gbit, 500kbit, 20mbit", {
+        "20mbit": {"rate_mbps": "20"}, "2.5mbit": {"rate_mbps": "2.5"},
+        "1000mbit": {"rate_mbps": "1000"}, "0.5mbit": {"rate_mbps": "0.5"}}),
+    ("for_rate_mbps", "20", {"20mbit": {"rate_mbps": "20"}}),
+    ("for_rate_down_mbps", "20mbit", {"rate_down_mbps_20": {"rate_down_mbps": "20"}}),
+    ("for_base_delay_ms", "20", {"base_delay_ms_20": {"base_delay_ms": "20"}}),
+    ("for_shaper", "HTB", {"shaper_htb": {"shaper": "HTB"}}),
+    ("for_aqm", "codel", {}),  # a section's name stays one
+    ("for_burst", "o*", {}),  # of no setting, a pattern of sections
+])
+def test_each_value_of_a_setting_gets_an_argument(
+        key: str, words: str, added: dict[str, dict[str, str]]) -> None:
+    """A rate's has the name that sections of rates have."""
+    names, args = lists({}, **{key: words})
+    assert {name: values for name, values in args.items() if name not in ARGS} == added
+    assert list(added) in names or not added
+
+
+@pytest.mark.parametrize(("key", "words", "fault"), [
+    ("for_rate", "quick", "no section [Arg::quick]; expected a rate, such as 20, 2.5mbit or 1gbit"),
+    ("for_rate_mbps", "20 mbyte", "no section [Arg::20 mbyte]; expected a rate"),
+    ("for_rate", "1234567", "no section [Arg::1234567]; expected a rate"),
+    ("for_aqms", "codl", "no section [Arg::codl]; did you mean 'codel'?; expected the name of a"),
+    ("for_burst", "codel, x*", "no section [Arg::x*]; expected the name of a section"),
+])
+def test_word_that_is_neither_a_value_nor_a_section_is_refused(
+        key: str, words: str, fault: str) -> None:
+    """Rates are told only where rates may be."""
+    with pytest.raises(ConfigError) as raised:
+        lists({}, **{key: words})
+    assert str(raised.value).startswith(f"{key}: {fault}")
+    assert raised.value.key == key
+
+
+def test_argument_that_an_override_makes_has_the_first_ones_other_keys() -> None:
+    """As of a list that varies several keys; one without the key is none of the override's."""
+    args: dict[str, dict[str, object]] = {
+        "slow": {"rate_mbps": "1", "title": "slow"}, "fast": {"rate_mbps": "2", "title": "fast"},
+        "other": {"title": "other"}}
+    for listed, names in (("slow, fast", ["rate_mbps_50"]), ("slow, other", ["slow", "other"])):
+        runner = new(SimpleNamespace(BATCH_FILES=[], INPUT=[], BATCH_NAMES=None, NAME=None))
+        runner.args, runner.settings.BATCH_OVERRIDE = dict(args), {"rate_mbps": "50"}
+        assert argument_lists(runner, {"for_x": listed})[0] == names
+    assert _apply_overrides(["slow", "fast"], args, {"rate_mbps": "50"}) == ["rate_mbps_50"]
+    assert args["rate_mbps_50"] == {"rate_mbps": "50", "title": "slow"}
+    assert _apply_overrides([], args, {"rate_mbps": "60"}) == []
+
+
+def test_list_whose_arguments_say_more_than_the_queue_stays() -> None:
+    """Beside the queues that are named one by one; that of the queue alone goes."""
+    args: dict[str, dict[str, object]] = {
+        "codel": {"aqm": "codel"}, "pie": {"aqm": "pie", "title": "pie"}, "on": {"tiers": "1"}}
+    runner = new(SimpleNamespace(BATCH_FILES=[], INPUT=[], BATCH_NAMES=None, NAME=None))
+    runner.args, runner.settings.BATCH_OVERRIDE = args, {}
+    *names, _ = argument_lists(runner, {
+        "aqm": "sfq, red", "for_a": "codel", "for_b": "codel, pie", "for_c": "on"})
+    assert names == [["codel", "pie"], ["on"], ["aqm_sfq", "aqm_red"]]

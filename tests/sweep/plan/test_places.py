@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.paths import resource_dir
-from flent_aqm.sweep.plan.places import placed_sections
+from flent_aqm.sweep.plan.places import FilePosition, Placed, placed, placed_sections
 
 from ...warm_flent import run_flent
 
@@ -107,3 +108,78 @@ rate:   5
              for section, values in placed_sections(str(path)) for key, value in values.items()}
     assert found == {("Batch::x", "aqm"): (4, 7), ("Batch::x", "hosts"): (6, 8),
                      ("Batch::x", "rate"): (11, 9)}
+
+
+def at(text: str, line: int, column: int) -> Placed:
+    """A value that begins there in x.batch."""
+    value = Placed(text)
+    value.place = FilePosition("x.batch", line, column)
+    return value
+
+
+def nowhere(text: str) -> Placed:
+    """A value of unknown position."""
+    value = Placed(text)
+    value.place = None
+    return value
+
+
+TOPOLOGY = "topology: column 4: no such host"
+
+
+@pytest.mark.parametrize(("key", "message", "values", "overrides", "shown"), [
+    ("aqm", "aqm: no", {"aqm": at("pie", 3, 7)}, {}, "x.batch:3:7: aqm: no"),
+    # the position counts, also if an override has the key, too
+    ("aqm", "aqm: no", {"aqm": at("pie", 3, 7)}, {"aqm": "pie"}, "x.batch:3:7: aqm: no"),
+    ("aqm", "aqm: no", {"aqm": "pie"}, {"aqm": "pie"}, "--batch-override: aqm: no"),
+    ("aqm", "aqm: no", {"aqm": "pie"}, {}, "aqm: no"),
+    ("aqm", "aqm: no", {"aqm": nowhere("pie")}, {}, "aqm: no"),
+    ("aqm", "aqm: no", {"aqm": nowhere("pie")}, {"aqm": 1}, "--batch-override: aqm: no"),
+    ("aqm", "aqm: no", {"other": at("pie", 3, 7)}, {"aqm": "pie"}, "aqm: no"),
+    ("", "no", {"aqm": at("pie", 3, 7)}, {}, "no"),
+    # the key that sets both directions, unless the direction has a value of its own
+    ("rate_up_mbps", "no", {"rate_mbps": at("x", 5, 2)}, {}, "x.batch:5:2: no"),
+    ("rate_up_mbps", "no", {"rate_mbps": at("x", 5, 2), "rate_up_mbps": at("y", 6, 3)}, {},
+     "x.batch:6:3: no"),
+    ("streams", "no", {"rate_mbps": at("x", 5, 2)}, {}, "no"),
+    # a value that is another key's, through several, in a circle, or of a key that isn't there
+    ("aqm", "no", {"aqm": at("${a}", 1, 1), "a": at("${b}", 2, 2), "b": at("pie", 3, 3)}, {},
+     "x.batch:3:3: no"),
+    ("aqm", "no", {"aqm": at("${aqm}", 1, 9)}, {}, "x.batch:1:9: no"),
+    ("aqm", "no", {"aqm": at("${moon}", 1, 9)}, {}, "no"),
+    ("aqm", "no", {"aqm": at("${a}-b", 1, 9), "a": at("pie", 3, 3)}, {}, "x.batch:1:9: no"),
+    # a column within the value is counted from 1, and only where the value is in the file as read
+    ("topology", TOPOLOGY, {"topology": at("a-b, c-d", 2, 10)}, {},
+     "x.batch:2:13: topology: no such host"),
+    ("topology", TOPOLOGY, {"topology": at("a-b,\nc-d", 2, 10)}, {}, f"x.batch:2:10: {TOPOLOGY}"),
+    ("topology", TOPOLOGY, {"topology": at("a-${b}", 2, 10)}, {}, f"x.batch:2:10: {TOPOLOGY}"),
+])
+def test_position_of_a_value_is_put_before_the_message_about_its_key(
+        key: str, message: str, values: dict[str, object], overrides: dict[str, object],
+        shown: str) -> None:
+    with pytest.raises(ConfigError) as raised, placed(values, overrides):
+        raise ConfigError(message, key)
+    assert str(raised.value) == shown
+
+
+@pytest.mark.parametrize(("text", "positions"), [
+    ("[Batch::x]\naqm=codel\n", {"aqm": (2, 5)}),
+    ("[Batch::x]\n  aqm : codel\n", {"aqm": (2, 9)}),
+    ("[Batch::x]\n  aqm = codel\n  tiers = 3\n   more = 4\n", {"aqm": (2, 9), "tiers": (3, 11)}),
+    ("  [Batch::x]\n   aqm = codel\n", {"aqm": (2, 10)}),  # a header is no value to continue
+    ("[Batch::x]\n AQM = codel\nTiers = 3\n", {"aqm": (2, 8), "tiers": (3, 9)}),
+])
+def test_indented_line_continues_the_value_of_a_line_further_left(
+        text: str, positions: dict[str, tuple[int, int]], tmp_path: Path) -> None:
+    """As far to the right as its key it is a key."""
+    path = tmp_path / "x.batch"
+    path.write_text(text)
+    ((_, values),) = placed_sections(str(path))
+    assert {key: value.place and value.place[1:] for key, value in values.items()} == positions
+
+
+def test_file_that_is_no_text_is_refused_with_the_byte(tmp_path: Path) -> None:
+    path = tmp_path / "x.batch"
+    path.write_bytes(b"[Batch::x]\n\xff")
+    with pytest.raises(ConfigError, match=r"x\.batch: is not UTF-8 text \(byte 11: "):
+        list(placed_sections(str(path)))

@@ -15,9 +15,11 @@ from typing import Any
 import pytest
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.sweep.replay import files as replay_files
 from flent_aqm.sweep.replay import recorded
 from tests import files
 from tests.files import load, save
+from tests.limits import ending_within_s
 
 GOLDEN = files.GOLDEN / "batches" / "quick"
 CONTENT = b"1\n2\n5\n"
@@ -57,7 +59,9 @@ def test_trace_is_found_by_content_beside_the_file_or_where_the_user_says(tmp_pa
     (mine / "b").write_bytes(b"9" * len(CONTENT))
     (mine / "c").write_bytes(CONTENT)
     for place in (mine, mine / "c"):
-        trace = recorded.read(file, tmp_path, [place]).cell.scenario.record("link").link_down_trace
+        with ending_within_s(10):  # whoever opened the pipe would wait for ever
+            cell = recorded.read(file, tmp_path, [place]).cell
+        trace = cell.scenario.record("link").link_down_trace
         assert trace == str(mine / "c")
     (file.parent / "beside").write_bytes(CONTENT)
     trace = recorded.read(file, tmp_path).cell.scenario.record("link").link_down_trace
@@ -112,3 +116,66 @@ def test_trace_when_too_large_is_told_without_a_search(tmp_path: Path) -> None:
     file = _file(tmp_path / "data", {"link_down_trace": "lte.down"}, link)
     with pytest.raises(BadResult, match="traces of more than 67108864 bytes are not read"):
         recorded.read(file, tmp_path)
+
+
+@pytest.mark.parametrize(("more_bytes", "is_there", "fault"), [
+    (0, True, None), (0, False, "no readable file with this content"), (1, True, None),
+    (-1, True, r"traces of more than 5 bytes are not read"),
+    (-1, False, r"traces of more than 5 bytes are not read")])
+def test_trace_of_the_largest_size_is_read(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more_bytes: int, is_there: bool,
+        fault: str | None) -> None:
+    """And none of a byte more."""
+    monkeypatch.setattr(replay_files, "_MOST_BYTES", len(CONTENT) + more_bytes)
+    file = _file(tmp_path / "data", {"link_down_trace": "lte.down"}, _link())
+    if is_there:
+        (file.parent / "mine").write_bytes(CONTENT)
+    if fault is None:
+        assert recorded.read(file, tmp_path).cell.scenario.record("link").link_down_trace == str(
+            file.parent / "mine")
+        return
+    with pytest.raises(BadResult, match=fault):
+        recorded.read(file, tmp_path)
+
+
+@pytest.mark.parametrize("change", [
+    {"size_bytes": None}, {"size_bytes": True}, {"size_bytes": 6.0}, {"size_bytes": "6"},
+    {"sha256": None}, {"sha256": 5}, {"sha256": "ab"}, {"sha256": "G" * 64}])
+def test_trace_without_its_size_and_hash_cannot_be_found(
+        tmp_path: Path, change: dict[str, object]) -> None:
+    """Both have one form."""
+    link = _link()
+    link["down"] |= change
+    file = _file(tmp_path / "data", {"link_down_trace": "lte.down"}, link)
+    (file.parent / "mine").write_bytes(CONTENT)
+    with pytest.raises(BadResult, match="the data file does not record size and SHA-256 of the"):
+        recorded.read(file, tmp_path)
+
+
+def test_long_name_of_a_trace_is_cut_in_the_message(tmp_path: Path) -> None:
+    """To 60 characters; its size and hash are told whole."""
+    link = _link()
+    link["down"]["trace"] = "t" * 61
+    file = _file(tmp_path / "data", {"link_down_trace": "lte.down"}, link)
+    with pytest.raises(BadResult, match=rf"the trace '{'t' * 60}' \(6 bytes, SHA-256 "):
+        recorded.read(file, tmp_path)
+
+
+def test_folder_that_cannot_be_read_is_passed_over(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a file that can't: the trace may be elsewhere."""
+    real = os.scandir
+
+    def scan(place: Any) -> Any:
+        if Path(place).name == "closed":
+            raise PermissionError(13, "Permission denied")
+        return real(place)
+
+    monkeypatch.setattr(os, "scandir", scan)
+    closed, mine = tmp_path / "closed", tmp_path / "mine"
+    closed.mkdir()
+    mine.write_bytes(CONTENT)
+    file = _file(tmp_path / "data", {"link_down_trace": "lte.down"}, _link())
+    places = [closed, tmp_path / "none", mine]
+    trace = recorded.read(file, tmp_path, places).cell.scenario.record("link").link_down_trace
+    assert trace == str(mine)

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What this machine must have before the first run begins."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from flent_aqm.base import defaults
+from flent_aqm.base.errors import ConfigError, ToolMissing
+from flent_aqm.setup.iproute2 import OLDEST
+from flent_aqm.spec.cell import Cell
+from flent_aqm.spec.scenario import Scenario
+from flent_aqm.sweep import preflight
+
+UNLIMITED = resource.RLIM_INFINITY
+# 200 MiB for the kernel itself, as README and troubleshooting say of ulimit -v.
+LAB_BYTES = (defaults.GUEST_MEMORY_MB + 200) << 20
+
+
+@pytest.fixture
+def tools(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tools that were looked for: all are there."""
+    asked: list[str] = []
+
+    def look(names: Iterable[str]) -> None:
+        asked.extend(names)
+
+    monkeypatch.setattr(preflight, "check_tools", look)
+    return asked
+
+
+def cell(folder: Path, test: str = "iperf3_upload", **settings: object) -> Cell:
+    return Cell(name="run", folder=folder, test_name=test,
+                scenario=Scenario.from_settings({"aqm": "codel", **settings}), settings={},
+                commands={}, metadata={}, length_s=5)
+
+
+def limited(monkeypatch: pytest.MonkeyPatch, which: int, soft: int, hard: int) -> None:
+    """Have one limit of the process be this, and others none."""
+    monkeypatch.setattr(resource, "getrlimit", lambda asked: (
+        (soft, hard) if asked == which else (UNLIMITED, UNLIMITED)))
+
+
+@pytest.mark.parametrize(("jobs", "soft", "hard", "end"), [
+    (1, 52, 52, None), (2, 64, 100, None), (16, 232, 232, None), (16, UNLIMITED, UNLIMITED, None),
+    (1, 51, 52, " needs 52 open files; raise it (up to 52: ulimit -n 52)"),
+    (2, 63, 64, " needs 64 open files; raise it (up to 64: ulimit -n 64) or give fewer jobs"),
+    (2, 63, 63, " needs 64 open files; raise it or give fewer jobs"),
+    (1, 51, 51, " needs 52 open files; raise it"),
+    (2, 63, UNLIMITED, " needs 64 open files; raise it (ulimit -n 64) or give fewer jobs")])
+def test_sweep_needs_40_open_files_and_12_for_each_run_side_by_side(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tools: list[str], jobs: int, soft: int,
+        hard: int, end: str | None) -> None:
+    """The limit can be raised as far as the hard limit allows."""
+    limited(monkeypatch, resource.RLIMIT_NOFILE, soft, hard)
+    if end is None:
+        preflight.check([cell(tmp_path)], jobs)
+        return
+    with pytest.raises(ConfigError) as raised:
+        preflight.check([cell(tmp_path)], jobs)
+    most = f", and at most {hard}" if hard == soft else ""
+    assert str(raised.value) == (
+        f"ulimit -n is {soft}{most}: a sweep with {jobs} runs side by side{end}")
+
+
+def test_one_run_at_a_time_is_the_default(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tools: list[str]) -> None:
+    limited(monkeypatch, resource.RLIMIT_NOFILE, 52, 52)
+    preflight.check([cell(tmp_path)])
+
+
+@pytest.mark.parametrize(("testbed", "soft", "fits"), [
+    ("virtual", LAB_BYTES, True), ("virtual", UNLIMITED, True), ("virtual", LAB_BYTES - 1, False),
+    ("netns", LAB_BYTES - 1, True)])
+def test_address_space_is_needed_for_the_guest_and_its_kernel(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tools: list[str], testbed: str, soft: int,
+        fits: bool) -> None:
+    """Only where there is a guest."""
+    limited(monkeypatch, resource.RLIMIT_AS, soft, UNLIMITED)
+    if fits:
+        preflight.check([cell(tmp_path, testbed=testbed)])
+        return
+    with pytest.raises(ConfigError) as raised:
+        preflight.check([cell(tmp_path, testbed=testbed)])
+    assert str(raised.value) == (
+        f"ulimit -v is {(LAB_BYTES >> 10) - 1} KiB: the virtual lab needs an address space of "
+        f"{LAB_BYTES >> 10} KiB; raise the limit: ulimit -v unlimited")
+
+
+def test_tools_are_those_that_any_run_needs_and_those_of_the_tests(
+        tmp_path: Path, tools: list[str]) -> None:
+    """Each once."""
+    preflight.check([cell(tmp_path), cell(tmp_path)])
+    assert {"tc", "ip", "iperf3", "irtt"} <= set(tools)
+    assert len(tools) == len(set(tools))
+
+
+@pytest.mark.parametrize(("testbed", "is_new", "fits"), [
+    ("virtual", True, True), ("virtual", False, False), ("netns", False, False),
+    ("ssh://root@192.0.2.9", False, True)])
+def test_queue_that_a_new_tc_sets_needs_it_where_the_router_is_here(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tools: list[str], testbed: str,
+        is_new: bool, fits: bool) -> None:
+    """A router behind ssh has a tc of its own; other queues need no new one."""
+    monkeypatch.setattr(preflight, "new_tc_is_there", lambda: is_new)
+    preflight.check([cell(tmp_path, testbed=testbed, test="ping")])
+    one = cell(tmp_path, testbed=testbed, test="ping", aqm="dualpi2")
+    if fits:
+        preflight.check([one])
+        return
+    with pytest.raises(ToolMissing, match=(
+            rf"^aqm dualpi2: it needs tc of iproute2 {OLDEST[0]}\.{OLDEST[1]} or newer; run")):
+        preflight.check([one])
+
+
+def test_results_folder_is_made_with_those_above_it(tmp_path: Path, tools: list[str]) -> None:
+    """What is there stays; a file in its place is refused."""
+    folder = tmp_path / "a" / "b"
+    for _ in range(2):
+        preflight.check([cell(folder)])
+        assert folder.is_dir()
+        assert list(folder.iterdir()) == []
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match=r"^results folder .*/file can't be made or written: "):
+        preflight.check([cell(tmp_path / "file")])
