@@ -12,10 +12,20 @@ import pytest
 from flent_aqm.base.errors import BadResult, NotAvailable
 from flent_aqm.results.data_file import as_data_file
 from flent_aqm.results.metrics.flows import Flow, tells_when_it_ran, with_expected_window
+from flent_aqm.results.metrics.grades import QooRequirements, qoo
 from flent_aqm.results.metrics.probes import MAX_LOST
 from flent_aqm.results.metrics.run import Run, _refuse_lost, as_run
+from flent_aqm.results.metrics.scores import scores
 from flent_aqm.results.metrics.settings import settings_of
-from flent_aqm.results.metrics.throughput import link_rate_mbps, mean_mbps, shared_window
+from flent_aqm.results.metrics.table import METRICS, Unavailable
+from flent_aqm.results.metrics.throughput import (
+    host_fairness,
+    least_host_mbps,
+    link_rate_mbps,
+    mean_mbps,
+    most_host_mbps,
+    shared_window,
+)
 from flent_aqm.results.metrics.window import Window
 
 NAME = "TCP download"
@@ -210,3 +220,97 @@ def test_line_without_a_rate_above_0_has_no_utilisation(rate_mbps: object) -> No
     run = run_of({NAME: intervals(3, 1.0)}, {}, AQM={"requested": {"rate_down_mbps": rate_mbps}})
     with pytest.raises(NotAvailable, match="does not record the rate of the link"):
         link_rate_mbps(run, "download")
+
+
+@pytest.mark.parametrize(("step_s", "is_expected"), [(None, True), (0.2, True), (0.25, False)])
+def test_long_intervals_are_so_by_the_step_of_the_run(
+        step_s: float | None, is_expected: bool) -> None:
+    """Three of 0.875 s are longer than four steps of 0.2 s, the usual ones, and not of 0.25 s."""
+    step = {} if step_s is None else {"STEP_SIZE": step_s}
+    flow, = run_of({"Ping": PROBES, NAME: [{**one, "t": one["t"] + 105} for one in intervals(
+        3, 0.875)]}, {}, LENGTH=10, **step).flows
+    assert flow.is_expected is is_expected
+
+
+def test_flow_starts_with_another_one_that_starts_when_its_first_sample_does() -> None:
+    """Both at 106 s."""
+    run = run_of({"Ping": PROBES, NAME: [{"t": 106.25, "dur": 0.25, "val": 8.0}],
+                  "TCP upload": intervals(1, 1.0)}, {
+        "TCP upload": {"LOAD_START": 106.0, "LOAD_END": 115.0}}, LENGTH=10, DELAY=1)
+    assert [(flow.start_s, flow.end_s) for flow in run.flows] == [(106, 111), (106, 115)]
+
+
+def test_flow_that_is_made_without_a_word_has_what_its_tool_reports() -> None:
+    """Time and mean."""
+    flow = flow_of(*intervals(1, 1.0), MEAN_VALUE=3.0)
+    made = Flow(**{name: getattr(flow, name) for name in (
+        "name", "runner", "direction", "is_cross", "start_s", "end_s", "mean_mbps", "at_s", "mbps",
+        "length_s", "tcp", "noticed", "ndt7", "speedtest")})
+    assert tells_when_it_ran(made, Window(0.0, 60.0), 0.2)
+    assert with_expected_window(made, Window(0.0, 60.0)).mean_mbps == 3.0
+    assert not made.is_expected
+
+
+def by_hosts(*hosts: str) -> Run:
+    """An upload of each host, of 2, 4, 8 … Mbit/s."""
+    names = [f"TCP upload::{place}" for place in range(len(hosts))]
+    return run_of({name: intervals(10, 1.0, 2.0 ** (place + 1)) for place, name in enumerate(
+        names)}, {name: {"FROM_HOST": host} for name, host in zip(names, hosts, strict=True)})
+
+
+def test_throughput_of_hosts_is_that_of_their_flows_together() -> None:
+    """2 and 8 against 4 Mbit/s; a flow without a host counts nothing. One host has no other."""
+    run = by_hosts("a", "b", "a", "")
+    assert least_host_mbps(run, "upload") == pytest.approx(4)
+    assert most_host_mbps(run, "upload") == pytest.approx(10)
+    assert host_fairness(run, "upload") == pytest.approx(14 ** 2 / (2 * (10 ** 2 + 4 ** 2)))
+    for hosts in (("a", "a"), ("a", ""), ("", "")):
+        with pytest.raises(NotAvailable, match=r"^the file doesn't record upload flows of two or "):
+            most_host_mbps(by_hosts(*hosts), "upload")
+    assert [METRICS[f"host_{which}_upload_mbps"].better for which in ("least", "most")] == [
+        "higher", "neither"]
+
+
+def test_flows_that_tell_no_direction_carry_nothing_that_an_application_needs() -> None:
+    """Not even half a Mbit/s. Named ones do."""
+    needs = QooRequirements({50.0: (10.0, 20.0)}, (1.0, 2.0), 0.5)
+    for name, score in (("TCP cubic", 0.0), ("TCP upload", 100.0)):
+        run = run_of({"Ping": PROBES, name: [{**one, "t": one["t"] + 105} for one in intervals(
+            10, 1.0)]}, {})
+        assert qoo(run, needs) == score
+
+
+def test_texts_and_settings_of_a_run_are_limited() -> None:
+    """200 characters and 200 settings."""
+    parameters = {f"s{number:03}": "y" * 201 for number in range(201)}
+    run = run_of({NAME: intervals(1, 1.0)}, {}, TITLE="x" * 201, TEST_PARAMETERS=parameters,
+                 HOST="z" * 201)
+    assert run.title == run.settings["title"] == "x" * 200
+    assert run.settings["host"] == "z" * 200
+    assert [name for name in parameters if name in run.settings] == list(parameters)[:200]
+    assert run.settings["s199"] == "y" * 200
+
+
+def test_turns_are_those_of_the_tests_own_flows_in_each_direction() -> None:
+    """A download from 0.25 to 1.75 s and an upload from 0.5 to 3.75 s, in steps of 0.5 s. Cross
+    traffic is there all the time."""
+    way = ["download", "download", "upload", "download", "upload", "upload", "upload", "upload"]
+    flows = {"TCP download": (0.25, 1.75), "TCP upload": (0.5, 3.75),
+             "Cross download": (0.0, 4.0), "Cross upload": (0.0, 4.0)}
+    run = run_of({"Capture": [{"t": (at + 1) / 2, "dur": 0.5, "val": 9.0, one: 9.0}
+                              for at, one in enumerate(way)],
+                  **{name: intervals(1, 1.0) for name in flows}},
+                 {"Capture": {"RUNNER": "AqmCaptureRunner"},
+                  **{name: {"LOAD_START": start_s, "LOAD_END": end_s}
+                     for name, (start_s, end_s) in flows.items()}})
+    assert {name: [(one.start_s, one.end_s) for one in windows]
+            for name, windows in run.turns.items()} == {
+        "download": [(0.25, 1.0), (1.5, 1.75)], "upload": [(1.0, 1.5), (2.0, 3.75)]}
+
+
+def test_run_without_round_trips_of_packets_has_the_downloads_reason() -> None:
+    """Of both directions, the first one's."""
+    run = run_of({name: intervals(1, 1.0) for name in ("TCP upload", NAME)}, {})
+    rtt = scores(run).flow_rtt_ms
+    assert isinstance(rtt, Unavailable)
+    assert rtt.because.startswith("the file has no round trips of the download flows' packets")

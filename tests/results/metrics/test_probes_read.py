@@ -163,6 +163,10 @@ def numbered(*numbers: int) -> Probe:
 
 def test_numbers_of_ping_start_again_after_16_bits_and_may_come_twice() -> None:
     assert numbered(65534, 65535, 0, 1).lost.sum() == 0
+    # A number that is missing behind the first has the time between its neighbours.
+    first = numbered(1, 3, 4)
+    assert (first.sent_s.tolist(), first.lost.tolist()) == ([0, 0.5, 1, 2],
+                                                            [False, True, False, False])
     twice = numbered(1, 2, 2, 4)
     assert (twice.sent_s.tolist(), twice.lost.tolist()) == ([0, 1, 2, 3],
                                                             [False, False, True, False])
@@ -203,3 +207,18 @@ def test_gap_of_too_many_probes_is_refused_with_its_length() -> None:
         until(probe, 600.0)
     assert str(caught.value) == ("most of its probes were sent at the same time as the one before; "
                                  "expected a distance between them")
+
+
+@pytest.mark.parametrize(("last", "is_read"), [(MAX_LOST + 17, True), (MAX_LOST + 18, False)])
+def test_at_most_half_a_million_numbers_of_ping_may_be_missing(last: int, is_read: bool) -> None:
+    """Eighteen probes from number 0 on. The messages names the first and the last number."""
+    # Steps of less than half of 16 bits, so that it is clear how often numbers began again.
+    seqs = [7 + 29_400 * place for place in range(17)] + [7 + last]
+    if is_read:
+        assert numbered(*seqs).lost.sum() == MAX_LOST
+        return
+    with pytest.raises(BadResult) as caught:
+        numbered(*seqs)
+    assert str(caught.value) == (
+        "'Ping' has 18 answered probes with numbers from 7 to 500025; expected at most 500,000 "
+        "lost probes between them, and 5,000,000 probes")

@@ -31,15 +31,19 @@ from flent_aqm.results.metrics.grades import (
     qoo_score,
 )
 from flent_aqm.results.metrics.latency import (
+    Glitch,
+    bad_probes,
     find_glitches,
     glitch_time_pct,
     glitches_per_minute,
+    idle_median_ms,
     longest_glitch_ms,
     loss_pct,
     mean_jitter_ms,
     smoothed_jitter_ms,
     udp_loss_pct,
 )
+from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.run import Run, Samples
 from flent_aqm.results.metrics.throughput import (
     jain,
@@ -50,7 +54,7 @@ from flent_aqm.results.metrics.throughput import (
 )
 from flent_aqm.results.metrics.turns import turns
 from flent_aqm.results.metrics.window import Window
-from flent_aqm.results.reading.series import Series, SeriesKind
+from flent_aqm.results.reading.series import Series, SeriesKind, Tool
 
 
 def run(settings: Mapping[str, Any], aqm: Mapping[str, Any]) -> Run:
@@ -64,6 +68,9 @@ def run(settings: Mapping[str, Any], aqm: Mapping[str, Any]) -> Run:
     ([95, 95, 104.9, 104.9], None), ([-95, -95, -105, -105], ([-105, -105], [-95, -95])),
     ([0.1, 0.1, 0.9, 0.9], ([0.1, 0.1], [0.9, 0.9])),
     ([1, 1, 9], None), ([1, 1, 9, 9, math.inf], None), ([0, 0, 0, 0], None),
+    # A tenth of the middle between 1001 and 1106.4 is 105.37, of that below 1106.3 105.365.
+    ([999, 1001, 1106.4, 1108.4], ([999, 1001], [1106.4, 1108.4])),
+    ([999, 1001, 1106.3, 1108.3], None),
     ([1, 9, 9, 9], None), ([1, 1, 1, 2, 20, 20], ([1, 1, 1, 2], [20, 20])),
     ([1, 1, 20, 21, 21, 21], ([1, 1], [20, 21, 21, 21]))])
 def test_groups_of_runs(
@@ -172,6 +179,7 @@ def test_payload_of_a_full_packet(aqm: dict[str, Any], direction: str, size: int
 
 @pytest.mark.parametrize(("settings", "aqm", "rate"), [
     ({"rate_down_mbps": 20, "rate_up_mbps": 5.0}, {}, 20),
+    ({"rate_down_mbps": 0.5}, {}, 0.5),
     ({}, {}, "the file does not record the rate of the link"),
     ({"rate_down_mbps": 0}, {}, "the file does not record the rate of the link"),
     ({"rate_down_mbps": 20, "modem_down_mbps": 40, "shaper": "none"}, {}, 40),
@@ -246,6 +254,14 @@ WHOLE = {"download": Window(0.0, 6.0), "upload": Window(0.0, 6.0)}
     ([9, 9, 0, 0, 0, 0], [0, 9, 0, 0, 0, 0], WHOLE, {}),
     ([9, 9, 9, 0, 0, 0], [0, 9, 9, 9, 0, 0], WHOLE, {}),
     ([0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0], WHOLE, {}), ([], [], WHOLE, {}),
+    # A step up to the start of the time in which both are under way, or from its end on, doesn't
+    # count: with it, half of the steps would have data of both.
+    ([0, 9, 9, 9, 0, 0], [0, 9, 9, 0, 9, 0], {
+        "download": Window(0.0, 6.0), "upload": Window(2.0, 5.0)},
+     {"download": [(3, 4)], "upload": [(4, 5)]}),
+    ([0, 0, 9, 9, 0, 9], [0, 0, 9, 0, 9, 9], {
+        "download": Window(0.0, 6.0), "upload": Window(2.0, 5.0)},
+     {"download": [(3, 4)], "upload": [(4, 5)]}),
     # One after the other, and one alone, don't alternate.
     ([9, 9, 9, 0, 0, 0], [0, 0, 0, 9, 9, 9], {
         "download": Window(0.0, 3.0), "upload": Window(3.0, 6.0)}, {}),
@@ -411,3 +427,22 @@ def test_few_intervals_tell_no_synchronisation() -> None:
         rates_mbps([flow])
     assert str(caught.value) == ("the flow 'TCP upload' has 19 intervals of throughput; expected "
                                  "20 or more, as a longer test has")
+
+
+def test_bad_probes_of_a_glitch_are_above_the_limit_and_within_its_time() -> None:
+    """From its start to before its end, which is when the next probe was due."""
+    sent_s = numpy.array([0.5, 1.0, 1.25, 1.5, 1.75])
+    probe = Probe("x", Tool.IRTT, sent_s, numpy.array([90.0, 50.1, 50.0, math.inf, 90.0]))
+    assert bad_probes(probe, Glitch(1.0, 750.0), 50.0).tolist() == [
+        False, True, False, True, False]
+    assert bad_probes(probe, Glitch(1.0, 751.0), 49.0).tolist() == [False, True, True, True, True]
+
+
+def test_idle_median_is_the_middle_of_the_idle_probes() -> None:
+    """Of 1 to 41 ms it is 21. With half of them lost there is none."""
+    rtts_ms = [float(at) for at in range(1, 42)]
+    one: Any = SimpleNamespace(idle=lambda probe=None: loaded(rtts_ms, rtts_ms))
+    assert idle_median_ms(one) == 21.0
+    one.idle = lambda probe=None: loaded(rtts_ms, [1.0] * 20 + [math.inf] * 21)
+    with pytest.raises(NotAvailable, match=r"^before the load 51\.2 % of the probes were lost"):
+        idle_median_ms(one)

@@ -113,6 +113,9 @@ CASES: dict[str, Change] = {
     "1,000,001 steps": steps(1_000_001),
     "short result": put("results", value={PING: [1.0]}),
     "text in result": put("results", value={PING: [1.0, "2"]}),
+    "result of all kinds": put("results", value={PING: [None, 1.5], "a": [1, None]}),
+    "results and gaps of all kinds": lambda whole: whole.update(
+        x_values=[0, 0.5, None], results={PING: [1, 1.5, None]}),
     "result of text": put("results", value={PING: "12"}),
     "result of nulls": put("results", value={PING: [None, None]}),
     "formula": put("results", value={"=a": [1, 2]}),
@@ -191,6 +194,17 @@ def test_trusted_files_may_be_larger(tmp_path: Path, monkeypatch: pytest.MonkeyP
         "1,000,001 steps": "FILE: its x_values have 1,000,001 times;",
         "200,001 values of version 1": "FILE: its results have 200,001 values; F",
         "10,001 results": "FILE: results has 10,001 series, more th"}
+
+
+@pytest.mark.parametrize("name", ["MOST_STEPS", "MOST_OLD_RESULTS"])
+def test_as_many_steps_as_the_limit_are_read(
+        name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And one more is refused. The limit itself would take seconds."""
+    monkeypatch.setattr(for_flent, name, 3)
+    for count in (3, 4):
+        whole = content()
+        old(count)(whole)
+        assert bool(answer(save(tmp_path / "x.flent.gz", whole))) is (count > 3)
 
 
 @pytest.mark.parametrize(("value", "is_own"), [
