@@ -238,6 +238,19 @@ SENTENCES: list[tuple[dict[str, list[Configuration]], list[str]]] = [
                   for share, added_ms in ((96, 1), (95, 2), (90, 3)))]},
      ["Busy uploads add 100 ms with bad: games and calls suffer.",
       ("Set SQM to 95/95 Mbit/s (95 % of 100/100), with cake: here they then added 2 ms.")]),
+    # A hundredth less throughput is as fast, and more is slower.
+    ({"": [BAD, configuration("a", 2, {"upload": 5.0}), configuration("b", 1, {"upload": 4.9})]},
+     ["Busy uploads add 100 ms with bad: games and calls suffer.",
+      "Use b: here they then added 1 ms, at 51 % less throughput."]),
+    ({"": [BAD, configuration("a", 2, {"upload": 5.0}), configuration("b", 1, {"upload": 4.89})]},
+     ["Busy uploads add 100 ms with bad: games and calls suffer.",
+      ("Use a: here they then added 2 ms, at 50 % less throughput. It is the fastest, to within 1 "
+       "%, of 2 settings that add less than 30 ms.")]),
+    # Shares of the line's rates are the same if they are to a tenth of a percent.
+    *(({"": [BAD, configuration("good", 2, {"upload": 10.0}, sqm=Sqm("cake", 36, up, 40, 10))]},
+       ["Busy uploads add 100 ms with bad: games and calls suffer.",
+        f"Set SQM to 36/{up:g} Mbit/s{of_line}, with cake: here they then added 2 ms."])
+      for up, of_line in ((9.004, " (90 % of 40/10)"), (9.006, ""))),
     # Runs that differ by a tenth are steady, and by more not.
     ({"": [Configuration("x", [Measured(10.0, {"uploads": 110.0}, {"download": down, "upload": 5.0})
                                for down in (9.0, 10.0)])]},
@@ -326,6 +339,15 @@ def test_report_of_both_directions_has_the_processors_in_order() -> None:
  Overhead: [in % used of total CPU available]
   netperf:   0.0
 """
+
+
+@pytest.mark.parametrize(("directions", "count"), [
+    (["download"], 4), (["upload"], 6), (["download", "upload"], 9)])
+def test_report_of_directions_has_the_pings_while_any_of_them_ran(
+        directions: list[str], count: int) -> None:
+    """A ping a second, a download from 0 to 3 s and an upload from 3 to 8 s, both included."""
+    data = made({"TCP download": (0.0, 3.0), "TCP upload": (3.0, 8.0)}, [0.0] * 12)
+    assert f"[in msec, {count} pings, 0.00% packet loss]" in report(data, [directions], in_lab=True)
 
 
 @pytest.mark.parametrize(("cpu", "counts"), [

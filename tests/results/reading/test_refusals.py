@@ -256,6 +256,17 @@ def test_metadata_that_flent_needs_are_added(tmp_path: Path) -> None:
         "f": 1, "a?": ["b?", {"c": "d\ne?"}]}
 
 
+def test_run_without_steps_took_no_time(tmp_path: Path) -> None:
+    """Where the file doesn't tell its length. With steps it is the last one."""
+    for steps, length_s in (([], 0.0), ([None], 0.0), ([0.25, 0.5, None], 0.5)):
+        whole = content()
+        del whole["metadata"]["LENGTH"]
+        whole |= {"x_values": steps, "results": {PING: [None] * len(steps)}}
+        found = for_flent.read_for_flent(save(tmp_path / "x.flent.gz", whole), [], SETTINGS)
+        assert (found["metadata"]["LENGTH"], found["metadata"]["TOTAL_LENGTH"]) == (
+            length_s, length_s)
+
+
 def test_drawn_texts_of_shared_files_have_up_to_a_thousand_characters(tmp_path: Path) -> None:
     """Flent draws them whole."""
     for key in ("TITLE", "HOST", "LOCAL_HOST"):
