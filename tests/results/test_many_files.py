@@ -24,6 +24,7 @@ from flent_aqm.results.many_files import (
     find_files,
     work_module,
 )
+from flent_aqm.results.metrics.scores import scores
 from tests.files import save
 
 
@@ -167,5 +168,5 @@ def test_module_of_work_is_that_of_the_function_inside() -> None:
     assert work_module(process_of) == __name__
     assert work_module(partial(counted_once, [])) == counted_once.__module__
     assert work_module(partial(partial(counted_once), [])) == counted_once.__module__
-    assert work_module(partial(_work_on_run, process_of)) == __name__
-    assert work_module(partial(_work_on_run, partial(process_of))) == __name__
+    assert work_module(partial(_work_on_run, scores)) == scores.__module__
+    assert work_module(partial(_work_on_run, partial(scores))) == scores.__module__
