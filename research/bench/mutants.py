@@ -232,6 +232,23 @@ EQUIVALENT = {
     "-> 5": "how many processes share the files",
     "results/many_files.py: yield from _with_progress(files, pool.imap(doing, files, "
     "chunksize=8)): 8 -> 9": "how many files a process gets at a time",
+    "results/metrics/compare.py: held = numpy.flatnonzero(outside <= 1 - LEAST_LEVEL): outside <= "
+    "1 - LEAST_LEVEL -> outside < 1 - LEAST_LEVEL": "levels are binary fractions, which 0.95 isn't",
+    "results/metrics/compare.py: centre = array.mean() if array.size else 0.0: 0.0 -> 1.0":
+        "without values the sum is 0 around any centre",
+    "results/metrics/delay_parts.py: and spent.get(int(one.get(\"seq\", -1)), {}).get(\"ways\") == "
+    "2]: 1 -> 2": "no passage has a number below 0",
+    "results/metrics/percentiles.py: return math.ceil(round(SAMPLES_BEYOND / (min(percent, 100 - "
+    "percent) / 100), 6)): 6 -> 7": "rounding errors are smaller by far",
+    "results/metrics/table.py: if not size or size >= 1:: size >= 1 -> size > 1":
+        "two decimals in both forms",
+    "results/metrics/table.py: if not size or size >= 1:: 1 -> 2": "two decimals in both forms",
+    "results/metrics/throughput.py: drops = drops[numpy.ptp(drops, axis=1) > 1e-9 * max("
+    "float(numpy.abs(rates).max()), 1e-300)]: numpy.ptp(drops, axis=1) > 1e-09 * max("
+    "float(numpy.abs(rates).max()), 1e-300) -> numpy.ptp(drops, axis=1) >= 1e-09 * max("
+    "float(numpy.abs(rates).max()), 1e-300)": "only rounding makes them equal",
+    "results/reading/for_flent.py: return 0: 0 -> 1": "far below the limit either way",
+    "results/reading/series.py: if factor != 1:: 1 -> 2": "a factor of 1 changes no value",
     "results/metrics/queue.py: return -1.0: 1.0 -> 2.0": "only that it is below 0 counts",
     "results/metrics/flows.py: if flow.has_own_window or not expected.length_s > 0:: "
     "expected.length_s > 0 -> expected.length_s >= 0":

@@ -276,6 +276,7 @@ def test_queues_counters_are_those_after_less_those_before() -> None:
     assert drop_pct(run, "upload") == 20
     assert requeues(run, "upload") == 3
     assert backlog_bytes(run, "upload") == 3000
+    assert drop_pct(counted(drops=(5, 6), packets=(9, 9)), "upload") == 100
     with pytest.raises(NotAvailable, match="no packet went through the queue"):
         drop_pct(counted(drops=(5, 5), packets=(9, 9)), "upload")
     with pytest.raises(NotAvailable, match="no counters of the router's download queue before"):
@@ -360,5 +361,9 @@ def test_scalable_flow_that_never_was_in_the_l_queue_is_warned_of(
         if counts[1] is not None}}}} for place, moment in enumerate(("before", "after"))}
     warnings = empty_l_queue_warnings(replace(run, flows=flows, aqm=counters))
     assert [line.partition(":")[0] for line in warnings] == ["upload"] * warned
+    # A single packet is enough.
+    counters["after"]["counters"]["up"]["qdisc"]["pkts-in-c"] = (in_c[0] or 0) + 1
+    lines = empty_l_queue_warnings(replace(run, flows=flows, aqm=counters))
+    assert bool(lines) is (control != "cubic" and in_l[1] is not None and in_l[0] == in_l[1])
     if warned:
         assert f"none of 10 packets were in DualPI2's L queue, though {control} sent" in warnings[0]

@@ -77,6 +77,15 @@ def test_long_round_trips_explain_a_long_interval(rtt_ms: float, is_stall: bool)
     assert stood_still(*USUAL, (2.625, 876.0)) == [Window(2.5, 5.125)]
 
 
+def test_interval_of_netperf_without_a_length_is_a_moment() -> None:
+    """And a gap before it is one."""
+    probe = read_probe(Series("Ping UDP", SeriesKind.LATENCY, {}, [
+        {"t": at_s, "val": 20.0} for at_s in (1.0, 1.5, 2.0, 3.25)], Tool.UDP_RR))
+    assert probe is not None
+    assert (probe.sent_s.tolist(), list(probe.still)) == ([1.0, 1.5, 2.0, 3.25],
+                                                          [Window(2.0, 3.25)])
+
+
 def test_few_intervals_have_no_usual_length() -> None:
     """Of four a second is the limit; five are as usual as each other."""
     assert netperf(*[(2.0, 20.0)] * 4) is None
@@ -135,6 +144,9 @@ def test_time_in_which_a_tool_was_stopped_is_that_within_the_window() -> None:
     assert probe.still_in_s(Window(0.25, 2.5)) == 0.75
     assert probe.still_in_s(Window(4.0, 5.0)) == 0
     assert probe.stopped_after_s is None
+    # The last probe was sent at 10 s, from when on it went on.
+    assert ping(still=(Window(2.0, 10.0),)).stopped_after_s is None
+    assert ping(still=(Window(1.0, 2.0), Window(10.5, 12.0))).stopped_after_s == 10.5
     assert ping(count=1).spacing_ms == math.inf
     assert ping(count=2).spacing_ms == 250
 

@@ -43,9 +43,13 @@ from flent_aqm.results.metrics.latency import (
     smoothed_jitter_ms,
     udp_loss_pct,
 )
+from flent_aqm.results.metrics.percentiles import trimmed_mean
 from flent_aqm.results.metrics.probes import Probe
-from flent_aqm.results.metrics.run import Run, Samples
+from flent_aqm.results.metrics.rpm import goresponsiveness_rpm, ietf_rpm
+from flent_aqm.results.metrics.run import Run, Samples, probe_kind
+from flent_aqm.results.metrics.settings import settings_of
 from flent_aqm.results.metrics.throughput import (
+    drop_correlation,
     jain,
     link_rate_mbps,
     payload_share,
@@ -113,7 +117,7 @@ def test_rank_tests_of_groups() -> None:
 
 @pytest.mark.parametrize(("values", "labels", "share"), [
     ([1, 1, 3, 3], "aabb", 1.0), ([1, 3, 1, 3], "aabb", 0.0), ([0, 2, 4, 6], "aabb", 0.8),
-    ([0, 0, 3], "aab", 1.0)])
+    ([0, 0, 3], "aab", 1.0), ([0, 0.5, 0, 0.5], "aabb", 0.0), ([0, 0, 0.5, 0.5], "aabb", 1.0)])
 def test_share_of_variance(values: list[float], labels: str, share: float) -> None:
     assert variance_share(values, labels) == pytest.approx(share)
 
@@ -155,6 +159,11 @@ def test_qoo_is_the_worst_of_its_parts(
     ({"requested": {"shaper": "htb", "shaper_parameters": {"linklayer": "atm"}}}, "upload",
      32 * 53),
     ({"requested": {"shaper": "htb", "shaper_parameters": {"linklayer": "ptm"}}}, "upload", 1538),
+    # 1536 bytes are 32 whole cells of ATM, and 24 whole pieces of 64 bytes.
+    *(({"requested": {"shaper": "htb", "shaper_parameters": {
+        "linklayer": layer, "overhead": overhead}}}, "upload", size)
+      for layer, overhead, size in (("atm", 22, 32 * 53), ("atm", 23, 33 * 53),
+                                    ("ptm", 22, 1536 + 24), ("ptm", 23, 1537 + 25))),
     ({"requested": {"shaper": "htb", "shaper_parameters": {"burst": 1}}}, "upload", 1514),
     ({"requested": {"shaper": "htb", "shaper_parameters": {"overhead": "x"}}}, "upload", 1514),
     ({"requested": {"shaper": "htb", "shaper_parameters": []}}, "upload", 1514),
@@ -265,6 +274,8 @@ WHOLE = {"download": Window(0.0, 6.0), "upload": Window(0.0, 6.0)}
     # One after the other, and one alone, don't alternate.
     ([9, 9, 9, 0, 0, 0], [0, 0, 0, 9, 9, 9], {
         "download": Window(0.0, 3.0), "upload": Window(3.0, 6.0)}, {}),
+    ([9, 9, 9, 0, 0, 0], [0, 0, 0, 9, 9, 9], {
+        "download": Window(0.0, 2.5), "upload": Window(2.5, 6.0)}, {}),
     ([9, 9, 9, 0, 0, 0], [0, 0, 0, 9, 9, 9], {"download": Window(0.0, 3.0), "upload": None}, {}),
     # Intervals lie within the load.
     ([9, 9, 0, 0, 9, 0], [0, 0, 9, 0, 0, 9], {
@@ -446,3 +457,39 @@ def test_idle_median_is_the_middle_of_the_idle_probes() -> None:
     one.idle = lambda probe=None: loaded(rtts_ms, [1.0] * 20 + [math.inf] * 21)
     with pytest.raises(NotAvailable, match=r"^before the load 51\.2 % of the probes were lost"):
         idle_median_ms(one)
+
+
+def test_samples_and_probes_made_without_a_word_are_raw_and_never_stood_still() -> None:
+    one, probe = loaded([0.0], [1.0]), Probe("x", Tool.IRTT, numpy.zeros(1), numpy.ones(1))
+    assert (one.still_s, one.of_steps, one.loss_unknown) == (0.0, False, "")
+    assert (probe_kind(probe), list(probe.still), probe.loss_unknown) == ("irtt", [], "")
+
+
+def test_means_without_a_share_leave_nothing_out() -> None:
+    """Of five values, a fifth of the lowest or the highest is one."""
+    values = numpy.array([5.0, 1.0, 2.0, 3.0, 9.0])
+    assert trimmed_mean(values) == 4.0
+    assert trimmed_mean(values, lowest=0.2) == 4.75
+    assert trimmed_mean(values, highest=0.2) == 2.75
+
+
+def test_rpm_of_less_than_a_millisecond() -> None:
+    """As on a machine itself."""
+    assert ietf_rpm(0.5, 0.25) == 180_000
+    assert goresponsiveness_rpm(0.5, 0.25) == 160_000
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-3, 1e6])
+def test_synchronisation_is_the_same_in_any_unit(scale: float) -> None:
+    """Also where flows carry next to nothing."""
+    rates = numpy.array([[4, 2, 2, 3], [4, 4, 2, 7]], float)
+    assert drop_correlation(rates * scale) == pytest.approx(-0.5)
+
+
+def test_lab_with_a_modem_and_no_rates_has_no_shaper() -> None:
+    """Or with a shaper of none."""
+    modem = {"modem_down_mbps": 40.0, "modem_up_mbps": 10.0}
+    rates = {"rate_down_mbps": 36.0, "rate_up_mbps": 9.0}
+    assert [settings_of("x", "", "", {}, requested).get("shaper_mbps") for requested in (
+        modem, {**modem, "rate_up_mbps": 9.0}, {**modem, **rates, "shaper": "none"},
+        {**modem, **rates, "shaper": "cake"}, rates)] == ["off", "off", "off", "36/9", None]
