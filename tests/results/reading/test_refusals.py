@@ -7,6 +7,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -304,6 +305,20 @@ def test_text_within_a_limit_is_read(limit: dict[str, int], text: bytes, is_read
         "has so many values that reading them would take more than 0 MiB")
 
 
+@pytest.mark.parametrize(("limit", "text", "why"), [
+    # Two bytes for each blank, and 66 for each comma.
+    ({"unpacked_bytes": 3 << 20}, b" " * ((3 << 20) + 1), "has more than 3 MiB when unpacked; x"),
+    ({"memory_bytes": 3 << 20}, b"," * 50_000,
+     "has so many values that reading them would take more than 3 MiB; x"),
+    ({"unpack_s": -0.5}, b"{}", "takes more than -0.5 s to unpack; x")])
+def test_text_beyond_a_limit_is_refused_with_it(
+        limit: dict[str, Any], text: bytes, why: str) -> None:
+    """And with a hint on what to do."""
+    with pytest.raises(BadResult) as caught:
+        unpack_text(text, replace(OWN, hint="; x", **limit))
+    assert str(caught.value) == why
+
+
 @pytest.mark.parametrize(("value", "number"), [
     (1, 1.0), (1.5, 1.5), (True, None), (None, None), ("1", None), (float("inf"), None),
     (float("nan"), None), (10 ** 400, None), (0, 0.0)])
@@ -367,7 +382,7 @@ def test_series_of_a_file_last_together(tmp_path: Path) -> None:
     """The latest end less the earliest start of each, with its longest interval and RTT."""
     meta = {"a": {"UNITS": "ms", "LOAD_START": 5.0, "LOAD_END": 20.0}}
     raw = {"a": [{"t": 10.0, "dur": 2.0, "val": 3000.0}, {"t": 12.0, "dur": 1.0, "val": -4000.0}],
-           "b": [{"t": 1.0}, {"t": 3.0}]}
+           "b": [{"t": 1.0}, {"t": 3.0}], "empty": []}
 
     def refused(series_s: float) -> bool:
         within = Limits(1, 1, 1, 1.0, series_s, 1)
