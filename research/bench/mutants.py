@@ -251,6 +251,10 @@ EQUIVALENT = {
     "results/reading/for_flent.py: BEYOND_ALL_MEASURE = 1e18: 1e+18 -> 1e+18": "the same number",
     "results/reading/series.py: return {**sample, \"val\": 1000 / rate if rate and math.isfinite("
     "1000 / rate) else None}: 1000 -> 1001": "only a time at the end of what floats hold tells it",
+    "results/reading/unpack.py: _PACKED_BYTES, _UNPACKED_BYTES = 1 << 15, 1 << 20: 20 -> 21":
+        "how much is unpacked at a time",
+    "results/reading/unpack.py: _PACKED_BYTES, _UNPACKED_BYTES = 1 << 15, 1 << 20: 1 -> 2":
+        "how much is read and unpacked at a time",
     "results/reading/unpack.py: if time.thread_time() - self._began_s > limits.unpack_s:: "
     "time.thread_time() - self._began_s > limits.unpack_s -> time.thread_time() - self._began_s >= "
     "limits.unpack_s": _WAIT,

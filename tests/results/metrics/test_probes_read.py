@@ -223,7 +223,7 @@ def test_gap_of_too_many_probes_is_refused_with_its_length() -> None:
 
 @pytest.mark.parametrize(("last", "is_read"), [(MAX_LOST + 17, True), (MAX_LOST + 18, False)])
 def test_at_most_half_a_million_numbers_of_ping_may_be_missing(last: int, is_read: bool) -> None:
-    """Eighteen probes from number 0 on. The messages names the first and the last number."""
+    """Eighteen probes from number 0 on. The message names the first and the last number."""
     # Steps of less than half of 16 bits, so that it is clear how often numbers began again.
     seqs = [7 + 29_400 * place for place in range(17)] + [7 + last]
     if is_read:
