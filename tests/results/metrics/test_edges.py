@@ -367,3 +367,15 @@ def test_scalable_flow_that_never_was_in_the_l_queue_is_warned_of(
     assert bool(lines) is (control != "cubic" and in_l[1] is not None and in_l[0] == in_l[1])
     if warned:
         assert f"none of 10 packets were in DualPI2's L queue, though {control} sent" in warnings[0]
+
+
+@pytest.mark.parametrize(("scalable", "is_warned"), [("upload", True), ("download", False)])
+def test_l_queue_is_that_of_the_flows_direction(
+        make_run: MakeRun, scalable: str, is_warned: bool) -> None:
+    """DualPI2 counts in the upload's device; the other direction's flow is cubic."""
+    run = make_run([20.0] * 100)
+    flows = [replace(flow, control="prague" if flow.direction == scalable else "cubic")
+             for flow in run.flows]
+    counters = {moment: {"counters": {"up": {"qdisc": {"pkts-in-c": count, "pkts-in-l": 0}}}}
+                for moment, count in (("before", 5), ("after", 15))}
+    assert bool(empty_l_queue_warnings(replace(run, flows=flows, aqm=counters))) is is_warned

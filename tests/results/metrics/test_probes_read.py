@@ -70,7 +70,7 @@ def test_stall_and_gap_are_told_in_the_order_of_time() -> None:
     assert list(gap_first.still) == [Window(2.5, 5.5), Window(5.5, 8.125)]
 
 
-@pytest.mark.parametrize(("rtt_ms", "is_stall"), [(876.0, False), (875.0, True)])
+@pytest.mark.parametrize(("rtt_ms", "is_stall"), [(876.0, False), (875.5, False), (875.0, True)])
 def test_long_round_trips_explain_a_long_interval(rtt_ms: float, is_stall: bool) -> None:
     """Those of more than a third of it; but not at the end, where one answer tells little."""
     assert bool(stood_still(*USUAL, (2.625, rtt_ms), *USUAL)) is is_stall

@@ -442,7 +442,7 @@ def test_few_intervals_tell_no_synchronisation() -> None:
 
 def test_bad_probes_of_a_glitch_are_above_the_limit_and_within_its_time() -> None:
     """From its start to before its end, which is when the next probe was due."""
-    sent_s = numpy.array([0.5, 1.0, 1.25, 1.5, 1.75])
+    sent_s = numpy.array([0.5, 1.0, 1.25, 1.7495, 1.75])
     probe = Probe("x", Tool.IRTT, sent_s, numpy.array([90.0, 50.1, 50.0, math.inf, 90.0]))
     assert bad_probes(probe, Glitch(1.0, 750.0), 50.0).tolist() == [
         False, True, False, True, False]
