@@ -107,6 +107,11 @@ def test_glitches_are_told_for_each_threshold(make_run: MakeRun) -> None:
                      for threshold, count in ((30, 4), (60, 3), (100, 2), (200, 1))}
 
 
+def test_reports_list_the_glitches_of_the_least_threshold() -> None:
+    """Which the others are among."""
+    assert latency.LISTED_GLITCH_MS == min(latency.GLITCH_THRESHOLDS_MS) == 30
+
+
 def test_goresponsiveness_keeps_one_of_20_samples_and_has_none_of_19() -> None:
     """The fastest 5 %."""
     assert rpm.go_mean_ms(numpy.arange(20.0, 0, -1)) == 1

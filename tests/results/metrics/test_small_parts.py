@@ -431,6 +431,11 @@ def test_steps_for_synchronisation_are_those_after_the_start_up(
 
 
 def test_few_intervals_tell_no_synchronisation() -> None:
+    """Nineteen of a second; twenty of half a second do."""
+    flow = read_flow(Series("TCP upload", SeriesKind.THROUGHPUT, {}, [
+        {"t": (at + 1) / 2, "val": 1.0, "dur": 0.5} for at in range(20)]))
+    assert flow is not None
+    assert rates_mbps([flow]).shape == (1, (10 - 2) * 4)
     flow = read_flow(Series("TCP upload", SeriesKind.THROUGHPUT, {}, [
         {"t": at + 1.0, "val": 1.0, "dur": 1.0} for at in range(19)]))
     assert flow is not None
