@@ -220,6 +220,8 @@ EQUIVALENT = {
     "1.0": "texts have True before it, numbers don't have it",
     "results/metrics/grades.py: enough = 1.0 if mbps >= needs.throughput_mbps else 0.0: 1.0 -> 2.0":
         "the other parts are at most 1",
+    "results/metrics/grades.py: return min(max(1 - (measured - optimal) / (unusable - optimal), "
+    "0.0), 1.0): 1.0 -> 2.0": "the throughput's part is at most 1",
     "results/score/group_formats.py: for settings, name, numbers in _rows(scored, requested, pool, "
     "names)], indent=1) + \"\\n\"): 1 -> 2": "how far the lines are indented",
     "results/grouping.py: return (2, 0.0, \"\"): 0.0 -> 1.0": "only None has a 2 before it",

@@ -307,6 +307,15 @@ def test_texts_and_settings_of_a_run_are_limited() -> None:
     assert run.settings["s199"] == "y" * 200
 
 
+@pytest.mark.parametrize(("metadata", "settings"), [
+    ({"LENGTH": 7, "HOST": "a"}, {"length_s": 7.0, "host": "a"}), ({}, {}),
+    ({"LENGTH": None, "HOST": None}, {}), ({"LENGTH": "7", "HOST": 5}, {})])
+def test_length_and_server_are_settings_where_they_are_known(
+        metadata: dict[str, Any], settings: dict[str, Any]) -> None:
+    found = run_of({NAME: intervals(1, 1.0)}, {}, **metadata).settings
+    assert {name: found[name] for name in ("length_s", "host") if name in found} == settings
+
+
 def test_turns_are_those_of_the_tests_own_flows_in_each_direction() -> None:
     """A download from 0.25 to 1.75 s and an upload from 0.5 to 3.75 s, in steps of 0.5 s. Cross
     traffic is there all the time."""
