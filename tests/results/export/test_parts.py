@@ -23,6 +23,7 @@ from flent_aqm.results.export.columns import (
     as_cell,
     find,
 )
+from flent_aqm.results.export.runs import run_row
 from flent_aqm.results.export.samples import COLUMNS, sample_batch
 
 MS = {"RUNNER": "PingRunner", "UNITS": "ms"}
@@ -84,6 +85,16 @@ def test_samples_of_a_run_without_flows_are_idle_and_of_a_damaged_one_have_no_ph
 
 TABLE = (Column("a", TEXT, (), "s", "first"), Column("b", NUMBER, (), "", "second"),
          Column("c", WHOLE, (), "", "third"), Column("d", SWITCH, (), "", "fourth"))
+
+
+@pytest.mark.parametrize(("samples", "notes"), [
+    ([{"t": 1.0, "val": 8.0, "dur": 1.0}], None), ([], "the tool of 'TCP upload' gave no data")])
+def test_row_of_a_run_has_what_is_to_be_known_of_it(
+        samples: list[dict[str, Any]], notes: str | None) -> None:
+    """Nothing if all is as usual."""
+    row = run_row(as_data_file({"version": 4, "raw_values": {"TCP upload": samples}, "metadata": {
+        "SERIES_META": {"TCP upload": {"UNITS": "Mbits/s"}}}}, Path("x")))
+    assert (row["notes"], row["probe"], row["file"]) == (notes, None, "x")
 
 
 def test_schema_has_units_and_descriptions() -> None:
