@@ -134,8 +134,6 @@ EQUIVALENT = {
     "for key in keys):: 0 -> 1": _EITHER_WAY,
     "measure/parsers/pcap.py: if payload > segment:: payload > segment -> payload >= segment":
         "a single segment is as long as what was on the wire",
-    "results/status.py: MAX_BYTES = 8 << 20: 8 -> 9": _LIMIT,
-    "results/status.py: MAX_BYTES = 8 << 20: 20 -> 21": _LIMIT,
     'results/status.py: "batches": [dict(files) for files in status.batches]}, indent=1) + "\\n"): '
     '1 -> 2': "how far the file's lines are indented",
     'results/score/shown.py: NARROWEST, NO_TERMINAL = 120, 250: 120 -> 121':
@@ -210,8 +208,6 @@ EQUIVALENT = {
     "results/advice/advice.py: if loss <= _SAME_SHARE:: loss <= _SAME_SHARE -> loss < "
     "_SAME_SHARE":
         "one less a share is never 0.01 as a binary fraction",
-    "results/advice/advice.py: return f\"{float(f'{value:.2g}'):g}\" if value < 1e5 else "
-    "f\"{value:.0f}\": value < 100000.0 -> value <= 100000.0": "100000 either way",
     "results/advice/speedtest.py: there_s = (window.length_s if window else 0.0) * len(names): "
     "0.0 -> 1.0": "without streams netperf used no time",
     "results/export/samples.py: \"more\": (empty[pyarrow.string()] if there <= _KNOWN else: there "
