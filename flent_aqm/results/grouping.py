@@ -172,9 +172,6 @@ def unpooled(runs: Sequence[Settings], requested: Sequence[str], pool: Sequence[
         return tuple(requested), pooled_over(runs, requested)
     rest = [name for name in factors(runs, requested) if name not in pool and name != TITLE]
     keys = (*requested, *rest)
-    # If a setting is pooled, other settings may distinguish the same runs.
-    more = [name for name in factors(runs, keys) if name not in pool and name != TITLE]
-    keys = (*keys, *more)
     return keys, pooled_over(runs, keys)
 
 

@@ -69,7 +69,9 @@ TESTS = {
                         "tests/results/test_find_files.py"),
     "results/many_files.py": ("tests/results/test_find_files.py",
                               "tests/results/test_many_files.py"),
-    "results/export": ("tests/results/export",),
+    "results/export": ("tests/results/export/test_parts.py", "tests/results/export"),
+    "results/grouping.py": ("tests/show/test_grouping.py", "tests/results/score"),
+    "results/data_file.py": ("tests/results/metrics/test_data_file.py", "tests/results/reading"),
     "results": ("tests/results/metrics", "tests/results/reading", "tests/results/test_loaded.py",
                 "tests/results/test_combined.py", "tests/results/test_many_files.py",
                 "tests/results/score", "tests/show/test_grouping.py"),
@@ -134,10 +136,8 @@ EQUIVALENT = {
     "for key in keys):: 0 -> 1": _EITHER_WAY,
     "measure/parsers/pcap.py: if payload > segment:: payload > segment -> payload >= segment":
         "a single segment is as long as what was on the wire",
-    "results/status.py: MAX_BYTES = 8 << 20: 8 -> 9": _LIMIT,
-    "results/status.py: MAX_BYTES = 8 << 20: 20 -> 21": _LIMIT,
-    'results/status.py: "ended_s": status.ended_s, "failed": dict(status.failed)}, indent=1) + '
-    '"\\n"): 1 -> 2': "how far the file's lines are indented",
+    'results/status.py: "batches": [dict(files) for files in status.batches]}, indent=1) + "\\n"): '
+    '1 -> 2': "how far the file's lines are indented",
     'results/score/shown.py: wide = console.options.update(width=10_000): 10000 -> 10001': _LIMIT,
     'results/score/shown.py: NO_TERMINAL, NARROW = 250, 110: 250 -> 251': _LIMIT,
     'results/score/shown.py: NO_TERMINAL, NARROW = 250, 110: 110 -> 111': _NARROW,
@@ -213,8 +213,6 @@ EQUIVALENT = {
     "results/advice/advice.py: if loss <= _SAME_SHARE:: loss <= _SAME_SHARE -> loss < "
     "_SAME_SHARE":
         "one less a share is never 0.01 as a binary fraction",
-    "results/advice/advice.py: return f\"{float(f'{value:.2g}'):g}\" if value < 1e5 else "
-    "f\"{value:.0f}\": value < 100000.0 -> value <= 100000.0": "100000 either way",
     "results/advice/speedtest.py: there_s = (window.length_s if window else 0.0) * len(names): "
     "0.0 -> 1.0": "without streams netperf used no time",
     "results/export/samples.py: \"more\": (empty[pyarrow.string()] if there <= _KNOWN else: there "
@@ -223,9 +221,56 @@ EQUIVALENT = {
     "1.0": "texts have True before it, numbers don't have it",
     "results/metrics/grades.py: enough = 1.0 if mbps >= needs.throughput_mbps else 0.0: 1.0 -> 2.0":
         "the other parts are at most 1",
+    "results/metrics/grades.py: return min(max(1 - (measured - optimal) / (unusable - optimal), "
+    "0.0), 1.0): 1.0 -> 2.0": "the throughput's part is at most 1",
     "results/score/group_formats.py: for settings, name, numbers in _rows(scored, requested, pool, "
     "names)], indent=1) + \"\\n\"): 1 -> 2": "how far the lines are indented",
     "results/grouping.py: return (2, 0.0, \"\"): 0.0 -> 1.0": "only None has a 2 before it",
+    "results/grouping.py: return (2, 0.0, \"\"): 2 -> 3": "only that it is above 1 counts",
+    "results/reading/for_flent.py: old_values = sum(map(len, data.whole[\"results\"].values())) if "
+    "data.version == 1 else 0: 0 -> 1": "far below its limit either way",
+    "results/grouping.py: return (0, float(_AQM_ORDER.index(str(value)) if known else "
+    "len(_AQM_ORDER)), str(value)): 0 -> 1": "all of the setting's values but None have it",
+    "results/many_files.py: jobs = min(jobs or len(os.sched_getaffinity(0)), len(files) // 4): 4 "
+    "-> 5": "how many processes share the files",
+    "results/many_files.py: yield from _with_progress(files, pool.imap(doing, files, "
+    "chunksize=8)): 8 -> 9": "how many files a process gets at a time",
+    "results/metrics/compare.py: held = numpy.flatnonzero(outside <= 1 - LEAST_LEVEL): outside <= "
+    "1 - LEAST_LEVEL -> outside < 1 - LEAST_LEVEL": "levels are binary fractions, which 0.95 isn't",
+    "results/metrics/compare.py: centre = array.mean() if array.size else 0.0: 0.0 -> 1.0":
+        "without values the sum is 0 around any centre",
+    "results/metrics/delay_parts.py: and spent.get(int(one.get(\"seq\", -1)), {}).get(\"ways\") == "
+    "2]: 1 -> 2": "no passage has a number below 0",
+    "results/metrics/percentiles.py: return math.ceil(round(SAMPLES_BEYOND / (min(percent, 100 - "
+    "percent) / 100), 6)): 6 -> 7": "rounding errors are smaller by far",
+    "results/metrics/table.py: if not size or size >= 1:: size >= 1 -> size > 1":
+        "two decimals in both forms",
+    "results/metrics/table.py: if not size or size >= 1:: 1 -> 2": "two decimals in both forms",
+    "results/metrics/throughput.py: drops = drops[numpy.ptp(drops, axis=1) > 1e-9 * max("
+    "float(numpy.abs(rates).max()), 1e-300)]: numpy.ptp(drops, axis=1) > 1e-09 * max("
+    "float(numpy.abs(rates).max()), 1e-300) -> numpy.ptp(drops, axis=1) >= 1e-09 * max("
+    "float(numpy.abs(rates).max()), 1e-300)": "only rounding makes them equal",
+    "results/reading/for_flent.py: return 0: 0 -> 1": "far below the limit either way",
+    "results/reading/for_flent.py: BEYOND_ALL_MEASURE = 1e18: 1e+18 -> 1e+18": "the same number",
+    "results/reading/series.py: return {**sample, \"val\": 1000 / rate if rate and math.isfinite("
+    "1000 / rate) else None}: 1000 -> 1001": "only a time at the end of what floats hold tells it",
+    "results/reading/unpack.py: _PACKED_BYTES, _UNPACKED_BYTES = 1 << 15, 1 << 20: 20 -> 21":
+        "how much is unpacked at a time",
+    "results/reading/unpack.py: _PACKED_BYTES, _UNPACKED_BYTES = 1 << 15, 1 << 20: 1 -> 2":
+        "how much is read and unpacked at a time",
+    "results/reading/unpack.py: if time.thread_time() - self._began_s > limits.unpack_s:: "
+    "time.thread_time() - self._began_s > limits.unpack_s -> time.thread_time() - self._began_s >= "
+    "limits.unpack_s": _WAIT,
+    "results/reading/series.py: if factor != 1:: 1 -> 2": "a factor of 1 changes no value",
+    "results/metrics/queue.py: return -1.0: 1.0 -> 2.0": "only that it is below 0 counts",
+    "results/metrics/flows.py: if flow.has_own_window or not expected.length_s > 0:: "
+    "expected.length_s > 0 -> expected.length_s >= 0":
+        "what samples cover is half of 0 s or more, which gives the same answer",
+    "results/advice/advice.py: gains = {other: -share for other, share in losses.items() if share "
+    "< -_SAME_SHARE}: share < -_SAME_SHARE -> share <= -_SAME_SHARE":
+        "one less a share is never -0.01 as a binary fraction",
+    "results/advice/advice.py: why = (f\" It is the fastest, to within {100 * _SAME_SHARE:.0f} %, "
+    "of {len(good)} settings \": 100 -> 101": "1 when it is rounded",
     "results/metrics/compare.py: outside = 2 * binom.cdf(numpy.arange((count + 1) // 2), count, "
     "0.5): count + 1 -> count - 1": "the value in the middle never has the level",
     "results/metrics/throughput.py: return min(max(mean, -1.0), 1.0): 1.0 -> 2.0":

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import os
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,7 +17,14 @@ import pytest
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.results.data_file import DataFile
 from flent_aqm.results.jobs_option import add_jobs
-from flent_aqm.results.many_files import counted_once, each_file, find_files, work_module
+from flent_aqm.results.many_files import (
+    _work_on_run,
+    counted_once,
+    each_file,
+    find_files,
+    work_module,
+)
+from flent_aqm.results.metrics.scores import scores
 from tests.files import save
 
 
@@ -64,6 +72,61 @@ def test_files_of_netperf_wrapper_are_told_from_other_json(tmp_path: Path) -> No
         "old.json.gz", "older.json.gz", "raw.json.gz"]
 
 
+@pytest.mark.parametrize(("content", "is_found"), [
+    # 64 KiB of the text are looked at.
+    (gzip.compress(b" " * (65_536 - 11) + b'"metadata":'), True),
+    (gzip.compress(b" " * (65_536 - 10) + b'"metadata":'), False),
+    # zlib's own header is not gzip's.
+    (gzip.compress(b'{"metadata":'), True), (zlib.compress(b'{"metadata":'), False)])
+def test_files_of_netperf_wrapper_are_told_by_their_beginning(
+        content: bytes, is_found: bool, tmp_path: Path) -> None:
+    (tmp_path / "x.json.gz").write_bytes(content)
+    (tmp_path / "a.flent").write_bytes(b"")
+    assert (tmp_path / "x.json.gz" in find_files([tmp_path])) is is_found
+
+
+@pytest.mark.parametrize(("names", "found"), [
+    # What a shell's * matches in a sweep's folder is left out.
+    (["a.flent.gz", "sweep.json", "a.debug.log.gz", "a.log", "a.pcap"], ["a.flent.gz"]),
+    # A log without its data file, or of another suffix, is taken for what the user means.
+    (["a.flent.gz", "b.log", "b.pcap", "a.txt"], ["a.flent.gz", "b.log", "b.pcap", "a.txt"]),
+    (["b.flent.gz", "a.flent.gz", "b.flent.gz"], ["b.flent.gz", "a.flent.gz"]), ([], [])])
+def test_named_files_that_a_sweep_writes_beside_data_files_are_left_out(
+        names: list[str], found: list[str], tmp_path: Path) -> None:
+    """Others stay in their order, each once."""
+    for name in names:
+        (tmp_path / name).touch()
+    assert [path.name for path in find_files([tmp_path / name for name in names])] == found
+
+
+@pytest.mark.parametrize(("name", "why"), [
+    ("sweep.json", ("a log, capture or status of a sweep, not a data file; expected *.flent.gz")),
+    ("x.debug.log.gz", ("a log, capture or status of a sweep, not a data file; expected "
+                        "*.flent.gz")),
+    ("none", "not found; expected a data file or a folder of data files"),
+    ("x\0", "embedded null byte; expected a data file or a folder of data files"),
+    ("sweep.json/x", "Not a directory; expected a data file or a folder of data files"),
+    (".", ("no data files (*.flent.gz, *.flent, *.flent.bz2, *.flnt) in this folder or below "
+           "it"))])
+def test_path_without_a_data_file_has_a_reason(name: str, why: str, tmp_path: Path) -> None:
+    for there in ("sweep.json", "x.debug.log.gz"):
+        (tmp_path / there).touch()
+    with pytest.raises(ConfigError) as caught:
+        find_files([tmp_path / name])
+    assert str(caught.value) == f"{tmp_path / name}: {why}".replace("\0", "?")
+
+
+def test_data_files_below_a_folder_are_sorted_and_come_once(tmp_path: Path) -> None:
+    """Also in folders below, and where one of them is named, too."""
+    names = ["a.flent", "b/.hidden.flent.gz", "b/c.flent.gz", "d.flnt", "e.flent.bz2", "f.gz"]
+    (tmp_path / "b").mkdir()
+    for name in names:
+        (tmp_path / name).touch()
+    assert [str(path.relative_to(tmp_path)) for path in find_files([
+        tmp_path / "d.flnt", tmp_path, tmp_path / "b"])] == [
+        "d.flnt", "a.flent", "b/c.flent.gz", "e.flent.bz2"]
+
+
 def process_of(data: DataFile) -> int:
     """Return the number of the process that reads a file, which is damaged if its title is "x"."""
     if data.metadata.get("TITLE") == "x":
@@ -90,8 +153,20 @@ def test_processes_are_started_for_many_files_alone(
     assert {result == os.getpid() for _, result in found if isinstance(result, int)} == {is_here}
 
 
+def test_one_core_reads_all_files_itself(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless more jobs are allowed."""
+    files = [save(tmp_path / f"{number:02}.flent.gz", {
+        "version": 4, "raw_values": {}, "metadata": {}}) for number in range(16)]
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0} if process == 0 else {0, 1})
+    assert {result for _, result in each_file(files, process_of)} == {os.getpid()}
+    assert os.getpid() not in {result for _, result in each_file(files, process_of, 2)}
+
+
 def test_module_of_work_is_that_of_the_function_inside() -> None:
     """Processes import it before they are forked."""
     assert work_module(process_of) == __name__
     assert work_module(partial(counted_once, [])) == counted_once.__module__
     assert work_module(partial(partial(counted_once), [])) == counted_once.__module__
+    assert work_module(partial(_work_on_run, scores)) == scores.__module__
+    assert work_module(partial(_work_on_run, partial(scores))) == scores.__module__

@@ -229,7 +229,7 @@ def _split_lost(name: str, answered: Sequence[Mapping[str, Any]], sent_s: Number
     number = numpy.unwrap(numbers([one["seq"] for one in answered], f"number in {name!r}"),
                           period=65536)
     number, first = numpy.unique(numpy.round(number), return_index=True)
-    if number[-1] - number[0] > min(MAX_PROBES, number.size + MAX_LOST):
+    if number[-1] - number[0] + 1 > min(MAX_PROBES, number.size + MAX_LOST):
         raise BadResult(f"{name!r} has {number.size} answered probes with numbers from "
                         f"{number[0]:.0f} to {number[-1]:.0f}; expected at most {MAX_LOST:,} lost "
                         f"probes between them, and {MAX_PROBES:,} probes")

@@ -85,6 +85,6 @@ def _has_data(mbps: Numbers) -> Any:
     largest step.
 
     Args:
-        mbps: its payload in each step.
+        mbps: its payload in each step, of at least one.
     """
-    return mbps > _DATA_SHARE * (mbps.max() if mbps.size else 0.0)
+    return mbps > _DATA_SHARE * mbps.max()

@@ -120,6 +120,30 @@ def test_probe_that_stood_for_over_a_tenth_does_not_describe_a_phase(
             assert isinstance(found, Measured)
 
 
+def test_medians_are_in_the_middle_of_a_phase_and_texts_have_two_digits() -> None:
+    """Of 1 to 41 ms, idle, and twice as much under load."""
+    def samples(factor: float, still_s: float = 0.0) -> Samples:
+        return Samples(numpy.arange(41.0), factor * numpy.arange(1.0, 42.0), 123.4, 1000.0,
+                       still_s=still_s)
+
+    one = measured_of_samples(samples(1), {"uploads": samples(2)}, {})
+    assert isinstance(one, Measured)
+    assert (one.idle_ms, one.loaded_ms["uploads"]) == (21.0, 42.0)
+    assert why_none(measured_of_samples(samples(1, 56.78), {"uploads": samples(2)}, {})) == (
+        "the probe was stopped for 57 of 120 s on the idle line")
+
+
+@pytest.mark.parametrize(("idle", "busy", "why"), [
+    (10, 10, ""), (9, 10, "it takes 10 probes on the idle line, and there are 9"),
+    (10, 9, "it takes 10 probes while uploads keep the line busy, and there are 9")])
+def test_each_phase_takes_ten_probes(idle: int, busy: int, why: str) -> None:
+    def samples(count: int) -> Samples:
+        return Samples(numpy.arange(float(count)), numpy.full(count, 5.0), 20.0, 1000.0)
+
+    found = measured_of_samples(samples(idle), {"uploads": samples(busy)}, {})
+    assert (why_none(found) if isinstance(found, Unavailable) else "") == why
+
+
 def test_idle_line_that_loses_half_carries_no_advice() -> None:
     """Its median is a lost probe. A load's may be one."""
     def samples(lost: int) -> Samples:
@@ -195,6 +219,49 @@ SENTENCES: list[tuple[dict[str, list[Configuration]], list[str]]] = [
     ({"": [BAD, configuration("good", -1, {"download": 100.0, "upload": 10.0})]},
      ["Busy uploads add 100 ms with bad: games and calls suffer.",
       "Use good: here they then added 0 ms."]),
+    # Where the upload gains as much as the download loses, both are named.
+    ({"": [BAD, configuration("good", 2, {"download": 10.0, "upload": 19.0})]},
+     ["Busy uploads add 100 ms with bad: games and calls suffer.",
+      ("Use good: here they then added 2 ms, at 90 % less download throughput and 90 % more upload "
+       "throughput.")]),
+    # A title tells one condition from others, and a single one needs none.
+    ({"evening": [configuration("x", 90, managed=True)]},
+     ["Busy uploads add 90 ms: games and calls suffer.",
+      "Nothing else was measured that could be advised instead."]),
+    ({"evening": [Configuration("x", [], no_advice="it rained"), configuration("y", 2)]},
+     [("Busy uploads add no more than 2 ms: calls and games run well, and nothing has to be "
+       "changed."),
+      "This leaves out x: it rained."]),
+    # 95 % of the line's rate leave room enough, though 90 % would add as little.
+    ({"": [BAD, *(configuration(f"{share} %", added_ms, {"download": 100.0, "upload": 10.0},
+                                sqm=Sqm("cake", share, share, 100, 100))
+                  for share, added_ms in ((96, 1), (95, 2), (90, 3)))]},
+     ["Busy uploads add 100 ms with bad: games and calls suffer.",
+      ("Set SQM to 95/95 Mbit/s (95 % of 100/100), with cake: here they then added 2 ms.")]),
+    # A hundredth less throughput is as fast, and more is slower.
+    ({"": [BAD, configuration("a", 2, {"upload": 5.0}), configuration("b", 1, {"upload": 4.9})]},
+     ["Busy uploads add 100 ms with bad: games and calls suffer.",
+      "Use b: here they then added 1 ms, at 51 % less throughput."]),
+    ({"": [BAD, configuration("a", 2, {"upload": 5.0}), configuration("b", 1, {"upload": 4.89})]},
+     ["Busy uploads add 100 ms with bad: games and calls suffer.",
+      ("Use a: here they then added 2 ms, at 50 % less throughput. It is the fastest, to within 1 "
+       "%, of 2 settings that add less than 30 ms.")]),
+    # Shares of the line's rates are the same if they are to a tenth of a percent.
+    *(({"": [BAD, configuration("good", 2, {"upload": 10.0}, sqm=Sqm("cake", 36, up, 40, 10))]},
+       ["Busy uploads add 100 ms with bad: games and calls suffer.",
+        f"Set SQM to 36/{up:g} Mbit/s{of_line}, with cake: here they then added 2 ms."])
+      for up, of_line in ((9.004, " (90 % of 40/10)"), (9.006, ""))),
+    # Runs that differ by a tenth are steady, and by more not.
+    ({"": [Configuration("x", [Measured(10.0, {"uploads": 110.0}, {"download": down, "upload": 5.0})
+                               for down in (9.0, 10.0)])]},
+     ["Busy uploads add 100 ms: games and calls suffer.",
+      ("Set SQM in your router to 8.6/4.5 Mbit/s (90 % of the 9.5/5 that were measured), then "
+       "measure again.")]),
+    ({"": [Configuration("x", [Measured(10.0, {"uploads": 110.0}, {"download": down, "upload": 5.0})
+                               for down in (8.99, 10.0)])]},
+     ["Busy uploads add 100 ms: games and calls suffer.",
+      ("Set SQM in your router to 90 % of the line's rates, measured one direction at a time, then "
+       "measure again.")]),
     # A loss of 3 % counts, one below doesn't.
     ({"": [configuration("x", 5, lost_pct=3.0)]},
      ["Busy uploads lose 3 % of the packets: words in calls get lost.",
@@ -272,6 +339,15 @@ def test_report_of_both_directions_has_the_processors_in_order() -> None:
  Overhead: [in % used of total CPU available]
   netperf:   0.0
 """
+
+
+@pytest.mark.parametrize(("directions", "count"), [
+    (["download"], 4), (["upload"], 6), (["download", "upload"], 9)])
+def test_report_of_directions_has_the_pings_while_any_of_them_ran(
+        directions: list[str], count: int) -> None:
+    """A ping a second, a download from 0 to 3 s and an upload from 3 to 8 s, both included."""
+    data = made({"TCP download": (0.0, 3.0), "TCP upload": (3.0, 8.0)}, [0.0] * 12)
+    assert f"[in msec, {count} pings, 0.00% packet loss]" in report(data, [directions], in_lab=True)
 
 
 @pytest.mark.parametrize(("cpu", "counts"), [

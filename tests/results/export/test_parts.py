@@ -12,7 +12,7 @@ import pytest
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.results.data_file import as_data_file
-from flent_aqm.results.export.arrow import as_batch, schema_of, write_table
+from flent_aqm.results.export.arrow import as_batch, batches, schema_of, write_table
 from flent_aqm.results.export.columns import (
     NUMBER,
     SWITCH,
@@ -23,6 +23,7 @@ from flent_aqm.results.export.columns import (
     as_cell,
     find,
 )
+from flent_aqm.results.export.runs import run_row
 from flent_aqm.results.export.samples import COLUMNS, sample_batch
 
 MS = {"RUNNER": "PingRunner", "UNITS": "ms"}
@@ -86,6 +87,16 @@ TABLE = (Column("a", TEXT, (), "s", "first"), Column("b", NUMBER, (), "", "secon
          Column("c", WHOLE, (), "", "third"), Column("d", SWITCH, (), "", "fourth"))
 
 
+@pytest.mark.parametrize(("samples", "notes"), [
+    ([{"t": 1.0, "val": 8.0, "dur": 1.0}], None), ([], "the tool of 'TCP upload' gave no data")])
+def test_row_of_a_run_has_what_is_to_be_known_of_it(
+        samples: list[dict[str, Any]], notes: str | None) -> None:
+    """Nothing if all is as usual."""
+    row = run_row(as_data_file({"version": 4, "raw_values": {"TCP upload": samples}, "metadata": {
+        "SERIES_META": {"TCP upload": {"UNITS": "Mbits/s"}}}}, Path("x")))
+    assert (row["notes"], row["probe"], row["file"]) == (notes, None, "x")
+
+
 def test_schema_has_units_and_descriptions() -> None:
     schema = schema_of(TABLE)
     assert [(one.name, one.type, dict(one.metadata)) for one in schema] == [
@@ -128,3 +139,37 @@ def test_files_have_all_rows_of_all_parts(tmp_path: Path) -> None:
         write_table(tmp_path / "no" / "x.csv", schema, parts)
     assert str(caught.value) == (f"{tmp_path / 'no' / 'x.csv'}: can't be written: No such file or "
                                  "directory")
+
+
+def test_rows_come_in_batches_of_256() -> None:
+    """The last one has what is left."""
+    schema = schema_of(TABLE)
+
+    def sizes(count: int) -> list[int]:
+        return [batch.num_rows for batch in batches(schema, ({"c": at} for at in range(count)))]
+
+    assert [sizes(count) for count in (0, 1, 256, 257, 600)] == [
+        [], [1], [256], [256, 1], [256, 256, 88]]
+
+
+@pytest.mark.parametrize(("parts", "written"), [
+    # At 20,000 rows a piece of the file ends, and at 256 batches.
+    ([19_999, 1, 1], [20_000, 1]), ([19_999, 2, 1], [20_001, 1]), ([20_000], [20_000]),
+    ([1] * 256, [256]), ([1] * 257, [256, 1]), ([19_999], [19_999])])
+def test_file_is_written_in_pieces(parts: list[int], written: list[int], tmp_path: Path) -> None:
+    """Which Parquet has as row groups."""
+    schema = schema_of(TABLE)
+    rows = [as_batch(schema, [{"c": at} for at in range(count)]) for count in parts]
+    assert write_table(tmp_path / "x.parquet", schema, rows) == sum(parts)
+    about = pyarrow.parquet.ParquetFile(tmp_path / "x.parquet").metadata
+    assert [about.row_group(at).num_rows for at in range(about.num_row_groups)] == written
+
+
+def test_sample_with_all_fields_has_no_more_of_them() -> None:
+    """Beside one that has another field, and one that has a single one."""
+    known: dict[str, Any] = {column.name: 1.0 for column in COLUMNS if column.path}
+    raw = {"Ping (ms) ICMP": [known, {**known, "odd": 2}, {"odd": 3}, {"t": 1.0}]}
+    rows = sample_batch(as_data_file({"version": 4, "raw_values": raw, "metadata": {}}, Path("x"))
+                        ).to_pylist()
+    assert [row["more"] for row in rows] == [None, '{"odd": 2}', '{"odd": 3}', None]
+    assert [row["owd_up"] for row in rows] == [1.0, 1.0, None, None]

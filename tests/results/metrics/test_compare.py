@@ -24,7 +24,8 @@ from flent_aqm.results.metrics.compare import (
 @pytest.mark.parametrize(("count", "places", "level"), [
     # From tables of the sign test, such as Conover's, with two tails.
     (6, (1, 6), 0.96875), (7, (1, 7), 0.984375), (8, (1, 8), 0.9921875), (9, (2, 8), 0.9609375),
-    (10, (2, 9), 0.978515625), (20, (6, 15), 0.958610534)])
+    (10, (2, 9), 0.978515625), (20, (6, 15), 0.958610534),
+    (100, (40, 61), 0.9647998)])
 def test_interval_of_the_median_is_between_order_statistics_with_their_level(
     count: int, places: tuple[int, int], level: float
 ) -> None:

@@ -153,7 +153,9 @@ def test_versions_from_first_to_newest_are_read(version: int) -> None:
 
 def test_packed_file_has_neither_time_nor_name(tmp_path: Path) -> None:
     """RFC 1952: a time of 0 is none, and no flag is set; so the same data are the same bytes."""
-    write_packed(tmp_path / "new" / "run.flent.gz", b"{}")
-    packed = (tmp_path / "new" / "run.flent.gz").read_bytes()
+    path = tmp_path / "new" / "newer" / "run.flent.gz"
+    for text in (b"[]", b"{}"):  # the second time its folder is there
+        write_packed(path, text)
+    packed = path.read_bytes()
     assert (packed[3], packed[4:8]) == (0, bytes(4))
     assert gzip.decompress(packed) == b"{}"

@@ -107,6 +107,11 @@ def test_glitches_are_told_for_each_threshold(make_run: MakeRun) -> None:
                      for threshold, count in ((30, 4), (60, 3), (100, 2), (200, 1))}
 
 
+def test_reports_list_the_glitches_of_the_least_threshold() -> None:
+    """Which the others are among."""
+    assert latency.LISTED_GLITCH_MS == min(latency.GLITCH_THRESHOLDS_MS) == 30
+
+
 def test_goresponsiveness_keeps_one_of_20_samples_and_has_none_of_19() -> None:
     """The fastest 5 %."""
     assert rpm.go_mean_ms(numpy.arange(20.0, 0, -1)) == 1
@@ -304,6 +309,7 @@ def test_queues_counters_are_those_after_less_those_before() -> None:
     assert drop_pct(run, "upload") == 20
     assert requeues(run, "upload") == 3
     assert backlog_bytes(run, "upload") == 3000
+    assert drop_pct(counted(drops=(5, 6), packets=(9, 9)), "upload") == 100
     with pytest.raises(NotAvailable, match="no packet went through the queue"):
         drop_pct(counted(drops=(5, 5), packets=(9, 9)), "upload")
     with pytest.raises(NotAvailable, match="no counters of the router's download queue before"):
@@ -388,5 +394,21 @@ def test_scalable_flow_that_never_was_in_the_l_queue_is_warned_of(
         if counts[1] is not None}}}} for place, moment in enumerate(("before", "after"))}
     warnings = empty_l_queue_warnings(replace(run, flows=flows, aqm=counters))
     assert [line.partition(":")[0] for line in warnings] == ["upload"] * warned
+    # A single packet is enough.
+    counters["after"]["counters"]["up"]["qdisc"]["pkts-in-c"] = (in_c[0] or 0) + 1
+    lines = empty_l_queue_warnings(replace(run, flows=flows, aqm=counters))
+    assert bool(lines) is (control != "cubic" and in_l[1] is not None and in_l[0] == in_l[1])
     if warned:
         assert f"none of 10 packets were in DualPI2's L queue, though {control} sent" in warnings[0]
+
+
+@pytest.mark.parametrize(("scalable", "is_warned"), [("upload", True), ("download", False)])
+def test_l_queue_is_that_of_the_flows_direction(
+        make_run: MakeRun, scalable: str, is_warned: bool) -> None:
+    """DualPI2 counts in the upload's device; the other direction's flow is cubic."""
+    run = make_run([20.0] * 100)
+    flows = [replace(flow, control="prague" if flow.direction == scalable else "cubic")
+             for flow in run.flows]
+    counters = {moment: {"counters": {"up": {"qdisc": {"pkts-in-c": count, "pkts-in-l": 0}}}}
+                for moment, count in (("before", 5), ("after", 15))}
+    assert bool(empty_l_queue_warnings(replace(run, flows=flows, aqm=counters))) is is_warned

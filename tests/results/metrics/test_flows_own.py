@@ -56,6 +56,7 @@ def test_round_trips_of_several_flows_count_by_their_connections() -> None:
 
 def test_a_percentile_of_too_few_round_trips_is_none() -> None:
     """As with probes: ten beyond it."""
+    assert METRICS["flow_rtt_upload_p99_ms"].of(run_of([trips(20, samples=1000)])) == 119
     few = run_of([trips(20, samples=500)])
     assert METRICS["flow_rtt_upload_p95_ms"].of(few) == 115
     assert METRICS["flow_rtt_upload_p99_ms"].of(few) == Unavailable(
@@ -68,6 +69,10 @@ def test_a_percentile_of_too_few_round_trips_is_none() -> None:
 @pytest.mark.parametrize("round_trips", [
     {"connections": 1, "samples": 50, "percentiles_ms": [1.0] * 100},
     {"connections": 0, "samples": 50, "percentiles_ms": [1.0] * 101},
+    {"samples": 50, "percentiles_ms": [1.0] * 101},
+    {"connections": 1, "percentiles_ms": [1.0] * 101},
+    {"connections": 1, "samples": 50, "percentiles_ms": 101},
+    {"connections": 1, "samples": 50, "percentiles_ms": "x" * 101},
     {"connections": 1, "samples": 50, "percentiles_ms": [1.0] * 100 + ["x"]},
     [1.0] * 101, "fast"])
 def test_round_trips_that_a_file_made_up_are_refused(round_trips: Any) -> None:
@@ -92,6 +97,12 @@ def test_delay_of_a_queue_is_the_time_until_what_stands_in_it_was_sent() -> None
         abs=0.01)
     p95 = METRICS["queue_delay_upload_p95_ms"].of(run)
     assert isinstance(p95, Unavailable)
+
+
+def test_single_byte_waits_until_it_was_sent() -> None:
+    """200 bytes in half a second: half of the byte, which tells it from the next, in 1.25 ms."""
+    run = run_of(queue=[(1, 0), (0, 200)])
+    assert list(run.queue_by_direction["upload"].delay_ms) == pytest.approx([1.25, 0], abs=0.01)
 
 
 def test_samples_before_and_behind_the_load_count_nothing() -> None:

@@ -12,12 +12,19 @@ import pytest
 from flent_aqm.base.errors import BadResult, NotAvailable
 from flent_aqm.results.data_file import as_data_file
 from flent_aqm.results.metrics.flows import Flow, tells_when_it_ran, with_expected_window
+from flent_aqm.results.metrics.grades import QooRequirements, qoo
 from flent_aqm.results.metrics.probes import MAX_LOST
+from flent_aqm.results.metrics.rpm import last_intervals
 from flent_aqm.results.metrics.run import Run, _refuse_lost, as_run
+from flent_aqm.results.metrics.scores import scores
 from flent_aqm.results.metrics.settings import settings_of
+from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.metrics.throughput import (
+    host_fairness,
+    least_host_mbps,
     link_rate_mbps,
     mean_mbps,
+    most_host_mbps,
     shared_window,
     throughput_mbps,
 )
@@ -64,6 +71,7 @@ def test_intervals_without_a_length_reach_back_to_the_one_before() -> None:
     """The first has the median of the others; a single one has none, and so no mean."""
     lines = [{"t": at, "val": 8.0} for at in (1.0, 2.0, 4.0)]
     assert flow_of(*lines).length_s.tolist() == [1.5, 1.0, 2.0]
+    assert flow_of(*lines[:2]).length_s.tolist() == [1.0, 1.0]
     alone = flow_of(lines[0])
     assert (alone.length_s.tolist(), alone.mean_mbps) == ([0.0], None)
 
@@ -74,12 +82,16 @@ def test_interval_without_a_length_among_others_counts_nothing() -> None:
     assert flow.mean_mbps == 5
     assert not flow.has_own_mean
     assert flow_of(*intervals(3, 1.0), MEAN_VALUE=7.0).mean_mbps == 7
+    assert flow_of(*intervals(1, 0.5)).mean_mbps == 8
 
 
 def test_host_of_a_flow_is_that_of_the_file() -> None:
     assert flow_of(*intervals(1, 1.0), FROM_HOST="client2").host == "client2"
     assert flow_of(*intervals(1, 1.0)).host == ""
     assert flow_of(*intervals(1, 1.0), FROM_HOST=None).host == ""
+    long = flow_of(*intervals(1, 1.0), FROM_HOST="x" * 81, IPERF3={
+        "sender_congestion_control": "y" * 81})
+    assert (long.host, long.control) == ("x" * 80, "y" * 80)
 
 
 def test_one_connection_with_one_round_trip_is_enough() -> None:
@@ -109,6 +121,15 @@ def test_few_or_long_intervals_do_not_tell_when_a_flow_ran(
     flow = flow_of(*samples, **meta)
     assert tells_when_it_ran(flow, Window(0.0, 60.0), 0.2) is tells
     assert tells_when_it_ran(flow, Window(5.0, 5.0), 0.2)
+    # Whenever that is.
+    later = flow_of(*({**one, "t": one["t"] + 100} for one in samples), **meta)
+    assert tells_when_it_ran(later, Window(100.0, 160.0), 0.2) is tells
+
+
+def test_interval_of_less_than_half_a_second_does_not_tell_of_a_load_of_one() -> None:
+    flow = flow_of(*intervals(1, 0.25))
+    assert [tells_when_it_ran(flow, Window(0.0, length_s), 0.2) for length_s in (
+        1.0, 0.75, 0.5, 0.25, -1.0)] == [False, False, True, True, True]
 
 
 def test_mean_over_the_expected_time_is_spread_unless_the_tool_tells_it() -> None:
@@ -229,3 +250,177 @@ def test_line_without_a_rate_above_0_has_no_utilisation(rate_mbps: object) -> No
     run = run_of({NAME: intervals(3, 1.0)}, {}, AQM={"requested": {"rate_down_mbps": rate_mbps}})
     with pytest.raises(NotAvailable, match="does not record the rate of the link"):
         link_rate_mbps(run, "download")
+
+
+@pytest.mark.parametrize(("step_s", "is_expected"), [(None, True), (0.2, True), (0.25, False)])
+def test_long_intervals_are_so_by_the_step_of_the_run(
+        step_s: float | None, is_expected: bool) -> None:
+    """Three of 0.875 s are longer than four steps of 0.2 s, the usual ones, and not of 0.25 s."""
+    step = {} if step_s is None else {"STEP_SIZE": step_s}
+    flow, = run_of({"Ping": PROBES, NAME: [{**one, "t": one["t"] + 105} for one in intervals(
+        3, 0.875)]}, {}, LENGTH=10, **step).flows
+    assert flow.is_expected is is_expected
+
+
+def test_flow_starts_with_another_one_that_starts_when_its_first_sample_does() -> None:
+    """Both at 106 s."""
+    run = run_of({"Ping": PROBES, NAME: [{"t": 106.25, "dur": 0.25, "val": 8.0}],
+                  "TCP upload": intervals(1, 1.0)}, {
+        "TCP upload": {"LOAD_START": 106.0, "LOAD_END": 115.0}}, LENGTH=10, DELAY=1)
+    assert [(flow.start_s, flow.end_s) for flow in run.flows] == [(106, 111), (106, 115)]
+
+
+def test_flow_that_is_made_without_a_word_has_what_its_tool_reports() -> None:
+    """Time and mean."""
+    flow = flow_of(*intervals(1, 1.0), MEAN_VALUE=3.0)
+    made = Flow(**{name: getattr(flow, name) for name in (
+        "name", "runner", "direction", "is_cross", "start_s", "end_s", "mean_mbps", "at_s", "mbps",
+        "length_s", "tcp", "noticed", "ndt7", "speedtest")})
+    assert tells_when_it_ran(made, Window(0.0, 60.0), 0.2)
+    assert with_expected_window(made, Window(0.0, 60.0)).mean_mbps == 3.0
+    assert not made.is_expected
+
+
+def by_hosts(*hosts: str) -> Run:
+    """An upload of each host, of 2, 4, 8 … Mbit/s."""
+    names = [f"TCP upload::{place}" for place in range(len(hosts))]
+    return run_of({name: intervals(10, 1.0, 2.0 ** (place + 1)) for place, name in enumerate(
+        names)}, {name: {"FROM_HOST": host} for name, host in zip(names, hosts, strict=True)})
+
+
+def test_throughput_of_hosts_is_that_of_their_flows_together() -> None:
+    """2 and 8 against 4 Mbit/s; a flow without a host counts nothing. One host has no other."""
+    run = by_hosts("a", "b", "a", "")
+    assert least_host_mbps(run, "upload") == pytest.approx(4)
+    assert most_host_mbps(run, "upload") == pytest.approx(10)
+    assert host_fairness(run, "upload") == pytest.approx(14 ** 2 / (2 * (10 ** 2 + 4 ** 2)))
+    for hosts in (("a", "a"), ("a", ""), ("", "")):
+        with pytest.raises(NotAvailable, match=r"^the file doesn't record upload flows of two or "):
+            most_host_mbps(by_hosts(*hosts), "upload")
+    assert [METRICS[f"host_{which}_upload_mbps"].better for which in ("least", "most")] == [
+        "higher", "neither"]
+
+
+def test_flows_that_tell_no_direction_carry_nothing_that_an_application_needs() -> None:
+    """Not even half a Mbit/s. Named ones do."""
+    needs = QooRequirements({50.0: (10.0, 20.0)}, (1.0, 2.0), 0.5)
+    for name, score in (("TCP cubic", 0.0), ("TCP upload", 100.0)):
+        run = run_of({"Ping": PROBES, name: [{**one, "t": one["t"] + 105} for one in intervals(
+            10, 1.0)]}, {})
+        assert qoo(run, needs) == score
+
+
+def test_texts_and_settings_of_a_run_are_limited() -> None:
+    """200 characters and 200 settings."""
+    parameters = {f"s{number:03}": "y" * 201 for number in range(201)}
+    run = run_of({NAME: intervals(1, 1.0)}, {}, TITLE="x" * 201, BATCH_NAME="b" * 201,
+                 TEST_PARAMETERS=parameters, HOST="z" * 201)
+    assert run.title == run.settings["title"] == "x" * 200
+    assert (run.settings["host"], run.settings["batch"]) == ("z" * 200, "b" * 200)
+    assert [name for name in parameters if name in run.settings] == list(parameters)[:200]
+    assert run.settings["s199"] == "y" * 200
+
+
+@pytest.mark.parametrize(("metadata", "settings"), [
+    ({"LENGTH": 7, "HOST": "a"}, {"length_s": 7.0, "host": "a"}), ({}, {}),
+    ({"LENGTH": None, "HOST": None}, {}), ({"LENGTH": "7", "HOST": 5}, {})])
+def test_length_and_server_are_settings_where_they_are_known(
+        metadata: dict[str, Any], settings: dict[str, Any]) -> None:
+    found = run_of({NAME: intervals(1, 1.0)}, {}, **metadata).settings
+    assert {name: found[name] for name in ("length_s", "host") if name in found} == settings
+
+
+def test_turns_are_those_of_the_tests_own_flows_in_each_direction() -> None:
+    """A download from 0.25 to 1.75 s and an upload from 0.5 to 3.75 s, in steps of 0.5 s. Cross
+    traffic is there all the time."""
+    way = ["download", "download", "upload", "download", "upload", "upload", "upload", "upload"]
+    flows = {"TCP download": (0.25, 1.75), "TCP upload": (0.5, 3.75),
+             "Cross download": (0.0, 4.0), "Cross upload": (0.0, 4.0)}
+    run = run_of({"Capture": [{"t": (at + 1) / 2, "dur": 0.5, "val": 9.0, one: 9.0}
+                              for at, one in enumerate(way)],
+                  **{name: intervals(1, 1.0) for name in flows}},
+                 {"Capture": {"RUNNER": "AqmCaptureRunner"},
+                  **{name: {"LOAD_START": start_s, "LOAD_END": end_s}
+                     for name, (start_s, end_s) in flows.items()}})
+    assert {name: [(one.start_s, one.end_s) for one in windows]
+            for name, windows in run.turns.items()} == {
+        "download": [(0.25, 1.0), (1.5, 1.75)], "upload": [(1.0, 1.5), (2.0, 3.75)]}
+
+
+def test_run_without_round_trips_of_packets_has_the_downloads_reason() -> None:
+    """Of both directions, the first one's."""
+    run = run_of({name: intervals(1, 1.0) for name in ("TCP upload", NAME)}, {})
+    rtt = scores(run).flow_rtt_ms
+    assert isinstance(rtt, Unavailable)
+    assert rtt.because.startswith("the file has no round trips of the download flows' packets")
+
+
+def test_direction_has_its_own_throughput_in_what_an_application_needs() -> None:
+    """8 Mbit/s of download, 2 of upload; of both the slower one."""
+    needs = QooRequirements({50.0: (10.0, 20.0)}, (1.0, 2.0), 4.0)
+    run = run_of({"Ping": PROBES, **{name: [{**one, "t": one["t"] + 105} for one in intervals(
+        10, 1.0, mbps)] for name, mbps in ((NAME, 8.0), ("TCP upload", 2.0))}}, {})
+    assert [qoo(run, needs, direction) for direction in ("download", "upload", None)] == [
+        100.0, 0.0, 0.0]
+
+
+def test_run_ends_as_planned_or_with_its_last_probe() -> None:
+    """A ping that ends at 105 s, or at 109.75 s, has lost the rest: until 110 s, or 119.75 s."""
+    assert pings(range(21), TOTAL_LENGTH=10.0).probes[1].lost.sum() == 19
+    assert pings(range(40)).probes[1].lost.sum() == 39
+    assert pings(range(40), TOTAL_LENGTH=100.0).probes[1].lost.sum() == 39
+
+
+def test_probe_is_idle_if_its_reply_came_before_the_load() -> None:
+    """Of two replies, one at the load's start, and two lost ones, one sent at it."""
+    probes = [{"t": 104.0, "val": 100.0}, {"t": 105.0, "val": 250.0},
+              {"t": 104.9995, "lost": True}, {"t": 105.0, "lost": True}, {"t": 106.0, "val": 0.0}]
+    run = run_of({"Ping": probes, NAME: intervals(1, 1.0)}, {
+        NAME: {"LOAD_START": 105.0, "LOAD_END": 110.0}})
+    idle = run.idle()
+    assert idle.sent_s.tolist() == [103.9, 104.9995]
+    assert idle.length_s == pytest.approx(1.1)
+    assert run.loaded().sent_s.tolist() == [105.0, 106.0]
+    whole = run_of({"Ping": PROBES}, {}).idle()
+    assert (whole.sent_s.size, whole.length_s) == (80, 19.75)
+
+
+def test_flow_without_intervals_has_the_mean_of_its_tool() -> None:
+    """They are added up, and one that is not known is named."""
+    window = {"LOAD_START": 0.0, "LOAD_END": 10.0}
+    names = [NAME, "TCP download::2", "TCP download::3"]
+    nothing: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    run = run_of(nothing, {name: {**window, "MEAN_VALUE": mbps}
+                           for name, mbps in zip(names, (1, 2, 4), strict=True)})
+    assert throughput_mbps(run, "download") == 7
+    run = run_of(nothing, {NAME: {**window, "MEAN_VALUE": 1}, names[1]: window, names[2]: window})
+    with pytest.raises(NotAvailable, match=r"^the throughput of 'TCP download::2' is not known: "):
+        throughput_mbps(run, "download")
+
+
+def test_flow_that_tells_no_time_is_named() -> None:
+    """It has a sample, but no value."""
+    run = run_of({"Ping": PROBES, NAME: [{"t": 1.0, "lost": True}]}, {})
+    assert run.why_no_flow() == "the file doesn't record when 'TCP download' ran"
+
+
+@pytest.mark.parametrize(("end_s", "start_s"), [(9.0, 5.0), (9.25, 0.0)])
+def test_rpm_is_of_the_time_of_flows_that_end_with_the_load(end_s: float, start_s: float) -> None:
+    """An upload from 5 to 10 s. A download from 0 s on that ends a second before isn't one."""
+    run = run_of({NAME: intervals(1, 1.0), "TCP upload": intervals(1, 1.0)}, {
+        NAME: {"LOAD_START": 0.0, "LOAD_END": end_s},
+        "TCP upload": {"LOAD_START": 5.0, "LOAD_END": 10.0}})
+    assert last_intervals(run, 5.0) == Window(start_s, 10.0)
+
+
+def test_round_trips_of_a_run_are_those_of_the_direction_that_has_them() -> None:
+    """Or the longer ones."""
+    def run(*medians_ms: float | None) -> float | Unavailable:
+        names = (NAME, "TCP upload")
+        return scores(run_of(dict.fromkeys(names, intervals(1, 1.0)), {
+            name: {} if rtt_ms is None else {"ROUND_TRIPS": {
+                "connections": 1, "samples": 100, "percentiles_ms": [rtt_ms] * 101}}
+            for name, rtt_ms in zip(names, medians_ms, strict=True)})).flow_rtt_ms
+
+    assert [run(20.0, 30.0), run(30.0, 20.0), run(None, 20.0), run(30.0, None)] == [
+        30.0, 30.0, 20.0, 30.0]

@@ -15,6 +15,8 @@ from flent_aqm.results.metrics.percentiles import (
     of_any,
     percentile,
     percentile_or_lost,
+    samples_beyond,
+    samples_needed,
     trimmed_mean,
 )
 
@@ -83,3 +85,19 @@ def test_trimmed_means_are_scipys(size: int) -> None:
         stats.trim1(values, 0.05, tail="right").mean())
     assert trimmed_mean(values, lowest=0.25, highest=0.25) == pytest.approx(
         stats.trim_mean(values, 0.25))
+
+
+@pytest.mark.parametrize(("count", "percent", "beyond"), [
+    (10_000, 99, 100), (10_000, 1, 100), (10_000, 99.9, 10), (10_000, 50, 5000),
+    # Rounded: 9.99 and 9.49.
+    (999, 99, 10), (949, 99, 9), (0, 99, 0)])
+def test_samples_beyond_a_percentile_are_a_share_of_all(
+        count: int, percent: float, beyond: int) -> None:
+    assert samples_beyond(count, percent) == beyond
+
+
+@pytest.mark.parametrize(("percent", "count"), [
+    (99, 1000), (1, 1000), (99.9, 10_000), (50, 20), (90, 100), (95, 200), (75, 40), (30, 34)])
+def test_samples_that_a_percentile_needs(percent: float, count: int) -> None:
+    """Ten of them beyond it, rounded up."""
+    assert samples_needed(percent) == count

@@ -70,11 +70,20 @@ def test_stall_and_gap_are_told_in_the_order_of_time() -> None:
     assert list(gap_first.still) == [Window(2.5, 5.5), Window(5.5, 8.125)]
 
 
-@pytest.mark.parametrize(("rtt_ms", "is_stall"), [(876.0, False), (875.0, True)])
+@pytest.mark.parametrize(("rtt_ms", "is_stall"), [(876.0, False), (875.5, False), (875.0, True)])
 def test_long_round_trips_explain_a_long_interval(rtt_ms: float, is_stall: bool) -> None:
     """Those of more than a third of it; but not at the end, where one answer tells little."""
     assert bool(stood_still(*USUAL, (2.625, rtt_ms), *USUAL)) is is_stall
     assert stood_still(*USUAL, (2.625, 876.0)) == [Window(2.5, 5.125)]
+
+
+def test_interval_of_netperf_without_a_length_is_a_moment() -> None:
+    """And a gap before it is one."""
+    probe = read_probe(Series("Ping UDP", SeriesKind.LATENCY, {}, [
+        {"t": at_s, "val": 20.0} for at_s in (1.0, 1.5, 2.0, 3.25)], Tool.UDP_RR))
+    assert probe is not None
+    assert (probe.sent_s.tolist(), list(probe.still)) == ([1.0, 1.5, 2.0, 3.25],
+                                                          [Window(2.0, 3.25)])
 
 
 def test_few_intervals_have_no_usual_length() -> None:
@@ -135,6 +144,9 @@ def test_time_in_which_a_tool_was_stopped_is_that_within_the_window() -> None:
     assert probe.still_in_s(Window(0.25, 2.5)) == 0.75
     assert probe.still_in_s(Window(4.0, 5.0)) == 0
     assert probe.stopped_after_s is None
+    # The last probe was sent at 10 s, from when on it went on.
+    assert ping(still=(Window(2.0, 10.0),)).stopped_after_s is None
+    assert ping(still=(Window(1.0, 2.0), Window(10.5, 12.0))).stopped_after_s == 10.5
     assert ping(count=1).spacing_ms == math.inf
     assert ping(count=2).spacing_ms == 250
 
@@ -163,6 +175,10 @@ def numbered(*numbers: int) -> Probe:
 
 def test_numbers_of_ping_start_again_after_16_bits_and_may_come_twice() -> None:
     assert numbered(65534, 65535, 0, 1).lost.sum() == 0
+    # A number that is missing behind the first has the time between its neighbours.
+    first = numbered(1, 3, 4)
+    assert (first.sent_s.tolist(), first.lost.tolist()) == ([0, 0.5, 1, 2],
+                                                            [False, True, False, False])
     twice = numbered(1, 2, 2, 4)
     assert (twice.sent_s.tolist(), twice.lost.tolist()) == ([0, 1, 2, 3],
                                                             [False, False, True, False])
@@ -203,3 +219,18 @@ def test_gap_of_too_many_probes_is_refused_with_its_length() -> None:
         until(probe, 600.0)
     assert str(caught.value) == ("most of its probes were sent at the same time as the one before; "
                                  "expected a distance between them")
+
+
+@pytest.mark.parametrize(("last", "is_read"), [(MAX_LOST + 17, True), (MAX_LOST + 18, False)])
+def test_at_most_half_a_million_numbers_of_ping_may_be_missing(last: int, is_read: bool) -> None:
+    """Eighteen probes from number 0 on. The message names the first and the last number."""
+    # Steps of less than half of 16 bits, so that it is clear how often numbers began again.
+    seqs = [7 + 29_400 * place for place in range(17)] + [7 + last]
+    if is_read:
+        assert numbered(*seqs).lost.sum() == MAX_LOST
+        return
+    with pytest.raises(BadResult) as caught:
+        numbered(*seqs)
+    assert str(caught.value) == (
+        "'Ping' has 18 answered probes with numbers from 7 to 500025; expected at most 500,000 "
+        "lost probes between them, and 5,000,000 probes")

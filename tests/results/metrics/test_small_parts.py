@@ -31,17 +31,25 @@ from flent_aqm.results.metrics.grades import (
     qoo_score,
 )
 from flent_aqm.results.metrics.latency import (
+    Glitch,
+    bad_probes,
     find_glitches,
     glitch_time_pct,
     glitches_per_minute,
+    idle_median_ms,
     longest_glitch_ms,
     loss_pct,
     mean_jitter_ms,
     smoothed_jitter_ms,
     udp_loss_pct,
 )
-from flent_aqm.results.metrics.run import Run, Samples
+from flent_aqm.results.metrics.percentiles import trimmed_mean
+from flent_aqm.results.metrics.probes import Probe
+from flent_aqm.results.metrics.rpm import goresponsiveness_rpm, ietf_rpm
+from flent_aqm.results.metrics.run import Run, Samples, probe_kind
+from flent_aqm.results.metrics.settings import settings_of
 from flent_aqm.results.metrics.throughput import (
+    drop_correlation,
     jain,
     link_rate_mbps,
     payload_share,
@@ -50,7 +58,7 @@ from flent_aqm.results.metrics.throughput import (
 )
 from flent_aqm.results.metrics.turns import turns
 from flent_aqm.results.metrics.window import Window
-from flent_aqm.results.reading.series import Series, SeriesKind
+from flent_aqm.results.reading.series import Series, SeriesKind, Tool
 
 
 def run(settings: Mapping[str, Any], aqm: Mapping[str, Any]) -> Run:
@@ -64,6 +72,9 @@ def run(settings: Mapping[str, Any], aqm: Mapping[str, Any]) -> Run:
     ([95, 95, 104.9, 104.9], None), ([-95, -95, -105, -105], ([-105, -105], [-95, -95])),
     ([0.1, 0.1, 0.9, 0.9], ([0.1, 0.1], [0.9, 0.9])),
     ([1, 1, 9], None), ([1, 1, 9, 9, math.inf], None), ([0, 0, 0, 0], None),
+    # A tenth of the middle between 1001 and 1106.4 is 105.37, of that below 1106.3 105.365.
+    ([999, 1001, 1106.4, 1108.4], ([999, 1001], [1106.4, 1108.4])),
+    ([999, 1001, 1106.3, 1108.3], None),
     ([1, 9, 9, 9], None), ([1, 1, 1, 2, 20, 20], ([1, 1, 1, 2], [20, 20])),
     ([1, 1, 20, 21, 21, 21], ([1, 1], [20, 21, 21, 21]))])
 def test_groups_of_runs(
@@ -106,7 +117,7 @@ def test_rank_tests_of_groups() -> None:
 
 @pytest.mark.parametrize(("values", "labels", "share"), [
     ([1, 1, 3, 3], "aabb", 1.0), ([1, 3, 1, 3], "aabb", 0.0), ([0, 2, 4, 6], "aabb", 0.8),
-    ([0, 0, 3], "aab", 1.0)])
+    ([0, 0, 3], "aab", 1.0), ([0, 0.5, 0, 0.5], "aabb", 0.0), ([0, 0, 0.5, 0.5], "aabb", 1.0)])
 def test_share_of_variance(values: list[float], labels: str, share: float) -> None:
     assert variance_share(values, labels) == pytest.approx(share)
 
@@ -148,6 +159,11 @@ def test_qoo_is_the_worst_of_its_parts(
     ({"requested": {"shaper": "htb", "shaper_parameters": {"linklayer": "atm"}}}, "upload",
      32 * 53),
     ({"requested": {"shaper": "htb", "shaper_parameters": {"linklayer": "ptm"}}}, "upload", 1538),
+    # 1536 bytes are 32 whole cells of ATM, and 24 whole pieces of 64 bytes.
+    *(({"requested": {"shaper": "htb", "shaper_parameters": {
+        "linklayer": layer, "overhead": overhead}}}, "upload", size)
+      for layer, overhead, size in (("atm", 22, 32 * 53), ("atm", 23, 33 * 53),
+                                    ("ptm", 22, 1536 + 24), ("ptm", 23, 1537 + 25))),
     ({"requested": {"shaper": "htb", "shaper_parameters": {"burst": 1}}}, "upload", 1514),
     ({"requested": {"shaper": "htb", "shaper_parameters": {"overhead": "x"}}}, "upload", 1514),
     ({"requested": {"shaper": "htb", "shaper_parameters": []}}, "upload", 1514),
@@ -172,6 +188,7 @@ def test_payload_of_a_full_packet(aqm: dict[str, Any], direction: str, size: int
 
 @pytest.mark.parametrize(("settings", "aqm", "rate"), [
     ({"rate_down_mbps": 20, "rate_up_mbps": 5.0}, {}, 20),
+    ({"rate_down_mbps": 0.5}, {}, 0.5),
     ({}, {}, "the file does not record the rate of the link"),
     ({"rate_down_mbps": 0}, {}, "the file does not record the rate of the link"),
     ({"rate_down_mbps": 20, "modem_down_mbps": 40, "shaper": "none"}, {}, 40),
@@ -246,9 +263,19 @@ WHOLE = {"download": Window(0.0, 6.0), "upload": Window(0.0, 6.0)}
     ([9, 9, 0, 0, 0, 0], [0, 9, 0, 0, 0, 0], WHOLE, {}),
     ([9, 9, 9, 0, 0, 0], [0, 9, 9, 9, 0, 0], WHOLE, {}),
     ([0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0], WHOLE, {}), ([], [], WHOLE, {}),
+    # A step up to the start of the time in which both are under way, or from its end on, doesn't
+    # count: with it, half of the steps would have data of both.
+    ([0, 9, 9, 9, 0, 0], [0, 9, 9, 0, 9, 0], {
+        "download": Window(0.0, 6.0), "upload": Window(2.0, 5.0)},
+     {"download": [(3, 4)], "upload": [(4, 5)]}),
+    ([0, 0, 9, 9, 0, 9], [0, 0, 9, 0, 9, 9], {
+        "download": Window(0.0, 6.0), "upload": Window(2.0, 5.0)},
+     {"download": [(3, 4)], "upload": [(4, 5)]}),
     # One after the other, and one alone, don't alternate.
     ([9, 9, 9, 0, 0, 0], [0, 0, 0, 9, 9, 9], {
         "download": Window(0.0, 3.0), "upload": Window(3.0, 6.0)}, {}),
+    ([9, 9, 9, 0, 0, 0], [0, 0, 0, 9, 9, 9], {
+        "download": Window(0.0, 2.5), "upload": Window(2.5, 6.0)}, {}),
     ([9, 9, 9, 0, 0, 0], [0, 0, 0, 9, 9, 9], {"download": Window(0.0, 3.0), "upload": None}, {}),
     # Intervals lie within the load.
     ([9, 9, 0, 0, 9, 0], [0, 0, 9, 0, 0, 9], {
@@ -402,6 +429,11 @@ def test_steps_for_synchronisation_are_those_after_the_start_up(
 
 
 def test_few_intervals_tell_no_synchronisation() -> None:
+    """Nineteen of a second; twenty of half a second do."""
+    flow = read_flow(Series("TCP upload", SeriesKind.THROUGHPUT, {}, [
+        {"t": (at + 1) / 2, "val": 1.0, "dur": 0.5} for at in range(20)]))
+    assert flow is not None
+    assert rates_mbps([flow]).shape == (1, (10 - 2) * 4)
     flow = read_flow(Series("TCP upload", SeriesKind.THROUGHPUT, {}, [
         {"t": at + 1.0, "val": 1.0, "dur": 1.0} for at in range(19)]))
     assert flow is not None
@@ -420,3 +452,58 @@ def test_longer_test_does_not_help_a_tool_that_reports_a_total() -> None:
         rates_mbps([flow])
     assert str(caught.value) == ("the flow 'TCP upload' has 1 interval of throughput; expected 20 "
                                  "or more, but its tool reports a throughput of the whole test")
+
+
+def test_bad_probes_of_a_glitch_are_above_the_limit_and_within_its_time() -> None:
+    """From its start to before its end, which is when the next probe was due."""
+    sent_s = numpy.array([0.5, 1.0, 1.25, 1.7495, 1.75])
+    probe = Probe("x", Tool.IRTT, sent_s, numpy.array([90.0, 50.1, 50.0, math.inf, 90.0]))
+    assert bad_probes(probe, Glitch(1.0, 750.0), 50.0).tolist() == [
+        False, True, False, True, False]
+    assert bad_probes(probe, Glitch(1.0, 751.0), 49.0).tolist() == [False, True, True, True, True]
+
+
+def test_idle_median_is_the_middle_of_the_idle_probes() -> None:
+    """Of 1 to 41 ms it is 21. With half of them lost there is none."""
+    rtts_ms = [float(at) for at in range(1, 42)]
+    one: Any = SimpleNamespace(idle=lambda probe=None: loaded(rtts_ms, rtts_ms))
+    assert idle_median_ms(one) == 21.0
+    one.idle = lambda probe=None: loaded(rtts_ms, [1.0] * 20 + [math.inf] * 21)
+    with pytest.raises(NotAvailable, match=r"^before the load 51\.2 % of the probes were lost"):
+        idle_median_ms(one)
+
+
+def test_samples_and_probes_made_without_a_word_are_raw_and_never_stood_still() -> None:
+    one, probe = loaded([0.0], [1.0]), Probe("x", Tool.IRTT, numpy.zeros(1), numpy.ones(1))
+    assert (one.still_s, one.of_steps, one.loss_unknown) == (0.0, False, "")
+    assert (probe_kind(probe), list(probe.still), probe.loss_unknown) == ("irtt", [], "")
+
+
+def test_means_without_a_share_leave_nothing_out() -> None:
+    """Of five values, a fifth of the lowest or the highest is one."""
+    values = numpy.array([5.0, 1.0, 2.0, 3.0, 9.0])
+    assert trimmed_mean(values) == 4.0
+    assert trimmed_mean(values, lowest=0.2) == 4.75
+    assert trimmed_mean(values, highest=0.2) == 2.75
+
+
+def test_rpm_of_less_than_a_millisecond() -> None:
+    """As on a machine itself."""
+    assert ietf_rpm(0.5, 0.25) == 180_000
+    assert goresponsiveness_rpm(0.5, 0.25) == 160_000
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-3, 1e6])
+def test_synchronisation_is_the_same_in_any_unit(scale: float) -> None:
+    """Also where flows carry next to nothing."""
+    rates = numpy.array([[4, 2, 2, 3], [4, 4, 2, 7]], float)
+    assert drop_correlation(rates * scale) == pytest.approx(-0.5)
+
+
+def test_lab_with_a_modem_and_no_rates_has_no_shaper() -> None:
+    """Or with a shaper of none."""
+    modem = {"modem_down_mbps": 40.0, "modem_up_mbps": 10.0}
+    rates = {"rate_down_mbps": 36.0, "rate_up_mbps": 9.0}
+    assert [settings_of("x", "", "", {}, requested).get("shaper_mbps") for requested in (
+        modem, {**modem, "rate_up_mbps": 9.0}, {**modem, **rates, "shaper": "none"},
+        {**modem, **rates, "shaper": "cake"}, rates)] == ["off", "off", "off", "36/9", None]

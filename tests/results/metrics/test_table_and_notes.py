@@ -142,6 +142,19 @@ def test_median_over_runs_counts_lost_probes(
     assert middle(numbers) == found
 
 
+@pytest.mark.parametrize(("end_s", "is_refused"), [(864_000.0, False), (864_001.0, True)])
+def test_flow_ends_up_to_ten_days_after_the_first_probe(end_s: float, is_refused: bool) -> None:
+    raw: dict[str, Any] = {
+        PING: [{"t": at_s, "val": 0.0} for at_s in (0.0, 10.0, 20.0)],
+        "TCP upload": [{"t": end_s, "val": 1.0, "dur": 1.0}]}
+    meta = {PING: {"UNITS": "ms", "RUNNER": "PingRunner"}, "TCP upload": {"UNITS": "Mbits/s"}}
+    if not is_refused:
+        assert run_of(raw, meta).flows[0].end_s == end_s
+        return
+    with pytest.raises(BadResult, match=r"^x: its flows and probes take 864,001 s, more than"):
+        run_of(raw, meta)
+
+
 @pytest.mark.parametrize(("last_s", "is_refused"), [(864_000.0, False), (864_001.0, True)])
 def test_flows_and_probes_take_up_to_ten_days(last_s: float, is_refused: bool) -> None:
     """Together, also where each of them takes less."""

@@ -244,6 +244,22 @@ def test_aim_points_of_a_steady_run(
     assert value(run, "aim_streaming") == streaming
 
 
+@pytest.mark.parametrize(("lost", "points"), [(0, 10), (4, 10), (5, 5), (25, 0)])
+def test_aims_loss_is_a_share_of_the_loaded_probes(
+        make_run: MakeRun, lost: int, points: int) -> None:
+    """Of 500: none, less than 1 %, 1 % and 5 %. Latency of 21 ms is worth 5 points, and an increase
+    below 10 ms 20."""
+    trace: list[float | None] = [None] * lost + [20.0] * (500 - lost)
+    assert value(make_run(trace), "aim_gaming") == 5 + 20 + points
+
+
+def test_interquartile_mean_of_three_probes_is_that_of_all(make_run: MakeRun) -> None:
+    """A quarter of three is none. Of eight it is two."""
+    assert value(make_run([1.0, 2.0, 9.0]), "ookla_style_iqm_upload_ms") == 4
+    assert value(make_run([1.0, 2.0, 9.0, 9.0, 3.0, 8.0, 30.0, 40.0]),
+                 "ookla_style_iqm_upload_ms") == (3 + 8 + 9 + 9) / 4
+
+
 def test_archive_of_ndt7_has_the_median_that_clients_do_not_show() -> None:
     """Of the RTTs in the server's measurements; clients show the smallest."""
     whole = load(GOLDEN / "ndt7.flent.gz")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from flent_aqm.results.data_file import as_data_file
-from flent_aqm.results.reading.series import Series, series_of
+from flent_aqm.results.reading.series import Series, SeriesKind, series_of
 from flent_aqm.results.result_set import copy_before_flent, keep_old, once
 
 
@@ -144,6 +144,11 @@ def test_steps_have_the_time_of_the_run(
     assert (series.of_steps, series.tool.value if series.tool else "") == (True, "ping")
     assert series.samples == [{"t": start_s, "val": 1.0, "dur": step_s},
                               {"t": start_s + 3, "val": 3.0, "dur": step_s}]
+
+
+def test_series_is_of_raw_samples_unless_it_says_otherwise() -> None:
+    series = Series("x", SeriesKind.OTHER, {}, [])
+    assert (series.of_steps, series.tool, series.failure) == (False, None, "")
 
 
 @pytest.mark.parametrize("whole", [

@@ -100,6 +100,53 @@ def test_zeros_behind_a_member_are_padding_and_no_member(tmp_path: Path) -> None
         read_data_file(path)
 
 
+@pytest.mark.parametrize(("zeros", "is_read"), [(1 << 20, True), ((1 << 20) + 1, False)])
+def test_a_megabyte_of_zeros_may_follow_an_archive(
+        zeros: int, is_read: bool, tmp_path: Path) -> None:
+    """Not counting those in the first 32 KiB of the file, which are read with the archive."""
+    path = tmp_path / "x.flent.gz"
+    path.write_bytes(gzip.compress(TEXT[:100]).ljust(32_768, b"\0") + bytes(zeros))
+    if is_read:
+        assert unpack_file(path, STRANGERS) == TEXT[:100]
+        return
+    with pytest.raises(BadResult, match="more than 1,048,576 zeros follow the archive"):
+        unpack_file(path, STRANGERS)
+
+
+@pytest.mark.parametrize(("count", "is_read"), [(3, True), (4, False)])
+@pytest.mark.parametrize(("pack", "suffix"), [(gzip.compress, ".tgz"), (bz2.compress, ".flnt")])
+def test_archive_has_as_many_members_as_are_allowed(
+        pack: Any, suffix: str, count: int, is_read: bool, tmp_path: Path) -> None:
+    path = tmp_path / f"x{suffix}"
+    path.write_bytes(pack(b"ab") * count)
+    within = replace(STRANGERS, members=3)
+    if is_read:
+        assert unpack_file(path, within) == b"ab" * count
+        return
+    with pytest.raises(BadResult) as caught:
+        unpack_file(path, within)
+    assert str(caught.value) == ("it consists of more than 3 parts that were compressed "
+                                 "separately: unpack it and pack it again")
+
+
+@pytest.mark.parametrize(("name", "content", "why"), [
+    ("x.gz", b"", "damaged (the file is empty)"),
+    ("x.gz", GOOD[:2000], "damaged (the file ends too early)"),
+    ("x.gz", b"{}", ("damaged, or not compressed as the end of its name says (Error -3 while "
+                     "decompressing data: incorrect header check)")),
+    ("x.bz2", b"{}" * 10, ("damaged, or not compressed as the end of its name says (Invalid data "
+                           "stream)")),
+    # Something was unpacked before.
+    ("x.gz", gzip.compress(b"{}") + b"{}",
+     "damaged (Error -3 while decompressing data: incorrect header check)")])
+def test_damaged_archive_is_told_by_where_it_is_damaged(
+        name: str, content: bytes, why: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(BadResult) as caught:
+        unpack_file(tmp_path / name, STRANGERS)
+    assert str(caught.value) == why
+
+
 @pytest.mark.parametrize("limit", [
     {"unpacked_bytes": 10_000}, {"memory_bytes": 100_000}, {"unpack_s": 0.0}])
 def test_each_limit_refuses(limit: dict[str, Any], tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -119,6 +120,9 @@ CASES: dict[str, Change] = {
     "1,000,001 steps": steps(1_000_001),
     "short result": put("results", value={PING: [1.0]}),
     "text in result": put("results", value={PING: [1.0, "2"]}),
+    "result of all kinds": put("results", value={PING: [None, 1.5], "a": [1, None]}),
+    "results and gaps of all kinds": lambda whole: whole.update(
+        x_values=[0, 0.5, None], results={PING: [1, 1.5, None]}),
     "result of text": put("results", value={PING: "12"}),
     "result of nulls": put("results", value={PING: [None, None]}),
     "formula": put("results", value={"=a": [1, 2]}),
@@ -199,6 +203,17 @@ def test_trusted_files_may_be_larger(tmp_path: Path, monkeypatch: pytest.MonkeyP
         "10,001 results": "FILE: results has 10,001 series, more th"}
 
 
+@pytest.mark.parametrize("name", ["MOST_STEPS", "MOST_OLD_RESULTS"])
+def test_as_many_steps_as_the_limit_are_read(
+        name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And one more is refused. The limit itself would take seconds."""
+    monkeypatch.setattr(for_flent, name, 3)
+    for count in (3, 4):
+        whole = content()
+        old(count)(whole)
+        assert bool(answer(save(tmp_path / "x.flent.gz", whole))) is (count > 3)
+
+
 @pytest.mark.parametrize(("value", "is_own"), [
     (None, False), ("", False), ("0", False), ("1", True), ("yes", True)])
 def test_variable_of_large_files(
@@ -249,6 +264,17 @@ def test_metadata_that_flent_needs_are_added(tmp_path: Path) -> None:
         "f": 1, "a?": ["b?", {"c": "d\ne?"}]}
 
 
+def test_run_without_steps_took_no_time(tmp_path: Path) -> None:
+    """Where the file doesn't tell its length. With steps it is the last one."""
+    for steps, length_s in (([], 0.0), ([None], 0.0), ([0.25, 0.5, None], 0.5)):
+        whole = content()
+        del whole["metadata"]["LENGTH"]
+        whole |= {"x_values": steps, "results": {PING: [None] * len(steps)}}
+        found = for_flent.read_for_flent(save(tmp_path / "x.flent.gz", whole), [], SETTINGS)
+        assert (found["metadata"]["LENGTH"], found["metadata"]["TOTAL_LENGTH"]) == (
+            length_s, length_s)
+
+
 def test_drawn_texts_of_shared_files_have_up_to_a_thousand_characters(tmp_path: Path) -> None:
     """Flent draws them whole."""
     for key in ("TITLE", "HOST", "LOCAL_HOST"):
@@ -284,6 +310,20 @@ def test_text_within_a_limit_is_read(limit: dict[str, int], text: bytes, is_read
     assert str(caught.value) == (
         "has more than 1 MiB when unpacked" if "unpacked_bytes" in limit else
         "has so many values that reading them would take more than 0 MiB")
+
+
+@pytest.mark.parametrize(("limit", "text", "why"), [
+    # Two bytes for each blank, and 66 for each comma.
+    ({"unpacked_bytes": 3 << 20}, b" " * ((3 << 20) + 1), "has more than 3 MiB when unpacked; x"),
+    ({"memory_bytes": 3 << 20}, b"," * 50_000,
+     "has so many values that reading them would take more than 3 MiB; x"),
+    ({"unpack_s": -0.5}, b"{}", "takes more than -0.5 s to unpack; x")])
+def test_text_beyond_a_limit_is_refused_with_it(
+        limit: dict[str, Any], text: bytes, why: str) -> None:
+    """And with a hint on what to do."""
+    with pytest.raises(BadResult) as caught:
+        unpack_text(text, replace(OWN, hint="; x", **limit))
+    assert str(caught.value) == why
 
 
 @pytest.mark.parametrize(("value", "number"), [
@@ -349,7 +389,7 @@ def test_series_of_a_file_last_together(tmp_path: Path) -> None:
     """The latest end less the earliest start of each, with its longest interval and RTT."""
     meta = {"a": {"UNITS": "ms", "LOAD_START": 5.0, "LOAD_END": 20.0}}
     raw = {"a": [{"t": 10.0, "dur": 2.0, "val": 3000.0}, {"t": 12.0, "dur": 1.0, "val": -4000.0}],
-           "b": [{"t": 1.0}, {"t": 3.0}]}
+           "b": [{"t": 1.0}, {"t": 3.0}], "empty": []}
 
     def refused(series_s: float) -> bool:
         within = Limits(1, 1, 1, 1.0, series_s, 1)

@@ -327,6 +327,8 @@ def test_runs_of_different_probes_are_no_group(tmp_path: Path) -> None:
 def test_unit_of_a_series_without_one(name: str, unit: str) -> None:
     assert unit_of(name, {}) == unit
     assert unit_of(name, {"UNITS": "other"}) == "other"
+    for nothing in ("", None, 5):
+        assert unit_of(name, {"UNITS": nothing}) == unit
 
 
 def test_what_flent_computed_is_no_measured_series() -> None:
