@@ -42,7 +42,8 @@ def test_page_has_all_tests_and_their_order(tmp_path: Path, monkeypatch: pytest.
     page = (docs / "scorecard.md").read_text()
     assert ("| none | BLIND | 20 ms of 300 ms | 0.90 [0.90 to 0.90] of 8 "
             "| 0.080 [0.080 to 0.080] of 8 |") in page
-    assert "2 tests, 16 runs, in virtual time; no number: BLIND in 1 run." in page
+    assert ("2 tests, 16 runs, in virtual time; not all tests ran on the same lines, so compare "
+            "their scores with care; no number: BLIND in 1 run.") in page
     assert "In 16 runs of 8 cells (seed 11), " in page
     assert "; 1 -->\n| rank | test |" in page
     assert (docs / "img" / "scorecard.png").stat().st_size

@@ -251,7 +251,7 @@ def test_figure_is_as_high_as_its_rows_need(
 
 
 @pytest.mark.parametrize(("high", "labels"), [
-    (100.0, ["0.5", "1", "2", "5", "10", "20", "50", "100"]), (100.25, ["1", "10", "100"])])
+    (90.0, ["0.5", "1", "2", "5", "10", "20", "50"]), (90.25, ["1", "10"])])
 def test_axis_of_more_than_two_hundredfold_has_powers_of_ten_alone(
         high: float, labels: list[str]) -> None:
     """On a longer one there is no place for others."""
@@ -301,7 +301,7 @@ def test_only_places_that_stall_under_all_tests_are_compared() -> None:
 
 
 @pytest.mark.parametrize(("megabytes", "seconds", "text"), [
-    (10.0, 20.0, ["A test takes 20 s and 10 MB, at most 10 MB."]), (10.0, None, []),
+    (10.0, 20.0, ["A test loads the line for 20 s with 10 MB, at most 10 MB."]), (10.0, None, []),
     (None, 20.0, []), (None, None, [])])
 def test_cost_of_a_test_is_told_with_both_its_parts(
         megabytes: float | None, seconds: float | None, text: list[str]) -> None:
@@ -328,7 +328,7 @@ def test_own_test_keeps_its_runs_until_its_file_changes(tmp_path: Path) -> None:
     file, output = tmp_path / "mine.py", tmp_path / "out" / "deep"
     for text, runs in (("# first", 0), ("# first", 1), ("# second", 0)):
         file.write_text(text)
-        folder = steps.own_folder(output, f"my: test {'x' * 90}", file)
+        folder, _ = steps.own_folder(output, f"my: test {'x' * 90}", file)
         assert folder == output / f"own-my-test-{'x' * 52}"
         assert (folder / "tool.py").read_text() == text
         assert len(list(folder.glob("*.flent.gz"))) == runs

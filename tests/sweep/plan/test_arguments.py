@@ -223,7 +223,7 @@ def test_each_value_of_a_setting_gets_an_argument(
     ("for_rate", "quick", "no section [Arg::quick]; expected a rate, such as 20, 2.5mbit or 1gbit"),
     ("for_rate_mbps", "20 mbyte", "no section [Arg::20 mbyte]; expected a rate"),
     ("for_rate", "1234567", "no section [Arg::1234567]; expected a rate"),
-    ("for_aqms", "codl", "no section [Arg::codl]; did you mean 'codel'?; expected the name of a"),
+    ("for_aqms", "codl", "no section [Arg::codl]; did you mean 'codel'? Expected the name of a"),
     ("for_burst", "codel, x*", "no section [Arg::x*]; expected the name of a section"),
 ])
 def test_word_that_is_neither_a_value_nor_a_section_is_refused(

@@ -69,7 +69,8 @@ REMOVED = "was removed when the file was shared, so the run can't be repeated; a
 
 
 @pytest.mark.parametrize(("change", "why"), [
-    (lambda aqm: aqm.pop("schema"), "written by `flent` inside `flent-aqm lab`, which doesn't"),
+    (lambda aqm: aqm.pop("schema"),
+     "written by Flent or flent-aqm speedtest inside `flent-aqm lab`, which doesn't"),
     # of another testbed without a schema nothing is known
     (lambda aqm: (aqm.pop("schema"), aqm.update(testbed="netns")),
      "its AQM.schema is None; expected 1; use the version of flent-aqm that made it"),

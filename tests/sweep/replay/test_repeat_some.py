@@ -30,7 +30,7 @@ MANY = [packed("a"), packed("b"), packed("c", "ping"), packed("d", testbed="netn
 
 
 @pytest.mark.parametrize(("most", "names"), [
-    (3, "acd"), (4, "abcd"), (5, "abcdf"), (6, "abcdeg"), (7, "abcdefg"), (8, "abcdefgh"),
+    (3, "acd"), (4, "acdf"), (5, "acdeg"), (6, "abcdfh"), (7, "abcdegh"), (8, "abcdefgh"),
     (9, "abcdefgh")])
 def test_sample_has_each_test_and_testbed_and_others_evenly(most: int, names: str) -> None:
     """The first file of each, then every second or third of the rest."""

@@ -85,7 +85,8 @@ def test_counters_that_differ_where_samples_do_not_are_a_difference(
             in capsys.readouterr().out)
     alike = write(tmp_path / "alike", "7ms")
     assert main(["verdict", "--base", str(base), "--test", str(alike)]) == 0
-    assert "ounters" not in capsys.readouterr().out
+    page = capsys.readouterr().out.replace("\\", "")
+    assert "ounters" not in page.replace(str(tmp_path), "")
 
 
 def test_counters_of_real_files_are_read() -> None:
