@@ -30,7 +30,8 @@ class LoadedResults(ResultSet):  # type: ignore[misc]
     _flents: dict[str, Any]
 
     def keep(self, samples: Samples) -> None:
-        """Store the file's samples, not as a copy, in place of those stored before.
+        """Store the file's samples in place of those stored before. The lists aren't copied, so the
+        caller must not change them afterwards.
 
         samples: name of a series -> its samples as plain dicts.
         """

@@ -48,9 +48,10 @@ def beside(do: Callable[[], None]) -> Iterator[None]:
 
 
 def _run_in_process(do: Callable[[], None], sender: Connection) -> None:
-    """Run in the forked process: call `do`, and send the exception for the parent to raise, or
-    None. SIGINT and SIGTERM raise KeyboardInterrupt in it, so that programs which `do` has started
-    end with the process. Then nothing is sent.
+    """Run in the forked process: call `do`, and send None, or the exception that the parent has to
+    raise: a SetupError with the message of an AqmError, an OSError as it is, a RuntimeError with
+    the traceback of any other. SIGINT and SIGTERM raise KeyboardInterrupt in it, so that programs
+    which `do` has started end with the process. Then nothing is sent.
 
     Args:
         do: the function to call.

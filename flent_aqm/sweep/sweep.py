@@ -10,6 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -390,7 +391,8 @@ class Sweep:
         """Write the sweep's status (sweep.json) to each results folder. The report and watchers
         read the progress from it. They count all data files of a folder, so those that are not of
         this sweep count as planned, too, and as done before."""
-        command = [os.path.basename(sys.argv[0]), *sys.argv[1:]]
+        # A command that goes on would make nothing if readers of the report typed it again.
+        command = _without_resume([os.path.basename(sys.argv[0]), *sys.argv[1:]])
         for folder in {cell.folder for cell in cells}:
             here = [cell for cell in cells if cell.folder == folder]
             done = sum(cell.data_file.exists() for cell in here)
@@ -431,6 +433,12 @@ class Sweep:
         """
         return "the same command" if self._resumes else (
             f"the same command and --batch-resume {min(str(cell.folder) for cell in left)}")
+
+
+def _without_resume(words: Sequence[str]) -> list[str]:
+    """Return the words of a command line without the option --batch-resume and its folder."""
+    return [word for before, word in pairwise(["", *words])
+            if "--batch-resume" not in (before, word) and not word.startswith("--batch-resume=")]
 
 
 def _what_decides(cell: Cell) -> tuple[object, ...]:

@@ -53,8 +53,13 @@ def _run_cli(*words: str) -> Do:
 
 
 def _replay(file: Path, out: Path) -> int:
-    """Read a file as `replay` does, up to the moment when the run would be made again. Return the
-    exit status, 2 if the file is refused."""
+    """Read a file as `replay` does, up to the moment when the run would be made again. Return 0, or
+    2 if the file is refused, with the reason on standard error.
+
+    Args:
+        file: the hostile file.
+        out: folder in which the repeated run's data file would be. Nothing is written.
+    """
     from flent_aqm.base.errors import AqmError
     from flent_aqm.sweep.replay import recorded
 

@@ -209,8 +209,9 @@ def _cells(test: Rows, ours: Numbers, shares: Numbers, weights: Any = None) -> t
 
 
 def _held_out_cases(rows: Rows) -> Iterator[tuple[str, list[Any]]]:
-    """Yield (description of what is held out, masks of the bands that are held out one by one) for
-    each case but the rates."""
+    """Yield (description of what is held out, boolean masks of the rows, which are held out one by
+    one) for each case of the table except the fifths of the rates, which the caller adds. A mask
+    may be empty."""
     yield "a fifth of the round trips", list(quantile_masks(rows["line_rtt_ms"]))
     for name, words in _CC.items():
         yield f"{words} as sender", [(rows["cc"] == name).to_numpy()]
@@ -410,7 +411,9 @@ def _depth_sentence(unseen: Unseen) -> str:
 
 def _archive_table(path: Path) -> str:
     """Return a Markdown table: how many downloads of a file of M-Lab's archive get which answer, or
-    are refused for which reason. Raises BadResult if the file can't be read."""
+    no answer for which reason. Numbers in reasons are replaced by "N". Downloads that
+    read_downloads() leaves out aren't counted. Raises BadResult if the file can't be read, or no
+    download in it is usable."""
     downloads = read_downloads(path)
     counts = Counter(re.sub(r"\d[\d.]*", "N", verdict.reason) or verdict.answer
                      for verdict in judge_all(downloads))

@@ -33,7 +33,7 @@ from flent_aqm.sweep.pool import Interrupts, Pool, cores_for
 from flent_aqm.sweep.progress import SweepProgress
 from flent_aqm.sweep.run import FinishedRun, SweepFacts, make_output, run_cell
 from flent_aqm.sweep.speedtest import _run_flent
-from flent_aqm.sweep.sweep import Stopped, Sweep
+from flent_aqm.sweep.sweep import Stopped, Sweep, _without_resume
 from tests.limits import ending_within_s
 
 SCORES = Scores(Unavailable("the test has no download"), 95.6, 0.1, 0.13)
@@ -844,3 +844,13 @@ def test_testbeds_elsewhere_are_those_behind_ssh(
     made = planned([cell(tmp_path, name, testbed=bed, seed=None) for name, bed in (
         ("one", "netns"), ("two", "ssh://root@b"), ("three", "ssh://root@a"))])
     assert made.testbeds_elsewhere() == ["ssh://root@a", "ssh://root@b"]
+
+
+@pytest.mark.parametrize(("words", "kept"), [
+    (["flent", "-B", "a.batch"], ["flent", "-B", "a.batch"]),
+    (["flent", "-B", "a.batch", "--batch-resume", "results/x", "-b", "y"],
+     ["flent", "-B", "a.batch", "-b", "y"]),
+    (["flent", "--batch-resume=results/x", "-B", "a.batch"], ["flent", "-B", "a.batch"])])
+def test_recorded_command_makes_the_whole_sweep(words: list[str], kept: list[str]) -> None:
+    """That of a resumed sweep makes no run once all are there."""
+    assert _without_resume(words) == kept

@@ -105,10 +105,12 @@ class Transfers:
         partial.first_s, partial.last_s = min(partial.first_s, at_s), max(partial.last_s, at_s)
 
     def by_connection(self, trips: Trips) -> Iterator[Transfer]:
-        """Yield the data of each connection with at least LEAST_BYTES, after both passes.
+        """Yield a Transfer for each direction of each connection in which at least LEAST_BYTES were
+        carried. Call it after both passes.
 
         Args:
-            trips: (server's port, client's port) -> round trips in ms.
+            trips: (server's port, client's port) -> round trips in ms, which both directions get.
+                Connections without an entry get none.
         """
         for connection, partial in self._partial.items():
             if partial.byte_count >= LEAST_BYTES:

@@ -47,8 +47,9 @@ class AqmIrttRunner(SupervisedRunner, IrttRunner):
         return super().fork()
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        """Parse irtt's JSON as Flent does. If irtt may be stopped (linger_s), drop the probes of
-        the last ANSWERS_S seconds. Raises BadResult if irtt gave no measurement."""
+        """Parse irtt's JSON as Flent does. If irtt may be stopped (linger_s is given), read it from
+        the file `written` in place of `output`, and drop the probes that were sent less than
+        ANSWERS_S seconds before the last one. Raises BadResult if irtt gave no measurement."""
         if self.linger_s is None:
             return super().read(output, error)
         with open(self.written, encoding="utf-8") as written:

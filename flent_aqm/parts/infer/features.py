@@ -34,7 +34,8 @@ class Feature:
     Attributes:
         words: name of the feature for people.
         of: function that computes the value.
-        unit: unit for people. With "%" the value is a share from 0 to 1.
+        unit: unit for people, "" for none. With "%" the value is a ratio, of which 1 is 100 %. It
+            may be above 1. Some features are -1 if they can't be computed.
     """
 
     words: str

@@ -96,7 +96,9 @@ class Reading:
         group: Place.group, the name without the queue.
         without_seed: Place.without_seed.
         beside: whether a bulk flow shared the line.
-        ways: "download", "upload" and WORSE ("worse") -> values.
+        ways: "download" and "upload" -> values of that direction; WORSE ("worse") -> for each
+            quantity the worse value of both directions, without throughputs. A latency that the
+            test shows without a direction is in WORSE alone.
         good: the test's own verdict on the line, None for none.
         megabytes: bytes through the router, in 10^6. None if unknown.
         seconds: duration of the load, None if unknown.

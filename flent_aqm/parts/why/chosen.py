@@ -82,9 +82,9 @@ def of_glitch(run: Run, number: int) -> int:
 
 
 def slowest(run: Run) -> int:
-    """Return the number of the slowest answered probe under load, or of the first probe under load
-    if all were lost. In a run without load, all probes count. Raises BadResult if no probe was sent
-    under load."""
+    """Return the number, counted from 0, of the slowest answered probe under load in the run's
+    first latency series, or of the first probe under load if all of these were lost. In a run
+    without load, all probes count. Raises BadResult if no probe was sent under load."""
     window = run.load_window
     sent_s, rtt_ms, numbers = _numbers(run)
     return _slowest(rtt_ms, numbers, window.holds(sent_s) if window else sent_s >= 0)

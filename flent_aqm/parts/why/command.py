@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from flent_aqm.results.metrics.run import Run
 
 EXPLAINED, NOT_EXPLAINED = 0, 2
-WIDTH, MOST_LINES = 80, 25
+# Lines of the explanation on a terminal, and of its table that are there in any case.
+WIDTH, MOST_LINES, LEAST_ROWS = 80, 25, 4
 _NONE = "none"
 
 
@@ -195,7 +196,8 @@ def as_text(story: Story, outcomes: Sequence[Outcome], idle_ms: float | None, se
             ) -> list[str]:
     """Return the explanation for a terminal: at most 25 lines (MOST_LINES) of at most 80 characters
     (WIDTH): settings, sentences, table of runs, conclusion. If that is too much, the table's last
-    rows are left out, and a line tells their number; then the end of the text.
+    rows are left out, and a line tells their number. The table keeps 4 lines (LEAST_ROWS), so the
+    text may have as many more, and then its end is left out.
 
     Args:
         story: the explanation.
@@ -211,11 +213,12 @@ def as_text(story: Story, outcomes: Sequence[Outcome], idle_ms: float | None, se
     conclusion = concluding(outcomes, idle_ms)
     result = _wrapped("Result", conclusion) if conclusion else []
     table = _table(outcomes)
-    room = MOST_LINES - len(told) - len(result)
+    # A heading without rows would tell nothing, so a long text may be longer by some.
+    room = max(MOST_LINES - len(told) - len(result), LEAST_ROWS)
     if len(table) > room:
         shown = max(room - 1, 0)
         table = [*table[:shown], f"        {len(table) - shown} more: --format json"]
-    return [*told, *table, *result][:MOST_LINES]
+    return [*told, *table, *result][:MOST_LINES + LEAST_ROWS]
 
 
 def _wrapped(heading: str, sentence: str) -> list[str]:

@@ -335,8 +335,9 @@ def drop_filter(run: WatchedRun, text: str) -> tuple[str, str]:
 
 def _flow_called(run: WatchedRun, ledger: Ledger, word: str) -> tuple[str, int, str]:
     """Return direction ("up" or "down"), index in Ledger.flows and name of the first TCP flow with
-    data whose name contains a word, or which has the word as a port, uploads before downloads.
-    Raises ConfigError if there is none."""
+    a load's data, see carries_data(), whose name contains a word, or one of whose ports is the
+    word. Uploads come before downloads. The word's case doesn't matter. Raises ConfigError if there
+    is none."""
     cross = cross_ports_of(run.data["metadata"])
     known: dict[str, None] = {}
     for direction in ("up", "down"):

@@ -41,9 +41,10 @@ class Measured:
 
     Attributes:
         idle_ms: median RTT of the idle line.
-        loaded_ms: load ("downloads", "uploads" or BOTH) -> median RTT under it, infinite if it is a
-            lost probe.
-        mbps: "download" and "upload" -> throughput.
+        loaded_ms: each load of the run ("downloads", "uploads" or BOTH) -> median RTT under it,
+            infinite if it is a lost probe.
+        mbps: "download" and "upload" -> throughput of all flows in Mbit/s, with cross traffic. A
+            direction whose throughput isn't known is left out.
         lost_pct: load -> share of lost probes in percent, less that of the idle line. Empty if the
             probe can't tell losses.
         loss_unknown: reason why losses are not known, "" if they are.

@@ -122,8 +122,8 @@ class _Reader:
         return NOTHING if number is None or kinds else number[0]
 
     def hash(self, value: Any, place: str) -> Any:
-        """Copy a hash of 16, 40 or 64 hexadecimal digits in lower case, or a number. Other text is
-        left out (NOTHING)."""
+        """Copy a hash of 16, 40 or 64 hexadecimal digits in lower case, a number, True, False or
+        None. Any other value is left out (NOTHING)."""
         return self._matching(_HASH, value, place)
 
     def time(self, value: Any, place: str) -> Any:
@@ -319,7 +319,9 @@ class _Reader:
 
     def requested(self, value: Any, place: str) -> Any:
         """Copy the object with the requested settings of the testbed. Values that are not allowed
-        are replaced, most by GONE, see value_or_gone()."""
+        are replaced, most by GONE, see value_or_gone(). Settings whose name has words that programs
+        don't write are left out. A value that is not an object is copied if it is a number, True,
+        False, None or text of numbers, and else left out (NOTHING)."""
         return self.mapping(value, place, _REQUESTED, _Reader.value_or_gone)
 
     def command(self, value: Any, place: str) -> Any:

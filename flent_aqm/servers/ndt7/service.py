@@ -29,9 +29,10 @@ class Ndt7:
         self._serve_function: Callable[[Client, Settings, str], None] | None = None
 
     def load(self) -> None:
-        """Import the modules for a test. They aren't imported at the start: importing websockets
-        takes longer than the rest of the start, and a lab starts this server also for runs without
-        NDT7."""
+        """Import the modules that serve a client, except TLS's, at the first call. Further calls do
+        nothing. Call it before take(). They aren't imported at the start, because importing
+        websockets takes longer than the rest of the start, and a lab starts this server also for
+        runs without NDT7. Raises ImportError if a module is missing."""
         if self._serve_function is None:
             from flent_aqm.servers.ndt7.connection import serve
 

@@ -110,8 +110,9 @@ class Inbound:
 
     @property
     def held_bytes(self) -> int:
-        """Upper limit of the number of bytes that are kept of an incomplete frame and an incomplete
-        head."""
+        """Upper limit of the bytes that are kept now of an incomplete frame other than DATA, and of
+        a head whose last frame hasn't arrived, 0 if there is neither. An incomplete DATA frame that
+        h2 keeps, of up to 16 KiB, isn't counted."""
         return self._head_bytes + (MOST_FRAME_BYTES if self.half else 0)
 
     @property

@@ -114,7 +114,8 @@ def _other_time_units(us: Scalar) -> Iterator[Scalar]:
 
 
 def _no_other_forms(_number: Scalar) -> Iterator[Scalar]:
-    """Yield nothing: this kind of number has no other forms."""
+    """Yield nothing: apart from the value itself, the kernel reports a number or size in no other
+    unit. Counterpart of _other_time_units() in _READERS."""
     yield from ()
 
 

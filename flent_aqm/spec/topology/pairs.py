@@ -37,7 +37,13 @@ def refuse_odd_pairs(scenario: Scenario) -> None:
 
 def _refuse_for_subscribers(topology: Topology, scenario: Scenario) -> None:
     """Raise ConfigError if a setting of the router can't be combined with subscribers, if a
-    subscriber's plan exceeds the access node's rate, or if the rate is too low for their number."""
+    subscriber's plan exceeds the access node's rate, or if that rate leaves each subscriber less
+    than MIN_RATE_MBPS.
+
+    Args:
+        topology: a topology with subscribers.
+        scenario: the scenario whose settings are checked.
+    """
     for key, needed in {"shaper": "htb", "tiers": 1, "burst_shaping": False,
                         "ingress": "lan"}.items():
         requested = getattr(scenario.router, key)

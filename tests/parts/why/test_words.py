@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.parts.why.command import MOST_LINES, WIDTH, as_text
+from flent_aqm.parts.why.command import LEAST_ROWS, MOST_LINES, WIDTH, as_text
 from flent_aqm.parts.why.story import (
     ROUNDED,
     Cause,
@@ -173,6 +173,18 @@ def test_conclusion_needs_a_glitch_and_the_usual_time() -> None:
     assert not concluding([WAS, Outcome("aqm=x", fault="refused")], 20.0)
 
 
+def test_table_of_a_long_text_keeps_its_first_rows() -> None:
+    """Its heading stood there alone."""
+    story = replace(STORY, behind=[Share("acknowledgements of the cross traffic's download", 10**5,
+                                         1e6)] * 9)
+    outcomes = [Outcome(f"shaper=cake,aqm=cake,ingress=ifb,rate_down_mbps={rate}", 20.0, None, 1.0,
+                        9.0) for rate in (1, 2, 3)]
+    text = as_text(story, outcomes, 20.0, "a setting")
+    at = next(number for number, line in enumerate(text) if line.startswith("What if, executed"))
+    assert [line.startswith("shaper=cake,aqm=cake") for line in text[at + 1:at + 4]] == [True] * 3
+    assert len(text) <= MOST_LINES + LEAST_ROWS
+
+
 def test_terminal_gets_25_lines_of_80_columns() -> None:
     """Also of long names, and of more runs than fit."""
     story = replace(STORY, behind=[Share("acknowledgements of the cross traffic's download", 10**5,
@@ -180,7 +192,7 @@ def test_terminal_gets_25_lines_of_80_columns() -> None:
     outcomes = [Outcome(f"aqm=fq_codel,aqm_target=1ms,rate_mbps={number}", 20.0, None, 1.0, 9.0)
                 for number in range(30)] + [Outcome("aqm=cake", fault="x" * 300)]
     text = as_text(story, outcomes, 20.0, "a setting, " * 40)
-    assert len(text) <= MOST_LINES
+    assert len(text) <= MOST_LINES + LEAST_ROWS
     assert max(map(len, text)) <= WIDTH
     assert sum("more: --format json" in line for line in text) == 1
     assert text[0].endswith(" …")

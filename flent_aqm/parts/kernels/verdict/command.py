@@ -62,6 +62,8 @@ from flent_aqm.sweep.sweep import OF_A_KERNEL
 # Exit statuses. Without a verdict it is not that of "worse", which `git bisect run` would believe.
 AS_EXPECTED, WORSE, NO_VERDICT, CAN_NOT_TELL, NOT_EXERCISED, OTHER = 0, 1, 2, 3, 4, 5
 EXPECTATIONS = ("same", "better", "worse")
+# Settings of a run's load. Sides that differ in them can't be compared.
+_LOAD = ("test", "flows", "cross_traffic")
 # Paths of a side that the page names.
 MOST_PATHS = 3
 PAGES = {".md": lambda text: text, ".html": page.html}
@@ -267,11 +269,17 @@ def _compare_and_judge(sides: Sequence[Sequence[ScoredFile]], failed: Sequence[F
         failed: runs of both sides that could not be made.
         names: names of the metrics.
 
-    Raises TooFewPairs if no cell has enough pairs. Raises ConfigError if a side has two runs with
-    the same settings and seed, a name is no metric that can be judged, or no run has a value to
-    judge.
+    Raises TooFewPairs if no cell has enough pairs. Raises ConfigError if the sides differ in test,
+    flows or cross traffic, a side has two runs with the same settings and seed, a name is no metric
+    that can be judged, or no run has a value to judge.
     """
-    comparison = replace(pair(*sides), failed=Counter(run.side for run in failed),
+    paired = pair(*sides)
+    for name in _LOAD:
+        if name in paired.compared:
+            ours, theirs = paired.compared[name]
+            raise ConfigError(f"the sides were loaded differently: {name} {plain(ours)} (base) and "
+                              f"{plain(theirs)} (test); expected the same cells on both sides")
+    comparison = replace(paired, failed=Counter(run.side for run in failed),
                          programs=differing_programs(*sides))
     return comparison, judge(comparison, names)
 

@@ -118,8 +118,8 @@ class Exercised:
 
     @property
     def rarely(self) -> list[tuple[str, int]]:
-        """Changed lines that ran in at least one cell, but fewer than 20 times (RARELY) in each.
-        Lines that never ran are in `never`."""
+        """Changed lines, as (path, number), that ran in at least one cell, but fewer than 20 times
+        (RARELY) in each. Lines that never ran are in `never`."""
         return [place for place, cells in self.ran.items() if max(cells.values()) < RARELY]
 
     def ranges(self, places: Sequence[tuple[str, int]]) -> list[str]:

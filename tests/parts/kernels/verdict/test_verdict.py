@@ -616,6 +616,28 @@ def test_side_of_two_builds_of_a_kernel_is_refused(
         assert "5.flent.gz); give the runs of one build" in error
 
 
+@pytest.mark.parametrize("name", ["test", "flows", "cross_traffic"])
+def test_sides_with_another_load_are_a_mistake(
+        name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A wrong pattern of files made a change 137,000 % worse."""
+    base, test = write(tmp_path / "base", "5ms", 0), write(tmp_path / "test", "6ms", 0)
+    for path in test.iterdir():
+        whole = load(path)
+        aqm = whole["metadata"]["AQM"]
+        if name == "test":
+            whole["metadata"]["NAME"] = "iperf3_upload2"
+        elif name == "flows":
+            whole["metadata"]["TEST_PARAMETERS"] = {"flows": "9xcubic"}
+        else:
+            aqm["requested"]["cross_traffic"] = True
+        save(path, whole)
+    assert main(["verdict", "--no-coverage", "--base", str(base), "--test", str(test)]) == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert f"the sides were loaded differently: {name} " in output.err
+    assert "; expected the same cells on both sides" in output.err
+
+
 def test_nothing_missing_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The same folder twice is a mistake; a run that failed, and one without a partner, leave open
     what they would have said."""
