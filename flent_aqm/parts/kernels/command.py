@@ -67,9 +67,12 @@ def main(args: argparse.Namespace) -> int:
     else:
         cache = cache_to_write()
         names = [parse_kernel("kernel remove", name) for name in args.names]
+        there = {kernel.name for kernel in named.all_named()}
         with locked(cache):
-            for name in names:
+            # A misspelt name removes none of the others.
+            for name in sorted(names, key=lambda one: one in there):
                 named.remove(cache, name)
+                print(f"removed: {name}")
     return 0
 
 

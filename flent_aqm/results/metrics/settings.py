@@ -3,9 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from flent_aqm.base.words import plain
+from flent_aqm.spec.kernel import STOCK
+
+# Hashes that a sentence names.
+_MOST_BUILDS = 12
 Setting = str | float | bool
 
 # Requested parameters of queues -> prefix of the settings that they become.
@@ -65,3 +70,29 @@ def _rate_of_both(settings: Mapping[str, Setting], name_format: str) -> Setting 
 def _rate_text(rate: Setting) -> str:
     """Return a rate as text, "600" for 600.0."""
     return str(rate).removesuffix(".0")
+
+
+def recorded_kernel(aqm: Mapping[str, object]) -> tuple[str, str] | None:
+    """Return the name and the hash of a run's kernel from the AQM metadata of a data file. None if
+    they aren't recorded, as for other testbeds and early versions."""
+    kernel = aqm.get("kernel")
+    if not isinstance(kernel, dict) or not kernel.get("hash"):
+        return None
+    return str(kernel.get("name", STOCK)), str(kernel["hash"])
+
+
+def rebuilt_kernels(kernels: Iterable[tuple[str, str] | None]) -> list[str]:
+    """Return a sentence for each kernel of which runs have several builds: they are counted as
+    repetitions of each other, and are none.
+
+    Args:
+        kernels: name and hash of each run's kernel, None if they aren't recorded.
+    """
+    builds: dict[str, dict[str, None]] = {}
+    for name, build in filter(None, kernels):
+        builds.setdefault(name, {})[build] = None
+    return [f"These runs are of {len(hashes)} builds of "
+            f"{'the lab kernel' if name == STOCK else f'the kernel {plain(name)}'} "
+            f"({plain(', '.join(list(hashes)[:_MOST_BUILDS]))}), and count as repetitions here: "
+            "leave out those of the builds that you don't mean."
+            for name, hashes in builds.items() if len(hashes) > 1]

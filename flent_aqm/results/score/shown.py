@@ -42,7 +42,11 @@ from flent_aqm.results.metrics.compare import (
     variance_share,
 )
 from flent_aqm.results.metrics.run import Run, probe_line
-from flent_aqm.results.metrics.settings import Setting
+from flent_aqm.results.metrics.settings import (
+    Setting,
+    rebuilt_kernels,
+    recorded_kernel,
+)
 from flent_aqm.results.metrics.table import (
     LOST,
     METRICS,
@@ -75,7 +79,7 @@ class ScoredFile:
         counters: the router's counters after the run, by names such as `up qdisc drops`, for
             `verdict`.
         programs: name of a program that the run was made with -> its version, for `verdict`.
-        kernel: name and hash of the lab's kernel, for `verdict`. None if they aren't recorded.
+        kernel: name and hash of the lab's kernel, None if they aren't recorded.
     """
 
     path: Path
@@ -90,10 +94,11 @@ class ScoredFile:
 
 
 def score(run: Run) -> ScoredFile:
-    """Return a run's settings and every metric, without counters, programs and kernel. Called in
-    other processes."""
+    """Return a run's settings and every metric, without counters and programs. Called in other
+    processes."""
     return ScoredFile(run.path, run.settings, values(run), run.samples,
-                      probe=probe_line(run.probe) if run.probes else "", notes=tuple(run.notes))
+                      probe=probe_line(run.probe) if run.probes else "", notes=tuple(run.notes),
+                      kernel=recorded_kernel(run.aqm))
 
 
 def wide_console() -> Console:
@@ -174,14 +179,16 @@ def show_table(console: Console, scored: Sequence[ScoredFile], names: Sequence[s
 
 
 def _print_probes_and_notes(console: Console, scored: Sequence[ScoredFile]) -> None:
-    """Print which probes measured latency, if files differ in it, and how many files have notes.
-    Nothing is printed otherwise."""
+    """Print which probes measured latency, if files differ in it, kernels of which the files have
+    several builds, and how many files have notes. Nothing is printed otherwise."""
     kinds = Counter(str(one.settings["probe"]) for one in scored if "probe" in one.settings)
     if len(kinds) > 1:
         told = "; ".join(f"{plain(kind)} in {counted(files, 'file')}"
                          for kind, files in kinds.most_common())
         console.print(Text(f"Latency was measured by different probes, so that it can't be "
                            f"compared between them: {told}."))
+    for sentence in rebuilt_kernels(one.kernel for one in scored):
+        console.print(Text(sentence))
     noted = sum(bool(one.notes) for one in scored)
     if noted:
         first = next(one for one in scored if one.notes)

@@ -150,24 +150,6 @@ def combine_facts(runs: Sequence[Mapping[str, str]]) -> list[tuple[str, list[str
             if heading != "seed"]
 
 
-def rebuilt_kernels(runs: Iterable[Mapping[str, str]]) -> list[str]:
-    """Return a sentence for each kernel of which the runs have several builds: they are counted as
-    repetitions of each other, and are none.
-
-    Args:
-        runs: heading -> value, for each run.
-    """
-    builds: dict[str, dict[str, None]] = {}
-    for run in runs:
-        if build := run.get("kernel's hash"):
-            builds.setdefault(run.get("kernel's name", ""), {})[build] = None
-    return [f"These runs are of {len(hashes)} builds of "
-            f"{f'the kernel {name}' if name else 'the lab kernel'} "
-            f"({', '.join(list(hashes)[:MOST_TOLD])}), and count as repetitions here: leave out "
-            "those of the builds that you don't mean."
-            for name, hashes in builds.items() if len(hashes) > 1]
-
-
 def seeds(runs: Iterable[Mapping[str, str]]) -> list[str]:
     """Return the different seeds of the runs, sorted, numbers by size. Runs without a seed are left
     out."""

@@ -27,6 +27,7 @@ from flent_aqm.results.grouping import (
     setting_text,
     shown,
 )
+from flent_aqm.results.metrics.settings import rebuilt_kernels
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.results.status import Status
 from flent_aqm.show.looks import looks_for
@@ -35,10 +36,10 @@ from flent_aqm.show.report.commands import offered_command, sweep_command
 from flent_aqm.show.report.facts import (
     Proof,
     combine_facts,
-    rebuilt_kernels,
     seeds,
 )
 from flent_aqm.show.report.gather import ReportRow, RunGlitch
+from flent_aqm.spec.kernel import STOCK
 from flent_aqm.spec.testbeds import VIRTUAL
 
 # Metrics that the table of runs shows by default.
@@ -178,7 +179,9 @@ def build(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], folder
         headline=[*headline.headline(
             conditions, compared_word, len(rows),
             slices.apart(rows, dimensions, side), slices.also_differ(rows, side),
-            [row.no_latency for row in rows if row.no_latency]), *rebuilt_kernels(by_heading)],
+            [row.no_latency for row in rows if row.no_latency]), *rebuilt_kernels(
+                (row.facts.by_heading.get("kernel's name", STOCK), build) for row in rows
+                if (build := row.facts.by_heading.get("kernel's hash")))],
         notes=list(Counter(note for row in rows for note in row.notes).most_common()),
         advice=advise({one.title: one.tried for one in conditions}), side=compared_word,
         panels=panels.panels(conditions), conditions=_settings_line(rows, dimensions),

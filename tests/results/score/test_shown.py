@@ -378,3 +378,20 @@ def test_columns_are_closer_together_below_110_characters() -> None:
     for narrow, wide in zip(rows(109), rows(110), strict=True):
         assert narrow.split() == wide.split()
         assert len(narrow) < len(wide)
+
+
+def test_builds_of_a_kernel_that_count_as_repetitions_are_told() -> None:
+    """Below the table, as by the report; one build, or none that is known, is no news."""
+    def told(*kernels: tuple[str, str] | None) -> str:
+        printed = StringIO()
+        show_table(Console(file=printed, width=400), [
+            ScoredFile(Path(f"{number}.flent.gz"), {"aqm": "codel"}, {"fairness_upload": 0.5},
+                       kernel=kernel)
+            for number, kernel in enumerate(kernels)], ["fairness_upload"])
+        return printed.getvalue()
+
+    assert ("These runs are of 2 builds of the kernel mine (a, b), and count as repetitions here: "
+            "leave out those of the builds that you don't mean."
+            ) in told(("mine", "a"), ("mine", "b"), ("other", "c"))
+    assert "builds of the lab kernel (a, b)" in told(("stock", "a"), None, ("stock", "b"))
+    assert "builds" not in told(("mine", "a"), ("mine", "a"), ("stock", "b"), None)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.results.status import Status
-from flent_aqm.show.report.facts import Proof, RunFacts, rebuilt_kernels
+from flent_aqm.show.report.facts import Proof, RunFacts
 from flent_aqm.show.report.gather import ReportRow
 from flent_aqm.show.report.html import sections_html, top_html
 from flent_aqm.show.report.model import Folder, build
@@ -90,15 +90,17 @@ def test_runs_that_failed_are_counted_until_they_are_made_again(tmp_path: Path) 
 
 
 def test_builds_of_a_kernel_that_count_as_repetitions_are_told() -> None:
-    """Of each kernel, set-up's, too; a file without a hash tells of no other build."""
-    def of(name: str, build: str) -> dict[str, str]:
-        return {heading: value for heading, value in (
-            ("kernel's name", name), ("kernel's hash", build)) if value}
+    """In the headline; of each kernel, set-up's, too."""
+    def of(name: str | None, build: str) -> ReportRow:
+        named = {"kernel's name": name} if name else {}
+        return replace(row("codel", FAST), facts=RunFacts(
+            {**named, "kernel's hash": build}, None, None, None))
 
-    assert rebuilt_kernels([of("", "a"), of("mine", "b"), of("mine", "b"), of("mine", "")]) == []
-    assert rebuilt_kernels([of("mine", "b"), of("mine", "c"), of("other", "d"), of("mine", "b"),
-                            of("", "e"), of("", "f")]) == [
-        ("These runs are of 2 builds of the kernel mine (b, c), and count as repetitions here: "
-        "leave out those of the builds that you don't mean."),
-        ("These runs are of 2 builds of the lab kernel (e, f), and count as repetitions here: "
-        "leave out those of the builds that you don't mean.")]
+    said = "These runs are of 2 builds of {} and count as repetitions here: leave out those of the"
+    for rows, kernel in (([of("mine", "b"), of("mine", "c"), of("other", "d")],
+                          "the kernel mine (b, c),"),
+                         ([of(None, "e"), of(None, "f")], "the lab kernel (e, f),")):
+        told = build(rows, [], [], "made").headline
+        assert any(line.startswith(said.format(kernel)) for line in told), told
+    assert not any("builds" in line for line in build(
+        [of("mine", "b"), of("mine", "b"), of("other", "c")], [], [], "made").headline)

@@ -40,7 +40,6 @@ from flent_aqm.parts.kernels.verdict.exercised import (
 from flent_aqm.parts.kernels.verdict.made_with import differing as differing_programs
 from flent_aqm.parts.kernels.verdict.made_with import (
     programs,
-    recorded_kernel,
     refuse_two_builds,
 )
 from flent_aqm.parts.kernels.verdict.more_seeds import FOLDER, add_seeds
@@ -372,4 +371,4 @@ def _score_with_evidence(data: DataFile) -> ScoredFile:
     after = aqm.get("after")
     return replace(score(as_run(data)), samples=hashlib.sha256(samples).hexdigest(),
                    counters=flat(after.get("counters") if isinstance(after, dict) else None),
-                   programs=programs(aqm), kernel=recorded_kernel(aqm))
+                   programs=programs(aqm))

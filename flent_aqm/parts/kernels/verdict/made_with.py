@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.words import counted, plain
 from flent_aqm.results.score.shown import ScoredFile
-from flent_aqm.spec.kernel import STOCK
 from flent_aqm.spec.queues.table import QUEUES
 
 NONE = "none"
@@ -39,15 +38,6 @@ def programs(aqm: Mapping[str, object]) -> dict[str, str]:
     if version := aqm.get("flent_aqm"):
         found["flent-aqm"] = str(version)
     return found
-
-
-def recorded_kernel(aqm: Mapping[str, object]) -> tuple[str, str] | None:
-    """Return the name and the hash of a run's kernel from the AQM metadata of a data file. None if
-    they aren't recorded, as for other testbeds and early versions."""
-    kernel = aqm.get("kernel")
-    if not isinstance(kernel, dict) or not kernel.get("hash"):
-        return None
-    return str(kernel.get("name", STOCK)), str(kernel["hash"])
 
 
 def refuse_two_builds(side: str, runs: Sequence[ScoredFile]) -> None:

@@ -105,7 +105,8 @@ def findings(comparison: Comparison, judged: Sequence[JudgedMetric],
     parts = [] if exercised is None else [exercised_sentence(exercised)]
     reach = reach_of_change(comparison, judged, exercised)
     if reach is Reach.NONE:
-        parts.append("Not exercised: these runs say nothing about the change.")
+        parts.append("Not exercised: these runs say nothing about the change; --suggest looks for "
+                     "cells of gate.batch that reach it.")
     elif reach is Reach.PART:
         parts.append(f"Exercised in part; of what ran: {sentence(comparison, judged)}")
     else:
