@@ -102,7 +102,8 @@ def whole(key: str, value: object, low: int, high: int) -> int:
     """
     text = as_text(value)
     if not re.fullmatch(r"0|[1-9][0-9]{0,17}", text) or not low <= int(text) <= high:
-        raise ConfigError(f"{key}: {text[:40]!r} is not a whole number from {low} to {high}")
+        zeros = " without zeros before it" if re.fullmatch("0[0-9]+", text) else ""
+        raise ConfigError(f"{key}: {text[:40]!r} is not a whole number from {low} to {high}{zeros}")
     return int(text)
 
 

@@ -87,11 +87,16 @@ def refuse_unreachable(names: Collection[str], address: str, host: str, testbed:
         for server, why in zip(servers, pool.map(lambda one: _check_ports(one, address), servers),
                                strict=True):
             if why:
-                raise TestbedError(
-                    f"hosts: the server {server.name} does not answer on {host} ({why}), and the "
-                    "runs need it; start it there, name its machine with hosts, or let the sweep "
-                    f"start it with server_testbed=ssh://root@{host}; flent-aqm doctor --testbed "
-                    f"{testbed} --server {host} says how to start it")
+                at = f"[{host}]" if ":" in host else host
+                by_sweep = (f", or let the sweep start it with server_testbed=ssh://root@{at}"
+                            if server.behind_ssh else "")
+                mend = (f"start it there, name its machine with hosts{by_sweep}; flent-aqm doctor "
+                        f"--testbed {testbed} --server {host} says how to start it"
+                        if why.endswith(_CLOSED) else
+                        "check its address in hosts, that the machine is on, the route to it, and "
+                        "its firewall")
+                raise TestbedError(f"hosts: the server {server.name} does not answer on {host} "
+                                   f"({why}), and the runs need it; {mend}")
 
 
 def _check_ports(server: Server, address: str) -> str:

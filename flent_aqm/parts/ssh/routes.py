@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 
 from flent_aqm.base.errors import ConfigError
@@ -35,7 +36,7 @@ def own_address_towards(address: str, source: str) -> str:
         address: IPv4 or IPv6 address.
         source: the batch key or option that names the host, for messages.
 
-    Raises ConfigError if there is no route.
+    Raises ConfigError if there is no route, or packets can't be sent there for another reason.
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
@@ -43,5 +44,7 @@ def own_address_towards(address: str, source: str) -> str:
             probe.connect((address, 9))
             return str(probe.getsockname()[0])
     except OSError as error:
-        raise ConfigError(f"{source}: this machine has no route to {address}: "
-                          f"{error.strerror}") from None
+        what = ("this machine has no route" if error.errno in (errno.ENETUNREACH,
+                                                               errno.EHOSTUNREACH)
+                else "this machine can't send packets")
+        raise ConfigError(f"{source}: {what} to {address}: {error.strerror}") from None

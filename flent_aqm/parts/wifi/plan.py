@@ -92,10 +92,10 @@ def wifi_plan(scenario: Scenario) -> WifiPlan | None:
     hosts = stations(parse_topology("topology", scenario.path.topology))
     rates = parse_rates("wifi_rates_mbps", wifi.wifi_rates_mbps)
     if not hosts:
-        there = (f"topology {scenario.path.topology} has no clients that could be stations"
-                 if scenario.path.topology else "without a topology there are no stations")
-        raise ConfigError(f"wifi_rates_mbps: {wifi.wifi_rates_mbps}: {there}; give "
-                          f"topology = clients:{max(2, len(rates))}", "wifi_rates_mbps")
+        raise ConfigError(f"wifi_rates_mbps: {wifi.wifi_rates_mbps}: only the clients of a "
+                          f"topology clients:N are stations, not those of "
+                          f"{scenario.path.topology}; give topology = "
+                          f"clients:{max(2, len(rates))}", "wifi_rates_mbps")
     if len(rates) == 1:
         rates *= len(hosts)
     if len(rates) != len(hosts):

@@ -94,7 +94,7 @@ def thinned_ms(samples: Samples) -> Numbers:
     answered = numpy.isfinite(samples.rtt_ms)
     sent_s, rtt_ms = samples.sent_s[answered], samples.rtt_ms[answered]
     if not sent_s.size:
-        raise NotAvailable("none of the probes came back")
+        raise NotAvailable("none of the probes of this phase came back")
     kept = [0]
     while (following := int(numpy.searchsorted(
             sent_s, sent_s[kept[-1]] + _AIM_APART_S - _AIM_SLACK_S))) < sent_s.size:

@@ -203,5 +203,6 @@ def _answered(values: Numbers) -> Numbers:
     """Return the finite values. Raises NotAvailable if there are none."""
     finite = values[numpy.isfinite(values)]
     if not finite.size:
-        raise NotAvailable("the trace has no samples, or all of its probes were lost")
+        raise NotAvailable("all of the trace's probes were lost" if values.size
+                           else "the trace has no samples")
     return finite

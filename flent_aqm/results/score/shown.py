@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -575,10 +576,18 @@ def _column_heading(metric: Metric) -> str:
     return "\n".join(textwrap.wrap(metric.name.replace("_", " "), 10))
 
 
+# The name that Flent gives to a data file with a title, without a batch.
+_TITLED = re.compile(r".*\d{4}-\d\d-\d\dT\d{6}\.\d{6}\.(.+)" + re.escape(SUFFIX))
+
+
 def _distinct_names(paths: Sequence[Path]) -> list[str]:
     """Return the paths as text, without SUFFIX and without the words, separated by "-", with which
     all of them begin. Files of one folder that begin with no common word have their names alone.
-    There must be at least one path."""
+    Files that Flent named TEST-TIME.TITLE have their titles, if all have one and they differ. There
+    must be at least one path."""
+    titles = [match[1] for path in paths if (match := _TITLED.fullmatch(plain(path.name)))]
+    if len(set(titles)) == len(paths) > 1:
+        return titles
     words = [plain(path).removesuffix(SUFFIX).split("-") for path in paths]
     same = 0
     while all(len(one) > same + 1 and one[:same + 1] == words[0][:same + 1] for one in words):

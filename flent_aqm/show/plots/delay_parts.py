@@ -22,6 +22,7 @@ COLOURS: Mapping[str, str] = {
 BIN_S = 0.1
 # Share of the probes under load that count as the slowest.
 SLOWEST = 0.01
+_NO_PROBE = "no probe came back under load whose path through the router was recorded"
 
 
 def parts_in(result: Any) -> DelayParts:
@@ -92,7 +93,7 @@ class AqmDelayPartsPlotter(ChartPlotter):
             window = run.load_window
             loaded = parts.subset(window.holds(parts.sent_s)) if window else parts
             if not loaded.sent_s.size:
-                self.note(f"left out: {run.title}: no probe came back under load")
+                self.note(f"left out: {run.title}: {_NO_PROBE}")
                 continue
             slow = loaded.subset(loaded.whole_ms >= of_any(loaded.whole_ms, 100 * (1 - SLOWEST)))
             for what, one in (("under load", loaded), ("slowest 1 %", slow)):
@@ -109,7 +110,7 @@ class AqmDelayPartsPlotter(ChartPlotter):
                 widest = max(widest, left)
                 labels.append(name)
         if not labels:
-            raise NotAvailable("no probe came back under load")
+            raise NotAvailable(_NO_PROBE)
         axis.set_yticks(range(len(labels)), labels, fontsize="small")
         axis.invert_yaxis()
         axis.set_xlim(0, 1.15 * widest)

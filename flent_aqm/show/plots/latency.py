@@ -288,12 +288,14 @@ class AqmIdleLoadedPlotter(ChartPlotter):
         drawn = latency_lines(self, runs, MOST_LINES // 2)
         axis, = self.grid()
         counted = 0
+        reasons = []
         for line in drawn:
             try:
                 line = without_failed(self, line, _loaded)
                 loaded = pooled(line.loaded())
             except NotAvailable as reason:
-                self.note(f"{line.label}: {reason}")
+                reasons.append(f"{line.label}: {reason}")
+                self.note(reasons[-1])
                 continue
             idle = pooled(line.idle())
             alone = len(runs) == 1
@@ -313,7 +315,7 @@ class AqmIdleLoadedPlotter(ChartPlotter):
         if len(runs) > 1:
             self.handles.append(style_key("the same, idle", linestyle=IDLE_LINE))
         if not axis.get_lines():
-            raise NotAvailable("; ".join(self.notes))
+            raise NotAvailable("; ".join(reasons))
         axis.set_xscale("log")
         name_latency_axis(axis)
         axis.set_xlabel("round-trip time (ms)")

@@ -8,14 +8,16 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base import paths
-from flent_aqm.base.errors import TestbedError
+from flent_aqm.base.errors import ConfigError, TestbedError
 from flent_aqm.parts.ssh import answers
 from flent_aqm.parts.ssh.probe import check_devices, parse_probe
 from flent_aqm.parts.ssh.restore import bursts
+from flent_aqm.parts.ssh.routes import own_address_towards
 from flent_aqm.router.expected import burst_bytes, old_ticks
 from flent_aqm.router.printed import size_text
 from flent_aqm.setup import tools
 from flent_aqm.spec.queues.units import parse_psched
+from flent_aqm.tools.table import SERVERS
 
 CLOCK = parse_psched("000003e8 00000040 000f4240 3b9aca00")
 ANSWER = """format 1
@@ -71,3 +73,33 @@ def test_irtt_is_found_where_a_sweep_finds_it(
         program.write_text(f"#!/bin/sh\nexit {status}\n")
         program.chmod(0o755)
         assert answers.irtt_answer("127.0.0.1") == answer
+
+
+def test_server_that_a_sweep_needs_is_told_with_what_helps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Starting it helps if its port is closed. The sweep can start those that it can start behind
+    ssh, at an address that its key takes."""
+    def refusal(why: str, host: str, name: str = "iperf3") -> str:
+        monkeypatch.setattr(answers, "_check_ports", lambda server, address: why)
+        with pytest.raises(TestbedError) as caught:
+            answers.refuse_unreachable([name, "irtt"], "10.0.0.2", host, "ssh://root@router")
+        return str(caught.value)
+
+    closed = refusal("5201 closed", "server")
+    assert closed.startswith("hosts: the server iperf3 does not answer on server (5201 closed)")
+    assert "start it there" in closed
+    assert "server_testbed=ssh://root@server; flent-aqm doctor --testbed ssh://root@r" in closed
+    assert "ssh://root@[fd00::2];" in refusal("5201 closed", "fd00::2")
+    assert "check its address in hosts" in refusal("5201 silent", "server")
+    assert "start it" not in refusal("5201: No route to host", "server")
+    by_hand = next(name for name, server in SERVERS.items()
+                   if not server.behind_ssh and server.protocol == "tcp")
+    assert "server_testbed" not in refusal("1 closed", "server", by_hand)
+    monkeypatch.setattr(answers, "_check_ports", lambda server, address: "")
+    answers.refuse_unreachable(["iperf3", "irtt"], "10.0.0.2", "server", "ssh://root@router")
+
+
+def test_address_without_a_route_is_told_from_one_that_takes_no_packets() -> None:
+    """A broadcast address has a route."""
+    assert own_address_towards("127.0.0.1", "hosts") == "127.0.0.1"
+    with pytest.raises(ConfigError, match=r"^hosts: this machine can't send packets to 255\.255"):
+        own_address_towards("255.255.255.255", "hosts")

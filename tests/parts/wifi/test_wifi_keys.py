@@ -58,7 +58,7 @@ def test_wifi_one_rate_is_that_of_all_stations() -> None:
 
 @pytest.mark.parametrize(("settings", "output"), [
     ({"wifi_rates_mbps": "2x144.4+7.2"},
-     "topology dumbbell has no clients.*give topology = clients:3"),
+     "only the clients of .* not those of dumbbell; give topology = clients:3"),
     ({**STATIONS, "topology": "clients:4"}, "has 3 rates, and topology clients:4 4 clients"),
     ({**STATIONS, "wifi_rates_mbps": "144.4+fast"}, "column 7: 'fast' is not a rate"),
     ({**STATIONS, "wifi_rates_mbps": "144.4+0.5"}, "column 7: 0.5 Mbit/s is out of range"),

@@ -234,7 +234,7 @@ def test_aim_thins_probes_to_400_ms_less_a_little() -> None:
     assert kept(394) == [0, 2, 4, 6, 8]
     lost = samples_of([numpy.inf, 1.0, numpy.inf, 3.0], 400)
     assert grades.thinned_ms(lost).tolist() == [1, 3]
-    with pytest.raises(NotAvailable, match="none of the probes came back"):
+    with pytest.raises(NotAvailable, match="none of the probes of this phase came back"):
         grades.thinned_ms(samples_of([numpy.inf]))
 
 

@@ -271,7 +271,8 @@ def test_statistic_is_of_all_samples_and_a_mean_of_those_that_came(
         assert of(numpy.array([math.inf, 20.0])) == of_one
         if statistic != "count":
             assert of(numpy.array([math.inf])) == Unavailable(
-                "the trace has no samples, or all of its probes were lost")
+                "all of the trace's probes were lost")
+            assert of(numpy.array([])) == Unavailable("the trace has no samples")
 
 
 @pytest.mark.parametrize(("function", "percent"), [

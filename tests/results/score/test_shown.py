@@ -37,6 +37,11 @@ from flent_aqm.results.score.shown import (
     (["a-b-c", "a-b"], ["b-c", "b"]),
     (["one-x", "other-x"], ["one-x", "other-x"]),
     (["a-b-c"], ["c"]),
+    # Flent's own names: their titles, if all differ.
+    (["rrul-2026-01-01T000004.000102.SQM_90__", "rrul-2026-01-01T000004.000103.SQM_off"],
+     ["SQM_90__", "SQM_off"]),
+    (["rrul-2026-01-01T000004.000102.x", "rrul-2026-01-02T000004.000103.x"],
+     ["01T000004.000102.x", "02T000004.000103.x"]),
 ])
 def test_labels_leave_out_the_words_that_all_begin_with(
         names: list[str], labels: list[str]) -> None:
