@@ -101,5 +101,5 @@ def test_server_that_a_sweep_needs_is_told_with_what_helps(monkeypatch: pytest.M
 def test_address_without_a_route_is_told_from_one_that_takes_no_packets() -> None:
     """A broadcast address has a route."""
     assert own_address_towards("127.0.0.1", "hosts") == "127.0.0.1"
-    with pytest.raises(ConfigError, match=r"^hosts: this machine can't send packets to 255\.255"):
-        own_address_towards("255.255.255.255", "hosts")
+    with pytest.raises(ConfigError, match=r"^hosts: this machine can't send packets to 127\.255"):
+        own_address_towards("127.255.255.255", "hosts")
