@@ -329,6 +329,23 @@ def test_full_disk_of_the_last_run_is_told_by_a_command_that_plans_its_runs(
         missing.make_missing([planned(tmp_path)], {})
 
 
+@pytest.mark.parametrize("interrupted", [True, False])
+def test_interrupt_while_the_last_runs_are_running_ends_a_command_with_more_sweeps(
+        interrupted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was left of the first one, so scorecard began the next."""
+    def drain(sweep_: sweep.Sweep) -> None:
+        sweep_._was_interrupted = interrupted
+
+    monkeypatch.setattr(sweep.Sweep, "start", lambda *args, **more: None)
+    monkeypatch.setattr(sweep.Sweep, "submit", lambda *args: None)
+    monkeypatch.setattr(sweep.Sweep, "drain", drain)
+    if interrupted:
+        with pytest.raises(KeyboardInterrupt):
+            missing.make_missing([planned(tmp_path)], {})
+    else:
+        assert missing.make_missing([planned(tmp_path)], {}) == 0
+
+
 @pytest.mark.parametrize(("change", "keys"), [
     ({"settings": {"LENGTH": 99.0}}, "add ${length}, in which"),
     ({"settings": {"TEST_PARAMETERS": {"streams": "2"}}}, "add ${length}, ${test_parameters}, in"),
