@@ -129,7 +129,8 @@ def parse_point(text: str) -> MeasuredPoint:
     rate."""
     match = _POINT.fullmatch(text)
     if not match:
-        raise ConfigError(f"{text!r} is not a measurement; give {FORM}")
+        raise ConfigError(f"{text!r} is not a measurement; give {FORM}, where N is 1 to 99, and 0 "
+                          "stands for a RISE below 0")
     rate = read_rate(repr(text), match.group(2))
     goodput_mbps = _to_float(text, match.group(4))
     if not 0 < goodput_mbps <= rate:
