@@ -73,8 +73,9 @@ def is_there(server_answers: Sequence[ServerAnswer]) -> bool:
 
 
 def refuse_unreachable(names: Collection[str], address: str, host: str, testbed: str) -> None:
-    """Raise TestbedError with the first server that can't be reached, and what to do. Servers that
-    are reached by UDP only, such as irtt's, are not checked.
+    """Raise TestbedError with the first server that can't be reached at any of its ports, and what
+    to do: iperf3's listens on two, of which most tests need one. Servers that are reached by UDP
+    only, such as irtt's, are not checked.
 
     Args:
         names: names of servers that a sweep needs and doesn't start itself.
@@ -84,9 +85,11 @@ def refuse_unreachable(names: Collection[str], address: str, host: str, testbed:
     """
     servers = [SERVERS[name] for name in sorted(names) if SERVERS[name].protocol == "tcp"]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        for server, why in zip(servers, pool.map(lambda one: _check_ports(one, address), servers),
-                               strict=True):
-            if why:
+        reasons = pool.map(
+            lambda one: [_check_port(port, address) for port in one.every_port], servers)
+        for server, faults in zip(servers, reasons, strict=True):
+            if all(faults):
+                why = faults[0]
                 at = f"[{host}]" if ":" in host else host
                 by_sweep = (f", or let the sweep start it with server_testbed=ssh://root@{at}"
                             if server.behind_ssh else "")
@@ -105,15 +108,19 @@ def _check_ports(server: Server, address: str) -> str:
     (it refuses connections), "5201 silent" (no answer within 2 s) or "5201: No route to host"."""
     if server is IRTT:
         return irtt_answer(address)
-    for port in server.every_port:
-        try:
-            socket.create_connection((address, port), LIMIT_S).close()
-        except TimeoutError:
-            return f"{port} silent"
-        except ConnectionRefusedError:
-            return f"{port}{_CLOSED}"
-        except OSError as error:
-            return f"{port}: {cause_of(error)}"
+    return next(filter(None, (_check_port(port, address) for port in server.every_port)), "")
+
+
+def _check_port(port: int, address: str) -> str:
+    """Return why a TCP port can't be reached, as _check_ports() does, "" if it can."""
+    try:
+        socket.create_connection((address, port), LIMIT_S).close()
+    except TimeoutError:
+        return f"{port} silent"
+    except ConnectionRefusedError:
+        return f"{port}{_CLOSED}"
+    except OSError as error:
+        return f"{port}: {cause_of(error)}"
     return ""
 
 

@@ -173,18 +173,18 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
 
     def _keys_of_batch(self, name: str) -> dict[str, Any]:
         """Return the keys and values of a batch, with overrides applied."""
-        return self._without_overridden({**self.batches[name], **self.settings.BATCH_OVERRIDE})
+        return self._of_both({**self.batches[name], **self.settings.BATCH_OVERRIDE})
 
-    def _without_overridden(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return keys and values without keys of one direction, such as rate_up_mbps, for which an
-        override gives that of both directions, rate_mbps: otherwise the override would do
+    def _of_both(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return keys and values in which keys of one direction, such as rate_up_mbps, refer to the
+        key of both, rate_mbps, if an override gives that: otherwise the override would do
         nothing."""
         # Imported late, as in argument_lists().
         from flent_aqm.spec.scenario import KEYS
 
         overrides = self.settings.BATCH_OVERRIDE
-        return {key: value for key, value in values.items()
-                if key in overrides or key not in KEYS or KEYS[key].both not in overrides}
+        return {key: f"${{{KEYS[key].both}}}" if key not in overrides and key in KEYS
+                and KEYS[key].both in overrides else value for key, value in values.items()}
 
     def _is_sweep(self, name: str) -> bool:
         """Return whether a batch has the key `testbed` and is neither abstract nor disabled."""
@@ -215,7 +215,7 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             values = {**batch, "repetition": f"{repetition:02d}", "batch_time": format_date(
                 settings.BATCH_TIME, fmt="%Y-%m-%dT%H%M%S")}
             for argument in arguments:
-                values |= self._without_overridden(self.args[argument])
+                values |= self._of_both(self.args[argument])
             section = self.apply_args(values, {}, settings)
             if "test_name" not in section:
                 raise ConfigError(f"batch {name} has no test; set the key test_name, such as "

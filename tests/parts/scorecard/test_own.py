@@ -129,7 +129,8 @@ def measure(call, report):
     ("never-ends", "serve", "own_test still ran after 65 s and was killed"),
     ("fails", "serve", "odd_client.py ended with status 1: the moon is in the way"),
     ("nothing", "serve", "odd_client.py printed nothing; expected JSON"),
-    ("table", "serve", "odd_client.py printed no JSON; its output starts with 'down 9.4 Mbit/s'"),
+    ("table", "serve", ("odd_client.py printed no JSON in lines of its own; its output starts with "
+                        "'down 9.4 Mbit/s'")),
     ("kilobits", "serve", "Mbit/s of download, where 9.56 Mbit/s are possible"),
     ("negative", "serve", "odd_client.py: down.mbps is -8."),
     ("words", "serve", 'odd_client.py: down.mbps in its output is "fast"; expected a number'),

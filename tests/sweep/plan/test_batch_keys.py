@@ -212,6 +212,26 @@ def test_list_of_values_runs_each(tmp_path: Path, keys: str, names: list[str]) -
     assert [one.replace("-", " ") for one in found] == names
 
 
+@pytest.mark.parametrize(("keys", "overrides", "names"), [
+    ("rate_down_mbps = 250\nrate_up_mbps = 20", ["rate_mbps=50"], ["50"]),
+    ("for_line = dsl\n[Arg::dsl]\nrate_down_mbps = 250\nrate_up_mbps = 20", ["rate_mbps=50"],
+     ["50"]),
+    ("for_rate = 20, 100", ["rate_mbps=50"], ["50"]),
+    ("for_rate = 20, 100", ["rate_mbps=50,60"], ["50", "60"]),
+    ("rate_down_mbps = 250", ["rate_mbps=50", "rate_down_mbps=30"], ["30"])])
+def test_override_of_both_directions_holds_in_names_and_rates(
+        tmp_path: Path, keys: str, overrides: list[str], names: list[str]) -> None:
+    """Also with base.batch, whose title has the rate of the download."""
+    (tmp_path / "base.batch").write_text((resource_dir("batches") / "base.batch").read_text())
+    (tmp_path / "mine.batch").write_text(
+        "[Batch::mine]\ninherits = base\ntest_name = ping\n"
+        f"filename_extra = of-${{rate_down_mbps}}\n{keys}\n")
+    ended = run_flent("-B", "mine.batch", "--batch-dry-run",
+                      *(f"--batch-override={one}" for one in overrides), cwd=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    assert re.findall(r"-of-(\S+) \(dry run\)", ended.stdout + ended.stderr) == names
+
+
 @pytest.mark.parametrize("key", ["filename_extra", "title"])
 def test_word_that_flent_reads_as_a_switch_is_no_name(tmp_path: Path, key: str) -> None:
     """It ended in a traceback of Flent's."""

@@ -42,21 +42,23 @@ def test_batches_that_run_are_those_named_or_that_of_the_files_name(
     assert runner(names)._batches_to_run() == running
 
 
-@pytest.mark.parametrize(("overrides", "values", "left"), [
+@pytest.mark.parametrize(("overrides", "values", "found"), [
     # It did nothing, without a word, because the key of one direction counts.
-    ({"rate_mbps": 50}, {"rate_down_mbps": 250, "rate_up_mbps": 20, "aqm": "sfq"}, {"aqm": "sfq"}),
+    ({"rate_mbps": 50}, {"rate_down_mbps": 250, "rate_up_mbps": 20, "aqm": "sfq"},
+     {"rate_down_mbps": "${rate_mbps}", "rate_up_mbps": "${rate_mbps}", "aqm": "sfq"}),
     ({"rate_mbps": 50, "rate_up_mbps": 5}, {"rate_down_mbps": 250, "rate_up_mbps": 5},
-     {"rate_up_mbps": 5}),
-    ({"modem_mbps": 40}, {"modem_up_mbps": 10, "rate_up_mbps": 9}, {"rate_up_mbps": 9}),
+     {"rate_down_mbps": "${rate_mbps}", "rate_up_mbps": 5}),
+    ({"modem_mbps": 40}, {"modem_up_mbps": 10, "rate_up_mbps": 9},
+     {"modem_up_mbps": "${modem_mbps}", "rate_up_mbps": 9}),
     ({"rate_down_mbps": 50}, {"rate_mbps": 20, "own": 1}, {"rate_mbps": 20, "own": 1}),
     ({}, {"rate_down_mbps": 250}, {"rate_down_mbps": 250})])
 def test_override_of_both_directions_replaces_those_of_each(
-        overrides: dict[str, Any], values: dict[str, Any], left: dict[str, Any]) -> None:
+        overrides: dict[str, Any], values: dict[str, Any], found: dict[str, Any]) -> None:
     one = runner(None)
     one.settings.BATCH_OVERRIDE = overrides
-    assert one._without_overridden(values) == left
+    assert one._of_both(values) == found
     one.batches["mine"] = values
-    assert one._keys_of_batch("mine") == {**overrides, **left}
+    assert one._keys_of_batch("mine") == {**overrides, **found}
 
 
 def test_batch_that_is_not_there_is_refused_with_those_that_are() -> None:
