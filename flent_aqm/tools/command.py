@@ -422,7 +422,7 @@ def _find_json(name: str, text: str) -> Any:
     for begins in _BEGINS_JSON.finditer(text):
         if begins.start() < end:
             continue  # within the JSON before
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):  # nested too deeply
             parsed, after = json.JSONDecoder().raw_decode(text, begins.end())
             if _ENDS_LINE.match(text, after):
                 found, end = parsed, after

@@ -338,7 +338,8 @@ def test_commands_that_cannot_be_run_are_refused(client: str, server: str, cause
     ('{"down": 1e999}', "down in its output is Infinity; expected a number"),
     (f'{{"down": 1{"0" * 400}}}', "down in its output is 1000000000"),
     ("[]", "down in its output is missing: it has 0 elements"),
-    ('"words"', "printed no JSON")])
+    ('"words"', "printed no JSON"),
+    ("[" * 100_000, "printed no JSON"), ("[\n" * 20_000, "printed no JSON")])
 def test_numbers_that_are_none_are_refused(text: str, cause: str) -> None:
     """With what was printed."""
     with pytest.raises(BadResult) as fault:
