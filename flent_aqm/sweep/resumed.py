@@ -128,9 +128,9 @@ def set_aside_unfinished(planned: Mapping[Path, Cell]) -> Iterator[str]:
 
 
 def files_of_other_builds(cells: Sequence[Cell]) -> Iterator[str]:
-    """Yield a warning for each kernel of the user of which the cells' folders have data files of
-    another build: a report of such a folder takes the runs of both for repetitions. Files that
-    can't be read are ignored.
+    """Yield a warning for each folder of the cells that has data files of another build of a user's
+    kernel, and each such kernel: a report of the folder takes the runs of both builds for
+    repetitions. Files that can't be read are ignored.
 
     Args:
         cells: the planned runs.
@@ -139,16 +139,16 @@ def files_of_other_builds(cells: Sequence[Cell]) -> Iterator[str]:
     if not builds:
         return
     planned = {cell.data_file for cell in cells}
-    others: dict[str, list[Path]] = {}
+    others: dict[tuple[str, Path], list[Path]] = {}
     for path in sorted(path for folder in {cell.folder for cell in cells}
                        for path in folder.glob(f"*{SUFFIX}") if path not in planned):
         with contextlib.suppress(BadResult):
             kernel = _mapping(_mapping(read_data_file(path, OWN).metadata.get("AQM")).get("kernel"))
             name, build = str(kernel.get("name")), kernel.get("hash")
             if name in builds and build and build != builds[name]:
-                others.setdefault(name, []).append(path)
-    for name, paths in others.items():
-        yield (f"{paths[0].parent} has {counted(len(paths), 'run')} of an earlier build of the "
+                others.setdefault((name, path.parent), []).append(path)
+    for (name, folder), paths in others.items():
+        yield (f"{folder} has {counted(len(paths), 'run')} of an earlier build of the "
                f"kernel {name}, such as {paths[0].name}: move them away, or choose another "
                "output_path, so that a report doesn't take them for repetitions")
 

@@ -253,6 +253,12 @@ def test_folder_with_runs_of_an_earlier_build_is_told(
     # Of set-up's kernel nothing is read, and a planned file is not one of another sweep's.
     assert list(files_of_other_builds([cell])) == []
     assert list(files_of_other_builds([replace(mine, name=name) for name in "12"])) == []
+    (tmp_path / "z").mkdir()
+    deeper = replace(mine, folder=tmp_path / "z")
+    written(replace(deeper, name="6"), lambda data: data["metadata"]["AQM"].update(
+        kernel={"hash": "then", "name": "mine"}))
+    assert [line.partition(" of an")[0] for line in files_of_other_builds([mine, deeper])] == [
+        f"{tmp_path} has 2 runs", f"{tmp_path / 'z'} has 1 run"]
 
 
 def test_kernel_that_is_gone_keeps_no_complete_folder_from_being_read(
