@@ -61,7 +61,8 @@ TESTS = {
     "results/share/stock_test.py": ("tests/results/share/test_stock_test.py",),
     "results/share/open_in_flent.py": ("tests/results/share/test_open_in_flent.py",),
     "results/share/check.py": ("tests/results/share/test_stock_test.py",),
-    "results/share": ("tests/results/share/test_whole_answers.py",
+    "results/share": ("tests/results/share/test_limits.py",
+                      "tests/results/share/test_whole_answers.py",
                       "tests/results/share/test_allowed.py", "tests/results/share/test_secrets.py",
                       "tests/results/share/test_batch_text.py"),
     "results/advice": ("tests/results/advice",),
@@ -286,6 +287,12 @@ EQUIVALENT = {
     "300 -> 301": _LIMIT,
     "results/share/secrets.py: digits = match[1].replace(\".\", \"\")[::-1].ljust(32, \"0\"): "
     "32 -> 33": "only the first 32 digits are read",
+    "results/share/archive.py: names.append(re.split(r\"[^\\w.-]\", line, maxsplit=1)[0]): 1 -> 2":
+        "only the part before the first place counts",
+    "results/share/left_over.py: if word.count(\":\") > 1:: word.count(':') > 1 -> word.count(':') "
+    ">= 1": "no IPv6 address has a single colon",
+    "results/share/left_over.py: for place in range(len(parts) - 6):: len(parts) - 6 -> len(parts) "
+    "+ 6": "from there on there are fewer than four numbers, which are no address",
     "results/share/check.py: GRACE_S = 3: 3 -> 4": _WAIT,
     "results/share/check.py: START_S, FILE_S = 60, 30: 60 -> 61": _WAIT,
     "results/share/check.py: START_S, FILE_S = 60, 30: 30 -> 31": _WAIT,
