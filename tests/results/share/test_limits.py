@@ -171,6 +171,15 @@ def test_address_reveals_nobody_within_its_networks(
         assert tells_of_nobody(word) is is_nobodys
 
 
+@pytest.mark.parametrize(("taken", "clean"), [
+    (0xfffe, "2001:db8::ffff"), (0xffff, "203.0.113.254")])
+def test_stand_ins_of_ipv6_are_65535(taken: int, clean: str) -> None:
+    """Then the last one serves, as for IPv4."""
+    secrets = Secrets({})
+    secrets._taken |= {f"2001:db8::{number:x}" for number in range(1, taken + 1)}
+    assert secrets.clean("fe80::5") == (clean, "address")
+
+
 def test_each_text_of_a_tree_is_given_once() -> None:
     assert sorted(texts({"a": ["b", {"c": "a"}, 1, None, ("d",)], "e": "b"})) == [
         "a", "b", "c", "e"]
