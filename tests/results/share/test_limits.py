@@ -218,6 +218,9 @@ def test_hosts_are_those_of_routers_and_parameters() -> None:
      {}),
     ({"AQM": {"before": [["cake", "finkx"], 1]}}, {"AQM": {"before": [["cake"], 1]}},
      {"AQM.before.0.1": "removed"}),
+    # A key has its secrets replaced, too.
+    ({"AQM": {"before": {"10.0.0.1": 5}}}, {"AQM": {"before": {"203.0.113.1": 5}}},
+     {"AQM.before, a key": "address"}),
     ({"FLENT_VERSION": "2.3.0"}, {"FLENT_VERSION": "2.3.0"}, {}),
     ({"FLENT_VERSION": "2.3-finkx"}, {"FLENT_VERSION": "2.3"}, {"FLENT_VERSION": "removed"}),
     ({"FLENT_VERSION": "finkx"}, {}, {"FLENT_VERSION": "removed"}),
