@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -81,7 +82,10 @@ def test_file_whose_process_ends_has_one_line(
         files.append(tmp_path / name)
         files[-1].write_bytes(b"1234" + unpacked.to_bytes(4, "little"))
 
+    of_test = os.getpid()
+
     def open_and_print(path: str, file_s: float, grace_s: int) -> NoReturn:
+        assert os.getpid() != of_test
         Path(f"{path}.told").write_text(json.dumps([file_s, grace_s]))
         if Path(path).name != "bad":
             print("opened null", flush=True)
@@ -112,10 +116,10 @@ def test_file_whose_process_ends_has_one_line(
     (None, "null"), (TimeoutError("late"), '"late"'), (BadResult("empty"), '"empty"'),
     (ValueError("x"), '"ValueError: x"')])
 def test_line_of_a_file_has_the_reason_and_its_process_a_limit(
-        error: Exception | None, told: str, hard_s: int, limit_s: int,
-        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        error: Exception | None, told: str, hard_s: int, limit_s: int, tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel's limit is in whole seconds, later than the timer, and not above that of before.
-    The timer ends before the line is printed."""
+    The timer ends, and nothing of the line is left to write when the process ends."""
     def draw(path: str) -> None:
         assert path == "file"
         if error:
@@ -128,10 +132,40 @@ def test_line_of_a_file_has_the_reason_and_its_process_a_limit(
     monkeypatch.setattr(resource, "getrlimit", lambda which: (5, hard_s))
     monkeypatch.setattr(resource, "setrlimit", lambda *args: limits.append(args))
     monkeypatch.setattr(open_in_flent, "_open_and_draw", draw)
-    with monkeypatch.context() as patched:
+    with (tmp_path / "out").open("w") as out, monkeypatch.context() as patched:
         patched.setattr(os, "_exit", ended.append)
+        patched.setattr(sys, "stdout", out)
         open_in_flent._open_and_print("file", 6.5, 3)
+        assert (tmp_path / "out").read_text() == f"opened {told}\n"
     assert ended == [0]
-    assert capsys.readouterr().out == f"opened {told}\n"
     assert timers == [(signal.ITIMER_PROF, 6.5), (signal.ITIMER_PROF, 0)]
     assert limits == [(resource.RLIMIT_CPU, (limit_s, hard_s))]
+
+
+@pytest.mark.parametrize(("points", "is_empty"), [
+    ([], True), ([[]], True), ([[0], [0, 0]], True), ([[1]], False), ([[0], [0, 2]], False)])
+def test_plot_needs_a_line_with_a_point(
+        points: list[list[int]], is_empty: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On any of its axes. The file is loaded without what a run needs, and the plot drawn once,
+    without its layout and coarsely, as that takes time."""
+    from flent import formatters, plotters, resultset, settings
+
+    load_file, new, summary, new_plotter = (MagicMock() for _ in range(4))
+    monkeypatch.setattr(resultset, "load", load_file)
+    monkeypatch.setattr(settings, "new", new)
+    monkeypatch.setattr(formatters, "SummaryFormatter", summary)
+    monkeypatch.setattr(plotters, "new", new_plotter)
+    new.return_value.PLOT = "all"
+    plotter = new_plotter.return_value
+    plotter.figure.axes = [MagicMock(get_lines=lambda axis=axis: [
+        MagicMock(get_xdata=lambda count=count: [0.0] * count) for count in axis])
+        for axis in points]
+    if is_empty:
+        with pytest.raises(BadResult, match="^its plot all is empty$"):
+            open_in_flent._open_and_draw("file")
+    else:
+        open_in_flent._open_and_draw("file")
+    load_file.assert_called_once_with("file")
+    new.return_value.load_test.assert_called_once_with(informational=True)
+    plotter._annotate_plot.assert_called_once_with(False)
+    assert plotter.figure.savefig.call_args.kwargs == {"dpi": 30}
