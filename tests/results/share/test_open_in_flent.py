@@ -161,7 +161,7 @@ def test_plot_needs_a_line_with_a_point(
         MagicMock(get_xdata=lambda count=count: [0.0] * count) for count in axis])
         for axis in points]
     if is_empty:
-        with pytest.raises(BadResult, match="^its plot all is empty$"):
+        with pytest.raises(BadResult, match=r"^its plot all is empty$"):
             open_in_flent._open_and_draw("file")
     else:
         open_in_flent._open_and_draw("file")
