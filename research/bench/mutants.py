@@ -112,6 +112,7 @@ _EITHER_WAY = "sends more captures through the way for records of any size: the 
 _EMPTY = "nothing is counted: the range is empty from any smaller number on, too"
 _NARROW = "how columns share a terminal that is too narrow for them"
 _BELOW = "neither is above the limit"
+_QUICK = "texts are remembered only to be quicker, and a cleaned one is clean"
 _NOT6 = "a larger number is one of IPv6, and none of these is private"
 _WAIT = "how long and how often is tried again: only time tells"
 EQUIVALENT = {
@@ -288,8 +289,10 @@ EQUIVALENT = {
     "300 -> 301": _LIMIT,
     "results/share/secrets.py: digits = match[1].replace(\".\", \"\")[::-1].ljust(32, \"0\"): "
     "32 -> 33": "only the first 32 digits are read",
-    "results/share/secrets.py: if not kinds and not apart:: not kinds -> not not kinds":
-        "texts are remembered only to be quicker, and a cleaned one is clean",
+    "results/share/secrets.py: if not kinds and not apart:: not kinds -> not not kinds": _QUICK,
+    "results/share/secrets.py: if not kinds and not apart:: not apart -> not not apart": _QUICK,
+    "results/share/secrets.py: if not kinds and not apart:: not kinds and not apart -> "
+    "not kinds or not apart": _QUICK,
     "results/share/secrets.py: return self._zeros(match) if value < 1 << 32 and "
     "_is_private(value) else match[0]: value < 1 << 32 -> value <= 1 << 32": _NOT6,
     "results/share/secrets.py: return self._zeros(match) if value < 1 << 32 and "

@@ -51,6 +51,7 @@ def nobody_has_an_account(monkeypatch: pytest.MonkeyPatch) -> None:
     ("anna7x@server", "user@server"), ("server@nas7x", "user@host"), ("root@nas7x", "root@nas7x"),
     ("008.008.008.008", "203.0.113.1"), ("000.000.000.000", "000.000.000.000"),
     ("serial 12ab", "serial removed"), ("x +49 30 123456", "x removed"),
+    ("--1s4.ipv6-literal.net", "--1s4.ipv6-literal.net"),
     ("fe80::1::", "2001:db8::1::"), ("10.0.0.1:", "203.0.113.1:"),
     # With dashes, an address is beside a letter or one sign and a letter.
     ("a-10-0-0-1", "a-203-0-113-1"), ("a--10-0-0-1", "a--10-0-0-1"),
