@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from flent_aqm.base.errors import BadResult
 from flent_aqm.results.data_file import DataFile
 from flent_aqm.results.share.allowed import allowed_metadata, unused
 from flent_aqm.results.share.batch_text import clean_batch, lines_that_tell
@@ -130,9 +131,10 @@ def test_word_is_usual_on_one_side_of_each_limit(word: str, is_usual: bool) -> N
     assert is_common(word) is is_usual
 
 
-def content(path: str, **whole: Any) -> DataFile:
-    """Return a data file without series, with the given further content."""
-    return DataFile(Path(path), 4, {"NAME": "rrul"}, {}, {}, {"metadata": {}, **whole})
+def content(path: str, title: str = "", **whole: Any) -> DataFile:
+    """Return a data file without series, with the given title, if any, and further content."""
+    metadata = {"NAME": "rrul", **({"TITLE": title} if title else {})}
+    return DataFile(Path(path), 4, metadata, {}, {}, {"metadata": {}, **whole})
 
 
 def test_file_without_version_and_values_gets_those_of_the_first_format() -> None:
@@ -151,6 +153,54 @@ def test_file_without_version_and_values_gets_those_of_the_first_format() -> Non
 def test_name_of_a_shared_file_is_easy_to_type_and_tells_of_nobody(
         name: str, shared: str) -> None:
     assert strip(content(name)).name == shared
+
+
+def test_address_in_a_files_name_is_replaced_with_any_separator() -> None:
+    """If the file has it."""
+    stripped = strip(content("of_10-1-2-3_2.flent.gz", title="at 10.1.2.3"))
+    assert stripped.name == "of_203.0.113.1_2.flent.gz"
+    assert stripped.whole["metadata"]["TITLE"] == "at 203.0.113.1"
+    assert stripped.removed == ["TITLE: address", "name of the file: address"]
+
+
+@pytest.mark.parametrize(("metadata", "is_refused"), [
+    ({"TITLE": "v1-2-3-4"}, True), ({"KERNEL_RELEASE": "v1-2-3-4"}, False),
+    ({"FLENT_VERSION": "v1-2-3-4"}, False), ({"AQM": {"tools": {"tc": "v1-2-3-4"}}}, False),
+    ({"AQM": {"flent_aqm": "v1-2-3-4"}}, False), ({"AQM": {"warnings": ["1.2.3.4"]}}, True),
+    ({}, False)])
+def test_last_check_leaves_out_versions(
+        metadata: dict[str, Any], is_refused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if no pattern had known the form of the address that it looks like."""
+    monkeypatch.setattr(Secrets, "clean", lambda *args, **options: (args[1], ""))
+    data = content("x.flent.gz")
+    data.metadata.update(metadata)
+    if is_refused:
+        with pytest.raises(BadResult, match=r"^not shared: its copy would contain '1.2.3.4'"):
+            strip(data)
+    else:
+        assert strip(data).whole["metadata"].items() >= metadata.items()
+
+
+@pytest.mark.parametrize(("count", "last"), [
+    (39, "TITLE: address"), (40, "TITLE: address"), (41, "and 1 more"), (45, "and 5 more")])
+def test_forty_removed_things_are_told(count: int, last: str) -> None:
+    data = content("x.flent.gz")
+    data.metadata.update({f"cross{number}": "x" for number in range(count - 1)})
+    data.metadata["TITLE"] = "at 10.1.2.3"
+    told = strip(data).removed
+    assert len(told) == min(count, 41)
+    assert told[-1] == last
+
+
+def test_series_have_clean_names_in_results_and_samples() -> None:
+    data = content("x.flent.gz", results={"TCP nas7x": [1], "TCP": [2]})
+    data.raw_values["TCP nas7x"] = [{"t": 1}]
+    stripped = strip(data)
+    assert stripped.whole["results"] == {"TCP host": [1], "TCP": [2]}
+    assert stripped.whole["raw_values"] == {"TCP host": [{"t": 1}]}
+    assert stripped.removed == ["results.TCP host: host name in its name",
+                                "raw_values.TCP host: host name in its name"]
+    assert strip(content("x.flent.gz", results=[1])).whole["results"] == {}
 
 
 @pytest.mark.parametrize(("taken", "free"), [
