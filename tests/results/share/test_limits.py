@@ -123,6 +123,7 @@ def test_each_telling_line_has_its_number() -> None:
 
 @pytest.mark.parametrize(("word", "is_usual"), [
     ("1", True), ("x", True), ("00000000000", True), ("00000000001", False), ("999999999", True),
+    ("1234567890", False),
     ("123456789ms", True), ("1234567890ms", False), ("1abcde", False), ("1234xcubic", True),
     ("12345xcubic", False), ("2x123456", True), ("2x1234567", False), ("2xcubic1234", True),
     ("2xcubic12345", False), ("eth1234", True), ("0x000000", True), ("0x1bcd", True),
