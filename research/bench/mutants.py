@@ -291,7 +291,7 @@ EQUIVALENT = {
     "32 -> 33": "only the first 32 digits are read",
     "results/share/secrets.py: if not kinds and not apart:: not kinds -> not not kinds": _QUICK,
     "results/share/secrets.py: if not kinds and not apart:: not apart -> not not apart": _QUICK,
-    "results/share/secrets.py: if not kinds and not apart:: not kinds and not apart -> "
+    "results/share/secrets.py: if not kinds and not apart:: not kinds and (not apart) -> "
     "not kinds or not apart": _QUICK,
     "results/share/secrets.py: return self._zeros(match) if value < 1 << 32 and "
     "_is_private(value) else match[0]: value < 1 << 32 -> value <= 1 << 32": _NOT6,
