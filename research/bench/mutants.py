@@ -61,7 +61,8 @@ TESTS = {
     "results/share/stock_test.py": ("tests/results/share/test_stock_test.py",),
     "results/share/open_in_flent.py": ("tests/results/share/test_open_in_flent.py",),
     "results/share/check.py": ("tests/results/share/test_stock_test.py",),
-    "results/share": ("tests/results/share/test_whole_answers.py",
+    "results/share": ("tests/results/share/test_limits.py",
+                      "tests/results/share/test_whole_answers.py",
                       "tests/results/share/test_allowed.py", "tests/results/share/test_secrets.py",
                       "tests/results/share/test_batch_text.py"),
     "results/advice": ("tests/results/advice",),
@@ -111,6 +112,8 @@ _EITHER_WAY = "sends more captures through the way for records of any size: the 
 _EMPTY = "nothing is counted: the range is empty from any smaller number on, too"
 _NARROW = "how columns share a terminal that is too narrow for them"
 _BELOW = "neither is above the limit"
+_QUICK = "texts are remembered only to be quicker, and a cleaned one is clean"
+_NOT6 = "a larger number is one of IPv6, and none of these is private"
 _WAIT = "how long and how often is tried again: only time tells"
 EQUIVALENT = {
     "measure/parsers/cross.py: if took_ns is not None and (fastest_ns is None or took_ns < "
@@ -286,6 +289,38 @@ EQUIVALENT = {
     "300 -> 301": _LIMIT,
     "results/share/secrets.py: digits = match[1].replace(\".\", \"\")[::-1].ljust(32, \"0\"): "
     "32 -> 33": "only the first 32 digits are read",
+    "results/share/secrets.py: if not kinds and not apart:: not kinds -> not not kinds": _QUICK,
+    "results/share/secrets.py: if not kinds and not apart:: not apart -> not not apart": _QUICK,
+    "results/share/secrets.py: if not kinds and not apart:: not kinds and (not apart) -> "
+    "not kinds or not apart": _QUICK,
+    "results/share/secrets.py: return self._zeros(match) if value < 1 << 32 and "
+    "_is_private(value) else match[0]: value < 1 << 32 -> value <= 1 << 32": _NOT6,
+    "results/share/secrets.py: return self._zeros(match) if value < 1 << 32 and "
+    "_is_private(value) else match[0]: 32 -> 33": _NOT6,
+    "results/share/secrets.py: return self._zeros(match) if value < 1 << 32 and "
+    "_is_private(value) else match[0]: 1 -> 2": _NOT6,
+    "results/share/secrets.py: return whole[:start - begin] + REPLACED + whole[end - "
+    "begin:]: end - begin -> end + begin": "each pattern ends with the secret",
+    "results/share/secrets.py: before, number = (match[1], match[2]) if match[1] else "
+    "(match[3], match[4]): 3 -> 4": "of a telephone's number, nothing before it is written",
+    "results/share/secrets.py: return f\"{before if match[1] else ''}{REPLACED}\": 1 -> 2":
+        "the pattern has both groups or neither",
+    "results/share/secrets.py: or patterns.NAME_BEHIND.match(whole[end:end + 2])): 2 -> 3":
+        "the pattern is of two characters",
+    "results/share/secrets.py: named = (patterns.NAME_BEFORE.search(whole[max(start - 2, "
+    "0):start]): 2 -> 3": "the pattern is of two characters at most",
+    "results/share/archive.py: names.append(re.split(r\"[^\\w.-]\", line, maxsplit=1)[0]): 1 -> 2":
+        "only the part before the first place counts",
+    "results/share/left_over.py: if word.count(\":\") > 1:: word.count(':') > 1 -> word.count(':') "
+    ">= 1": "no IPv6 address has a single colon",
+    "results/share/left_over.py: for place in range(len(parts) - 6):: len(parts) - 6 -> len(parts) "
+    "+ 6": "from there on there are fewer than four numbers, which are no address",
+    "results/share/left_over.py: numbers, between = parts[place:place + 7:2], set(parts[place + "
+    "1:place + 6:2]): 7 -> 8": "the next number is two places on",
+    "results/share/left_over.py: numbers, between = parts[place:place + 7:2], set(parts[place + "
+    "1:place + 6:2]): 6 -> 7": "the next separator is two places on",
+    "results/share/left_over.py: six = parts[place:place + 6]: 6 -> 7":
+        "a word of more than six parts is none in any case",
     "results/share/check.py: GRACE_S = 3: 3 -> 4": _WAIT,
     "results/share/check.py: START_S, FILE_S = 60, 30: 60 -> 61": _WAIT,
     "results/share/check.py: START_S, FILE_S = 60, 30: 30 -> 31": _WAIT,

@@ -130,7 +130,26 @@ def test_versions_are_those_of_files_and_of_the_archive(tmp_path: Path) -> None:
     assert found["archived_with"]["flent-aqm"] == metadata.version("flent-aqm")
     assert {"flent", "numpy", "pyarrow"} <= found["archived_with"].keys()
     assert not {"pytest", "mypy", "ruff"} & found["archived_with"].keys()
+    assert text.startswith('{\n "made_with": [')
     assert text.endswith("}\n")
+
+
+def test_packages_of_the_archive_are_those_that_this_one_requires(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By their names alone. Without those that it has for tests, and those that aren't there."""
+    def version(name: str) -> str:
+        if name == "gone":
+            raise metadata.PackageNotFoundError(name)
+        return f"of {name}"
+
+    for required, found in ((["a-b.c_d>=1,<2", "gone", "e[f]==1; python_version > '3'", "g",
+                              'x; extra == "test"'], ["a-b.c_d", "e", "g"]), (None, [])):
+        monkeypatch.setattr(metadata, "requires", lambda _, lines=required: lines)
+        monkeypatch.setattr(metadata, "version", version)
+        write_versions([], tmp_path)
+        assert json.loads((tmp_path / "versions.json").read_text()) == {
+            "made_with": [],
+            "archived_with": {name: f"of {name}" for name in ("flent-aqm", *found)}}
 
 
 def test_checksums_are_of_all_files_but_their_own(tmp_path: Path) -> None:
@@ -208,6 +227,24 @@ def test_batch_of_runs_without_a_record_comes_with_its_base(tmp_path: Path) -> N
         "base.batch", "m.batch"}
 
 
+def test_folders_of_one_batch_are_one_record_and_only_its_files_are_copied(
+        tmp_path: Path) -> None:
+    """Not a base.batch that the sweep hadn't read. Of several records, that of the file given
+    counts."""
+    mine, base = tmp_path / "m.batch", tmp_path / "base.batch"
+    mine.write_text("[Batch::m]\n")
+    base.write_text("[Batch::b]\n")
+    folders = [sweep(tmp_path / name, {str(mine): digest(mine)}) for name in ("a", "b")]
+    (tmp_path / "t").mkdir()
+    assert pack_batch(folders, None, tmp_path / "t") == ("m.batch", "")
+    assert [path.name for path in (tmp_path / "t" / "batch").iterdir()] == ["m.batch"]
+    others = [sweep(tmp_path / "c", {"/x/c": "1"}), folders[0],
+              sweep(tmp_path / "d", {str(base): digest(base), str(mine): "2"})]
+    (tmp_path / "u").mkdir()
+    assert pack_batch(others, mine, tmp_path / "u") == ("m.batch", "")
+    assert [path.name for path in (tmp_path / "u" / "batch").iterdir()] == ["m.batch"]
+
+
 def test_runs_of_several_batches_are_refused_with_their_names(tmp_path: Path) -> None:
     folders = [sweep(tmp_path / name, {f"/x/{name}": "1"}) for name in ("a", "b")]
     with pytest.raises(ConfigError) as caught:
@@ -234,6 +271,8 @@ def test_overrides_are_in_both_forms_of_the_option(tmp_path: Path) -> None:
         "--batch-overrides=c", "--batch-override"])
     pack_overrides([folder, tmp_path], tmp_path)
     assert (tmp_path / "batch" / "overrides.txt").read_text() == "a=1\nb=2\n"
+    pack_overrides([folder], tmp_path)  # the batch's folder is there
+    assert (tmp_path / "batch" / "overrides.txt").read_text() == "a=1\nb=2\n"
     pack_overrides([sweep(tmp_path / "none")], tmp_path / "none")
     assert not (tmp_path / "none" / "batch").exists()
 
@@ -257,3 +296,18 @@ def test_recipe_of_the_runs_kernel_is_copied(
     assert str(caught.value) == (
         "the runs were made with the lab kernel g, h; this version only has the recipe of h: "
         "publish with the version of flent-aqm that made the data, or repeat the runs")
+    with pytest.raises(BadResult) as caught:
+        pack_kernel([packed(kernel="g" * 300)], tmp_path)
+    assert f"lab kernel {'g' * 200}; this" in str(caught.value)
+
+
+def test_base_batch_that_is_the_runs_own_has_one_line_in_the_readme(tmp_path: Path) -> None:
+    """And one that another batch inherits from has its own."""
+    (tmp_path / "batch").mkdir()
+    (tmp_path / "batch" / "base.batch").write_text("")
+    for batch, shown in (("base.batch", ["base.batch"]), ("x.batch", ["x.batch", "base.batch"])):
+        write_texts(tmp_path, [packed()], ReplayedRuns((), {}), title="a", authors=[],
+                    licence="CC0-1.0", batch=batch)
+        lines = (tmp_path / "README.md").read_text().splitlines()
+        assert [line.split("`")[1] for line in lines if line.startswith("| `batch/")] == [
+            f"batch/{name}" for name in shown]

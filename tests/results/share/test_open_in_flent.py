@@ -6,11 +6,20 @@ from __future__ import annotations
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NoReturn
+from unittest.mock import MagicMock
+
+import pytest
 
 from flent_aqm.base import environment
+from flent_aqm.base.errors import BadResult
+from flent_aqm.results.share import open_in_flent
 from tests.files import RUNS, load, save
 
 
@@ -48,3 +57,115 @@ def test_files_open_below_a_hard_limit_on_processor_time() -> None:
         capture_output=True, text=True, check=True, preexec_fn=limit,
         env={**os.environ, environment.DISABLE: "1", "MPLBACKEND": "agg"})
     assert "opened null" in done.stdout.splitlines(), done.stdout + done.stderr
+
+
+@pytest.fixture
+def handler_of_sigprof() -> Iterator[None]:
+    """The signal's handler is afterwards what it was before."""
+    before = signal.getsignal(signal.SIGPROF)
+    yield
+    signal.signal(signal.SIGPROF, before)
+
+
+@pytest.mark.usefixtures("handler_of_sigprof")
+@pytest.mark.parametrize(("start_s", "limits_s"), [
+    (0.25, [2.0, 1.0, 3.5]), (0.5, [2.0, 1.0, 3.5]), (2.0, [5.0, 4.0, 6.5])])
+def test_file_whose_process_ends_has_one_line(
+        start_s: float, limits_s: list[float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the others do. A file may take twice the time of Flent's start, at least a second,
+    and a second for each ten million bytes that it has unpacked."""
+    from flent import plotters
+
+    files = []
+    for name, unpacked in (("good", 10_000_000), ("bad", 0), ("other", 25_000_000)):
+        files.append(tmp_path / name)
+        files[-1].write_bytes(b"1234" + unpacked.to_bytes(4, "little"))
+
+    of_test = os.getpid()
+
+    def open_and_print(path: str, file_s: float, grace_s: int) -> NoReturn:
+        assert os.getpid() != of_test
+        Path(f"{path}.told").write_text(json.dumps([file_s, grace_s]))
+        if Path(path).name != "bad":
+            print("opened null", flush=True)
+            os._exit(0)
+        os._exit(3)
+
+    set_up: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(plotters, "init_matplotlib", lambda *args: set_up.append(args))
+    monkeypatch.setattr(time, "process_time", lambda: start_s)
+    monkeypatch.setattr(open_in_flent, "_open_and_print", open_and_print)
+    monkeypatch.setattr(sys, "argv", ["program", "7", *map(str, files)])
+    with (tmp_path / "out").open("w") as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        open_in_flent.main()
+    assert (tmp_path / "out").read_text().splitlines() == [
+        "opened null", 'opened "it took too long, or Flent ended"', "opened null"]
+    assert [json.loads(Path(f"{file}.told").read_text()) for file in files] == [
+        [limit_s, 7] for limit_s in limits_s]
+    # No window, and nothing that is drawn again and again.
+    assert set_up == [("plot.png", False, False)]
+    with pytest.raises(TimeoutError, match="Flent takes longer to open it than any file"):
+        signal.raise_signal(signal.SIGPROF)
+
+
+@pytest.mark.parametrize(("hard_s", "limit_s"), [
+    (resource.RLIM_INFINITY, 9), (8, 8), (9, 9), (10, 9)])
+@pytest.mark.parametrize(("error", "told"), [
+    (None, "null"), (TimeoutError("late"), '"late"'), (BadResult("empty"), '"empty"'),
+    (ValueError("x"), '"ValueError: x"')])
+def test_line_of_a_file_has_the_reason_and_its_process_a_limit(
+        error: Exception | None, told: str, hard_s: int, limit_s: int, tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel's limit is in whole seconds, later than the timer, and not above that of before.
+    The timer ends, and nothing of the line is left to write when the process ends."""
+    def draw(path: str) -> None:
+        assert path == "file"
+        if error:
+            raise error
+
+    timers: list[tuple[int, float]] = []
+    limits: list[tuple[int, tuple[int, int]]] = []
+    ended: list[int] = []
+    monkeypatch.setattr(signal, "setitimer", lambda *args: timers.append(args))
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (5, hard_s))
+    monkeypatch.setattr(resource, "setrlimit", lambda *args: limits.append(args))
+    monkeypatch.setattr(open_in_flent, "_open_and_draw", draw)
+    with (tmp_path / "out").open("w") as out, monkeypatch.context() as patched:
+        patched.setattr(os, "_exit", ended.append)
+        patched.setattr(sys, "stdout", out)
+        open_in_flent._open_and_print("file", 6.5, 3)
+        assert (tmp_path / "out").read_text() == f"opened {told}\n"
+    assert ended == [0]
+    assert timers == [(signal.ITIMER_PROF, 6.5), (signal.ITIMER_PROF, 0)]
+    assert limits == [(resource.RLIMIT_CPU, (limit_s, hard_s))]
+
+
+@pytest.mark.parametrize(("points", "is_empty"), [
+    ([], True), ([[]], True), ([[0], [0, 0]], True), ([[1]], False), ([[0], [0, 2]], False)])
+def test_plot_needs_a_line_with_a_point(
+        points: list[list[int]], is_empty: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On any of its axes. The file is loaded without what a run needs, and the plot drawn once,
+    without its layout and coarsely, as that takes time."""
+    from flent import formatters, plotters, resultset, settings
+
+    load_file, new, summary, new_plotter = (MagicMock() for _ in range(4))
+    monkeypatch.setattr(resultset, "load", load_file)
+    monkeypatch.setattr(settings, "new", new)
+    monkeypatch.setattr(formatters, "SummaryFormatter", summary)
+    monkeypatch.setattr(plotters, "new", new_plotter)
+    new.return_value.PLOT = "all"
+    plotter = new_plotter.return_value
+    plotter.figure.axes = [MagicMock(get_lines=lambda axis=axis: [
+        MagicMock(get_xdata=lambda count=count: [0.0] * count) for count in axis])
+        for axis in points]
+    if is_empty:
+        with pytest.raises(BadResult, match=r"^its plot all is empty$"):
+            open_in_flent._open_and_draw("file")
+    else:
+        open_in_flent._open_and_draw("file")
+    load_file.assert_called_once_with("file")
+    new.return_value.load_test.assert_called_once_with(informational=True)
+    plotter._annotate_plot.assert_called_once_with(False)
+    assert plotter.figure.savefig.call_args.kwargs == {"dpi": 30}
