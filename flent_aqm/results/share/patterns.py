@@ -23,9 +23,10 @@ HEX_ENDPOINT = re.compile(rf"{START}(?:{_HEX}{{32}}|{_HEX}{{8}})(?=:{_HEX}{{4}}{
 HEX_IPV6 = re.compile(rf"{START}{_HEX}{{32}}{END}", re.IGNORECASE)
 HEX_IPV4 = re.compile(rf"(?:(?<=0x)|{START}){_HEX}{{8}}{END}", re.IGNORECASE)
 DECIMAL_IPV4 = re.compile(r"(?<![\w.])\d{9,10}(?![\w.])")
-# It may end in ::, or be followed by the length of a prefix.
-IPV6 = re.compile(rf"{START}{_HEX}{{0,4}}:[0-9A-F:]{{0,40}}:(?:{_QUAD}|{_HEX}{{1,4}})?{END}",
-                  re.IGNORECASE)
+# It may end in ::, or be followed by the length of a prefix. It doesn't begin with the last number
+# of an IPv4 address.
+IPV6 = re.compile(rf"{START}(?<!\d\.){_HEX}{{0,4}}:[0-9A-F:]{{0,40}}:(?:{_QUAD}|{_HEX}{{1,4}})?"
+                  rf"{END}", re.IGNORECASE)
 # Addresses in names of hosts: ip-10-1-2-3.example, 10-1-2-3.nip.io. Not between more numbers, which
 # are dates and lists.
 DASHED_IPV4 = re.compile(r"(?<![\d])(?<!\d[-_])(\d{1,3})([-_])(\d{1,3})\2(\d{1,3})\2(\d{1,3})"

@@ -53,6 +53,9 @@ def nobody_has_an_account(monkeypatch: pytest.MonkeyPatch) -> None:
     ("008.008.008.008", "203.0.113.1"), ("000.000.000.000", "000.000.000.000"),
     ("serial 12ab", "serial removed"), ("x +49 30 123456", "x removed"),
     ("--1s4.ipv6-literal.net", "--1s4.ipv6-literal.net"),
+    # Two colons behind an IPv4 address begin none of IPv6, which left three of its numbers.
+    ("server 81.2.69.142::80", "server 203.0.113.1::80"),
+    ("x.2a02:1::5", "x.2001:db8::1"), ("81.2.69.142:80", "203.0.113.1:80"),
     ("fe80::1::", "2001:db8::1::"), ("10.0.0.1:", "203.0.113.1:"),
     # With dashes, an address is beside a letter or one sign and a letter.
     ("a-10-0-0-1", "a-203-0-113-1"), ("a--10-0-0-1", "a--10-0-0-1"),
