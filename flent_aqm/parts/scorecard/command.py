@@ -97,8 +97,8 @@ def main(args: argparse.Namespace) -> int:
             raise ConfigError("--scheduler: workers don't have your own test; leave --scheduler "
                               "out")
         mine = own_contestant()
-        folder, earlier = own_folder(args.output, mine.label, own)
-        pairs.append((mine, folder))
+        folder_of_own, earlier = own_folder(args.output, mine.label, own)
+        pairs.append((mine, folder_of_own))
     complete = []
     try:
         for one, folder in pairs:
@@ -107,9 +107,8 @@ def main(args: argparse.Namespace) -> int:
             else:
                 complete.append(score(one, cells, folder, args.testbed, keys))
     finally:
-        # The user's own test is the last one.
         if earlier:
-            keep_earlier(folder, earlier)
+            keep_earlier(folder_of_own, earlier)
     for folder in args.against:
         hold(args.output, folder)
     print_and_write_page(args.output)

@@ -563,3 +563,17 @@ def test_changed_test_replaces_the_earlier_one_once_a_run_succeeds(
     (folder / "line.log").write_text("no number again")
     keep_earlier(again, earlier)
     assert (failed / "line.log").read_text() == "no number again"
+
+
+def test_earlier_runs_come_back_if_a_test_before_it_fails(
+        scorecard: Scorecard, tmp_path: Path) -> None:
+    """What moves back is the folder of the user's own test, not that of the test that failed."""
+    folder = tmp_path / "own-tiny"
+    folder.mkdir()
+    (folder / "tool.py").write_text("# of another day\n")
+    (folder / "line.flent.gz").write_text("measured")
+    (tmp_path / "iperf3_download").write_text("a file in the way")
+    status, _, faults = scorecard("iperf3_download", *commands())
+    assert (status, "iperf3_download" in faults[-1]) == (1, True), faults
+    assert (folder / "line.flent.gz").read_text() == "measured", faults
+    assert (tmp_path / "iperf3_download").read_text() == "a file in the way"
