@@ -59,14 +59,16 @@ def main(args: argparse.Namespace) -> int:
     from flent_aqm.show.report.odd import odd_runs
     from flent_aqm.show.report.read import read, require_content
 
-    newest = None if args.results else status.newest_folder(Path(status.RESULTS))
-    if not args.results and newest is None:
-        raise ConfigError("there are no data files in ./results or its subfolders; name data files "
-                          "or folders")
-    results = args.results or [newest]
+    results = args.results
+    if not results:
+        newest = status.newest_folder(Path(status.RESULTS))
+        if newest is None:
+            raise ConfigError("there are no data files in ./results or its subfolders; name data "
+                              "files or folders")
+        results = [newest]
     if args.follow:
         return _serve_following(args, results)
-    folder = newest or (results[0] if len(results) == 1 and results[0].is_dir() else None)
+    folder = results[0] if len(results) == 1 and results[0].is_dir() else None
     output = args.output or (folder / "report.html" if folder else None)
     if output is None:
         raise ConfigError("no page to write is named; add -o FILE, such as -o report.html")

@@ -258,10 +258,7 @@ def sort_key(name: str, value: Setting | None) -> tuple[int, float, str]:
     if name == AQM:
         known = value in _AQM_ORDER
         return (0, float(_AQM_ORDER.index(str(value)) if known else len(_AQM_ORDER)), str(value))
-    if isinstance(value, (bool, int, float)):
-        return (0, float(value), "")
-    number = _LEADING_NUMBER.match(str(value))
-    return (1, float(number[0]) if number else math.inf, str(value))
+    return _value_order(value)
 
 
 def harmless(text: str) -> str:

@@ -24,6 +24,7 @@ from flent_aqm.base.waiting import with_progress
 from flent_aqm.base.words import counted, plain
 from flent_aqm.results import status
 from flent_aqm.results.data_file import SUFFIX, DataFile, read_data_file
+from flent_aqm.results.metrics.settings import recorded_kernel
 from flent_aqm.results.reading.limits import OWN
 from flent_aqm.setup.kernel.locate import kernel_called
 from flent_aqm.spec.cell import Cell
@@ -143,9 +144,9 @@ def files_of_other_builds(cells: Sequence[Cell]) -> Iterator[str]:
     for path in sorted(path for folder in {cell.folder for cell in cells}
                        for path in folder.glob(f"*{SUFFIX}") if path not in planned):
         with contextlib.suppress(BadResult):
-            kernel = _mapping(_mapping(read_data_file(path, OWN).metadata.get("AQM")).get("kernel"))
-            name, build = str(kernel.get("name")), kernel.get("hash")
-            if name in builds and build and build != builds[name]:
+            aqm = _mapping(read_data_file(path, OWN).metadata.get("AQM"))
+            name, build = recorded_kernel(aqm) or (None, None)
+            if name in builds and build != builds[name]:
                 others.setdefault((name, path.parent), []).append(path)
     for (name, folder), paths in others.items():
         yield (f"{folder} has {counted(len(paths), 'run')} of an earlier build of the "
@@ -174,13 +175,13 @@ def _refuse_another_build(file: DataFile, name: str, builds: Mapping[str, str]) 
         name: name of its kernel.
         builds: name of a kernel -> hash of its present build.
     """
-    was, now = _mapping(file.metadata["AQM"].get("kernel")).get("hash"), builds.get(name)
-    if was and now and was != now:
+    recorded, now = recorded_kernel(file.metadata["AQM"]), builds.get(name)
+    if recorded and now and recorded[1] != now:
         whose = "set-up's kernel" if name == STOCK else f"the kernel {name}"
         raise ConfigError(
-            f"{file.path} was made with another build of {whose} (hash {_value_text(was)}, now "
-            f"{now}), and runs of two builds are no repetitions of each other; write to another "
-            "folder, or move the files of the earlier build away")
+            f"{file.path} was made with another build of {whose} (hash "
+            f"{_value_text(recorded[1])}, now {now}), and runs of two builds are no repetitions of "
+            "each other; write to another folder, or move the files of the earlier build away")
 
 
 def _refuse_unfinished(file: DataFile) -> None:

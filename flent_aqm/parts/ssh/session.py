@@ -60,14 +60,13 @@ class RouterSession:
             if clear:
                 self.clear()
         except AqmError as error:
-            cause = (f"{connection.testbed}: {error}" if connection.testbed not in str(error)
-                     else str(error))
+            is_named = connection.testbed in str(error)
+            cause = str(error) if is_named else f"{connection.testbed}: {error}"
             try:
                 self.end()
             except AqmError as fault:
                 raise TestbedError(f"{cause}; and then: {fault}") from None
-            raise TestbedError(cause if cause == str(error) else f"{cause}; its state is as before"
-                               ) from None
+            raise TestbedError(cause if is_named else f"{cause}; its state is as before") from None
         except BaseException:
             self.end()
             raise

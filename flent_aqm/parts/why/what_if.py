@@ -19,6 +19,7 @@ from flent_aqm.parts.why.ledger import TCP, Fate, Ledger
 from flent_aqm.parts.why.probe_series import answers, with_series
 from flent_aqm.parts.why.story import start_ns
 from flent_aqm.parts.why.watched import WatchedRun
+from flent_aqm.results.advice.advice import SQM_PCT
 from flent_aqm.results.data_file import as_data_file
 from flent_aqm.results.metrics.latency import (
     LISTED_GLITCH_MS,
@@ -37,8 +38,6 @@ from flent_aqm.sweep.run import samples_sha256
 
 # The four queues of the study that the default batch follows.
 STUDY = ("no_aqm", "codel", "sfq", "fq_codel")
-# SQM is set to this share of a line's rates, so that packets wait in the router.
-SQM_SHARE = 0.9
 UNCHANGED = "nothing changed"
 # Keys that would make it another run: another seed, another kernel, another place.
 _NOT_CHANGED = ("seed", "testbed", "kernel", "router_program", "server_testbed")
@@ -248,9 +247,9 @@ def usual_changes(run: WatchedRun) -> Sequence[str]:
 
 
 def _sqm(scenario: Scenario) -> list[str]:
-    """Return the changes that let the router shape to 90 % (SQM_SHARE) of the modem's rates in both
+    """Return the changes that let the router shape to SQM_PCT % of the modem's rates in both
     directions: with CAKE, and with HTB and fq_codel."""
-    rates = ",".join(f"rate_{way}_mbps={SQM_SHARE * (scenario.path.modem_mbps(way) or 0):.4g}"
+    rates = ",".join(f"rate_{way}_mbps={SQM_PCT / 100 * (scenario.path.modem_mbps(way) or 0):.4g}"
                      for way in ("down", "up"))
     return [f"shaper={shaper},aqm={aqm},ingress=ifb,{rates}"
             for shaper, aqm in (("cake", "cake"), ("htb", "fq_codel"))]
