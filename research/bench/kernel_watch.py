@@ -32,7 +32,7 @@ from flent_aqm.parts.kernels.verdict.decide import (
 from flent_aqm.parts.kernels.verdict.pairs import pair
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.many_files import find_files
-from flent_aqm.results.metrics.run import Run, as_run
+from flent_aqm.results.metrics.run import as_run
 from flent_aqm.setup.kernel.named import find_named
 from research.bench.gate import BIN, base_folder, is_there, sweep
 from research.validation import marked
@@ -69,7 +69,8 @@ def main() -> None:
     args = parser.parse_args()
     output = args.output.resolve()
     watched: list[Watched] = []
-    stock: list[Run] = []
+    # The folders of set-up's runs: those of a queue are compared with each source's.
+    bases: dict[Path, None] = {}
     for source in args.sources:
         name = re.sub(r"[^a-z0-9]+", "-", source.rpartition("linux-")[2].lower()).strip("-")
         for aqm in args.queues.split(","):
@@ -82,8 +83,9 @@ def main() -> None:
                 sweep(batch, folder, [f"aqm={aqm}", f"kernel={name}"])
             comparison = pair(scored(find_files([base])), scored(find_files([folder])))
             watched.append(Watched(find_named(name).version, aqm, judge(comparison, USUAL)))
-            stock += [as_run(read_data_file(file)) for file in find_files([base])]
-    marked.replace(PAGE, "kernels", "\n".join(table(watched)), made_of(stock))
+            bases[base] = None
+    marked.replace(PAGE, "kernels", "\n".join(table(watched)),
+                   made_of([as_run(read_data_file(file)) for file in find_files(list(bases))]))
 
 
 def table(watched: Sequence[Watched]) -> Iterator[str]:

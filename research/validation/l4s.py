@@ -70,7 +70,7 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
 def lines_of_links(runs: Sequence[Run]) -> Iterator[str]:
     """Yield the lines of a Markdown table: a row for each queue and link, with the classic flow's
     rate and the ratio in a column for each of ECNS, and the probe's median and loss as pairs in one
-    cell. A queue and link needs a run with either ECN, or its row has too few cells. Raises
+    cell. "-" stands for an ECN without a run. Raises
     ValueError if a run's queue is not in PUBLISHED, or it doesn't have exactly two flows,
     NotAvailable if it has none."""
     yield (f"| queue | link | {' | '.join(f'{ecn} ECN: classic flow, ratio' for ecn in ECNS)} | "
@@ -80,14 +80,20 @@ def lines_of_links(runs: Sequence[Run]) -> Iterator[str]:
     by_place = {(_queue_key(run), _link(run), _ecn(run)): run for run in runs}
     for queue, link in sorted({key[:2] for key in by_place},
                               key=lambda key: (places.index(key[0]), key[1])):
-        pair = [by_place[queue, link, ecn] for ecn in ECNS if (queue, link, ecn) in by_place]
-        shares = [f"{classic:.2f}, {ratio(scalable / classic)}"
-                  for scalable, classic in map(_stable_rates_mbps, pair)]
+        pair = [by_place.get((queue, link, ecn)) for ecn in ECNS]
+        shares = [_share(run) if run else DASH for run in pair]
         probes = [", ".join(f"{one:.1f}" if isinstance(one, float) else DASH
-                            for one in (METRICS[name].of(run) for run in pair))
+                            for one in (run and METRICS[name].of(run) for run in pair))
                   for name in ("latency_loaded_median_ms", "loss_loaded_pct")]
         yield (f"| {PUBLISHED[queue][0]} | {link or 'constant rate'} | "
                f"{' | '.join([*shares, *probes])} |")
+
+
+def _share(run: Run) -> str:
+    """Return the classic flow's rate in Mbit/s and the flows' ratio as text, such as "1.50, 23:1".
+    Raises as lines_of_links() does."""
+    scalable, classic = _stable_rates_mbps(run)
+    return f"{classic:.2f}, {ratio(scalable / classic)}"
 
 
 def _link(run: Run) -> str:

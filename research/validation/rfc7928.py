@@ -79,23 +79,28 @@ def picture(runs: Sequence[Run], folder: Path) -> None:
 
 def rows_of(runs: Sequence[Run]) -> list[Row]:
     """Return the rows of runs of batches/rfc7928.batch, sorted by scenario and queue. Raises
-    BadResult if a run is not of that batch, ValueError if its queue is not one of AQMS."""
+    BadResult if a run is not of that batch."""
     return sorted(map(row_of, runs), key=lambda row: (row.scenario, AQMS.index(row.aqm)))
 
 
 def row_of(run: Run) -> Row:
     """Return the row of a run of batches/rfc7928.batch. Raises BadResult if it is not of that
-    batch, because names of other tests' flows have another form."""
+    batch: names of other tests' flows have another form, and the page has columns for the queues
+    of AQMS only."""
     other = next((flow.name for flow in run.speed_test if flow.name.count(" ") < 2), None)
     if other is not None:
         raise BadResult(f"{run.path}: not a run of batches/rfc7928.batch: its flow {other!r} has "
                         "no group; expected a third word in its name")
+    aqm = str(run.settings["aqm"])
+    if aqm not in AQMS:
+        raise BadResult(f"{run.path}: not a run of batches/rfc7928.batch: its queue is {aqm}; "
+                        f"expected {', '.join(AQMS)}")
     requested = run.title.split(" ")
     flows = {flow.name.split(" ", 2)[2]: flow.mean_mbps or 0.0 for flow in run.speed_test}
     load = run.load_window
     megabits = sum((flow.mean_mbps or 0.0) * (flow.end_s - flow.start_s)
                    for flow in run.speed_test)
-    return Row(requested[0], str(run.settings["aqm"]), flows,
+    return Row(requested[0], aqm, flows,
                megabits / load.length_s if load else 0,
                _or_none(lambda: _wait_ms(run, "median")), _or_none(lambda: _wait_ms(run, "p99")),
                _or_none(lambda: drop_pct(run, WAY)))

@@ -8,9 +8,12 @@ import re
 
 import pytest
 
+from flent_aqm.base.defaults import ACCECN
 from flent_aqm.base.paths import resource_dir
+from flent_aqm.results.metrics.run import load_run
+from flent_aqm.show.looks import DASH
 from research.validation import bbr, cake_mq, l4s, wifi
-from tests.files import ROOT
+from tests.files import ROOT, RUNS
 
 DOCS = ROOT / "docs"
 
@@ -70,3 +73,19 @@ def test_each_access_point_of_the_wifi_batch_has_its_rows() -> None:
 def test_ratio_is_told_as_published_ones_are(scalable: float, classic: float, output: str) -> None:
     """Near one with a digit more, as 1:1 would hide who has more."""
     assert l4s.ratio(scalable / classic) == output
+
+
+def test_link_measured_with_one_ecn_has_a_dash_for_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its cells stay below their headings."""
+    run = load_run(RUNS / "ndt7.flent.gz")
+    monkeypatch.setattr(l4s, "_stable_rates_mbps", lambda _run: (46.0, 2.0))
+    monkeypatch.setitem(vars(run), "settings", {"aqm": "pie", "tcp_ecn": ACCECN})
+    heading, _, accurate = l4s.lines_of_links([run])
+    assert accurate.startswith(f"| pie | constant rate | 2.00, 23:1 | {DASH} | ")
+    assert accurate.count("|") == heading.count("|")
+    assert re.search(rf"\| \d+\.\d, {DASH} \| \d+\.\d, {DASH} \|$", accurate)
+    monkeypatch.setitem(vars(run), "settings", {"aqm": "pie"})
+    *_, classic = l4s.lines_of_links([run])
+    assert classic.startswith(f"| pie | constant rate | {DASH} | 2.00, 23:1 | {DASH}, ")

@@ -5,11 +5,12 @@ run."""
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.results.metrics.run import load_run
+from flent_aqm.results.metrics.run import Run, load_run
 from research.validation import rfc7928
 from tests.files import RUNS
 
@@ -43,3 +44,15 @@ def test_run_of_another_batch_is_refused() -> None:
     """Its flows belong to no group."""
     with pytest.raises(BadResult, match="its flow 'TCP download' has no group"):
         rfc7928.row_of(load_run(RUNS / "ndt7.flent.gz"))
+
+
+def test_run_through_a_queue_without_a_column_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its flows belong to groups; the message names its queue and those of the page."""
+    run = load_run(RUNS / "ndt7.flent.gz")
+    grouped = [replace(flow, name=f"{flow.name} group") for flow in run.speed_test]
+    monkeypatch.setattr(Run, "speed_test", grouped)
+    monkeypatch.setitem(vars(run), "settings", {**run.settings, "aqm": "cake"})
+    with pytest.raises(BadResult, match="its queue is cake; expected no_aqm, codel, fq_codel, pie"):
+        rfc7928.row_of(run)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,13 @@ import pytest
 
 from flent_aqm.base.errors import ConfigError, SetupError, ToolMissing
 from flent_aqm.setup.apt import DebianArchive, Package
-from flent_aqm.setup.kernel.sources import GitOrigin, InstalledOrigin, _unpack, parse_origin
+from flent_aqm.setup.kernel.sources import (
+    GitOrigin,
+    InstalledOrigin,
+    _unpack,
+    commit_of,
+    parse_origin,
+)
 from flent_aqm.setup.kernel.tree import KernelTree
 from flent_aqm.setup.progress import Progress
 
@@ -159,6 +166,23 @@ def test_what_is_no_source_is_refused(
     with pytest.raises(ConfigError, match=output):
         parse_origin(text.replace("REPOSITORY", str(repository)), tmp_path,
                      DebianArchive(tmp_path))
+
+
+def test_short_hash_of_several_commits_asks_for_more_digits(tmp_path: Path) -> None:
+    """Of 1500 commits, some begin with the same four digits. "No commit" would be false."""
+    repository = tmp_path / "many"
+    git(tmp_path, "init", "-q", str(repository))
+    subprocess.run(["git", "-C", repository, "fast-import", "--quiet"], check=True, text=True,
+                   input="".join(f"commit refs/heads/many\ncommitter a <a@b> {number} +0000\n"
+                                 f"data {len(str(number))}\n{number}\n" for number in range(1500)))
+    beginnings = Counter(one[:4] for one in git(repository, "log", "--format=%H", "many").split())
+    several = next(one for one, count in beginnings.items() if count > 1)
+    with pytest.raises(ConfigError, match=(
+            f"^--source: several commits of {repository} begin with '{several}'; give more ")):
+        commit_of("--source", repository, several)
+    free = next(one for one in ("dead", "beef", "cafe", "f00d") if one not in beginnings)
+    with pytest.raises(ConfigError, match=f"has no commit '{free}'$"):
+        commit_of("--source", repository, free)
 
 
 class _Archive:

@@ -19,6 +19,8 @@ from flent_aqm.tools.tool import Server
 
 LIMIT_S = 2.0
 _AT_ONCE = 16
+# What may keep a machine from answering, for a message.
+CHECK_REACH = "that the machine is on, the route to it, and its firewall"
 # A port that refuses connections.
 _CLOSED = " closed"
 # Parts of a server's start command that only the lab's shell understands -> replacement for other
@@ -66,6 +68,12 @@ def answers(address: str) -> list[ServerAnswer]:
                 for (name, server), why in zip(servers.items(), reasons, strict=True)]
 
 
+def server_testbed(host: str) -> str:
+    """Return the setting that lets a sweep start the servers on this machine as root over ssh, in
+    the form of --batch-override. An IPv6 address gets its brackets."""
+    return f"server_testbed=ssh://root@{f'[{host}]' if ':' in host else host}"
+
+
 def is_there(server_answers: Sequence[ServerAnswer]) -> bool:
     """Return whether any check found a machine: all ports of a server could be reached, or the
     first fault was a port that refuses connections. If none did, the address may be wrong."""
@@ -90,14 +98,12 @@ def refuse_unreachable(names: Collection[str], address: str, host: str, testbed:
         for server, faults in zip(servers, reasons, strict=True):
             if all(faults):
                 why = faults[0]
-                at = f"[{host}]" if ":" in host else host
-                by_sweep = (f", or let the sweep start it with server_testbed=ssh://root@{at}"
+                by_sweep = (f", or let the sweep start it with {server_testbed(host)}"
                             if server.behind_ssh else "")
                 mend = (f"start it there, name its machine with hosts{by_sweep}; flent-aqm doctor "
                         f"--testbed {testbed} --server {host} says how to start it"
                         if why.endswith(_CLOSED) else
-                        "check its address in hosts, that the machine is on, the route to it, and "
-                        "its firewall")
+                        f"check its address in hosts, {CHECK_REACH}")
                 raise TestbedError(f"hosts: the server {server.name} does not answer on {host} "
                                    f"({why}), and the runs need it; {mend}")
 

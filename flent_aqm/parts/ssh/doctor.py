@@ -14,7 +14,13 @@ from rich.table import Table
 from flent_aqm.base import shell
 from flent_aqm.base.errors import CommandFailed, ConfigError, TestbedError
 from flent_aqm.base.json_text import json_text
-from flent_aqm.parts.ssh.answers import ServerAnswer, answers, is_there
+from flent_aqm.parts.ssh.answers import (
+    CHECK_REACH,
+    ServerAnswer,
+    answers,
+    is_there,
+    server_testbed,
+)
 from flent_aqm.parts.ssh.connection import SshConnection, hook_command
 from flent_aqm.parts.ssh.needs import ALWAYS, KIND_OF_AQM, PARTS
 from flent_aqm.parts.ssh.offer import batch_command, missing_on_router
@@ -114,10 +120,10 @@ def _advice(testbed: str, server: str | None, command: str, missing: str, *,
                 "the command that measures this router.")
     if not server_is_there:
         return (f"{server} does not answer at any port, not even to refuse: check its address, "
-                "that it is on, the route to it, and its firewall.")
+                f"{CHECK_REACH}.")
     return (f"To measure it, start the server of irtt, and that of iperf3 or ndt7, on {server}: "
             "either by hand, as shown above, or by the sweep, with "
-            f"--batch-override server_testbed=ssh://root@{server}")
+            f"--batch-override {server_testbed(server)}")
 
 
 def _print_servers(server: str | None, server_answers: Sequence[ServerAnswer]) -> None:

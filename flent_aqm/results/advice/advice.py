@@ -195,7 +195,7 @@ def _remedy_sentence(worst: Configuration, busy: str, title: str, conditions: Co
     good = _good_configurations(worst, conditions[title], conditions)
     if good:
         best = _best_configuration(good, worst)
-        added_ms = max(best.added_ms(one) for one in best.busy)
+        added_ms = _most_added_ms(best)
         price = _price(best, worst)
         lost = (f" and lost {_two(max(best.lost_pct(busy), 0.0))} %" if _is_lossy(worst, busy)
                 else "")
@@ -265,14 +265,19 @@ def _equally_fast(good: Sequence[Configuration], worst: Configuration) -> list[C
     least = min(_throughput_loss(one, worst) for one in good)
     return sorted(
         (one for one in good if _throughput_loss(one, worst) <= least + _SAME_SHARE),
-        key=lambda one: (max(map(one.added_ms, one.busy)), one.name))
+        key=lambda one: (_most_added_ms(one), one.name))
 
 
-def _added_ms(configuration: Configuration) -> float:
+def _most_added_ms(configuration: Configuration) -> float:
     """Return the latency in ms that the load adds, the median over runs, in the direction (or BOTH)
-    in which it adds most. It is rounded to 0.1 ms, because nobody notices less, and is infinite
-    if at least half of the probes were lost."""
-    return round(max(map(configuration.added_ms, configuration.busy)), 1)
+    in which it adds most. It is infinite if at least half of the probes were lost."""
+    return max(map(configuration.added_ms, configuration.busy))
+
+
+def _add_alike(one: Configuration, other: Configuration) -> bool:
+    """Return whether the load adds the same latency in two configurations, rounded to 0.1 ms:
+    nobody notices less."""
+    return round(_most_added_ms(one), 1) == round(_most_added_ms(other), 1)
 
 
 def _price(configuration: Configuration, worst: Configuration) -> str:
@@ -319,7 +324,7 @@ def _what_to_set(best: Configuration, good: Sequence[Configuration], worst: Conf
         good: all good configurations, of which it is one.
         worst: the worst configuration, with whose throughput theirs is compared.
     """
-    alike = [one for one in _equally_fast(good, worst) if _added_ms(one) == _added_ms(best)]
+    alike = [one for one in _equally_fast(good, worst) if _add_alike(one, best)]
     if best.sqm is None:
         return "Use " + " or ".join(one.name for one in alike if one.sqm is None)
     queues = dict.fromkeys(one.sqm.queue for one in alike if one.sqm is not None

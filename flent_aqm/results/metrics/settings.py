@@ -81,6 +81,21 @@ def recorded_kernel(aqm: Mapping[str, object]) -> tuple[str, str] | None:
     return str(kernel.get("name", STOCK)), str(kernel["hash"])
 
 
+def builds_of_kernels(kernels: Iterable[tuple[str, str] | None]) -> dict[str, dict[str, list[int]]]:
+    """Return name of a kernel -> its hash -> positions of its runs, for the kernels of which there
+    are several builds. Their runs are not repetitions of each other.
+
+    Args:
+        kernels: name and hash of each run's kernel, None if they aren't recorded.
+    """
+    builds: dict[str, dict[str, list[int]]] = {}
+    for position, kernel in enumerate(kernels):
+        if kernel:
+            name, build = kernel
+            builds.setdefault(name, {}).setdefault(build, []).append(position)
+    return {name: hashes for name, hashes in builds.items() if len(hashes) > 1}
+
+
 def rebuilt_kernels(kernels: Iterable[tuple[str, str] | None]) -> list[str]:
     """Return a sentence for each kernel of which runs have several builds: they are counted as
     repetitions of each other, and are none.
@@ -88,11 +103,8 @@ def rebuilt_kernels(kernels: Iterable[tuple[str, str] | None]) -> list[str]:
     Args:
         kernels: name and hash of each run's kernel, None if they aren't recorded.
     """
-    builds: dict[str, dict[str, None]] = {}
-    for name, build in filter(None, kernels):
-        builds.setdefault(name, {})[build] = None
     return [f"These runs are of {len(hashes)} builds of "
             f"{'the lab kernel' if name == STOCK else f'the kernel {plain(name)}'} "
             f"({plain(', '.join(list(hashes)[:_MOST_BUILDS]))}), and count as repetitions here: "
             "leave out those of the builds that you don't mean."
-            for name, hashes in builds.items() if len(hashes) > 1]
+            for name, hashes in builds_of_kernels(kernels).items()]

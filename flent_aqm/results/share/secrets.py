@@ -78,6 +78,8 @@ class Secrets:
             names |= dict.fromkeys(_URL_HOST.findall(text))
             names |= dict.fromkeys(_hosts_in(text))
             self._taken |= set(patterns.IPV4.findall(text))
+            self._taken |= {str(ipaddress.ip_address(word)) for match in
+                            patterns.IPV6.findall(text) if (word := _without_colon(match))}
         names = {**dict.fromkeys(host_names(metadata)), **names}
         if len(names) > MOST_HOSTS:
             raise BadResult(f"it names more than {MOST_HOSTS} hosts, and no more can be replaced")
@@ -382,8 +384,7 @@ class Secrets:
         """Return the replacement for an IP address, with punctuation that follows it, or the match
         if it is no address or reveals nobody (tells_of_nobody())."""
         text = match[0]
-        # A colon after it may be punctuation.
-        word = next((one for one in (text, text[:-1], text.rstrip(":")) if is_address(one)), "")
+        word = _without_colon(text)
         if not word or tells_of_nobody(word):
             return text
         self.removed.add(word)
@@ -447,6 +448,12 @@ class Secrets:
             self._stand_ins[str(address)] = substitute or "203.0.113.254"
             self._taken.add(self._stand_ins[str(address)])
         return self._stand_ins[str(address)]
+
+
+def _without_colon(match: str) -> str:
+    """Return the IPv6 address that a match of patterns.IPV6 consists of, without the colons behind
+    it that may be punctuation. "" if there is none."""
+    return next((one for one in (match, match[:-1], match.rstrip(":")) if is_address(one)), "")
 
 
 @dataclass(frozen=True)

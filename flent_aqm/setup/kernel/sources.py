@@ -316,7 +316,8 @@ class GitOrigin(GitTree):
 
 
 def commit_of(option: str, repository: Path, ref: str) -> str:
-    """Return the full name of a commit. Raises ConfigError if there is no such commit.
+    """Return the full name of a commit. Raises ConfigError if there is no such commit, or if a
+    short hash is the beginning of several.
 
     Args:
         option: the command's option, for the message.
@@ -327,6 +328,11 @@ def commit_of(option: str, repository: Path, ref: str) -> str:
         return run(["git", "-C", repository, "rev-parse", "--verify", "--quiet",
                     "--end-of-options", f"{ref}^{{commit}}"]).strip()
     except CommandFailed:
+        # git refuses less than four digits.
+        if re.fullmatch("[0-9a-f]{4,}", ref) and len(run(
+                ["git", "-C", repository, "rev-parse", f"--disambiguate={ref}"]).split()) > 1:
+            raise ConfigError(f"{option}: several commits of {repository} begin with {ref!r}; "
+                              "give more digits") from None
         raise ConfigError(f"{option}: {repository} has no commit {ref!r}") from None
 
 

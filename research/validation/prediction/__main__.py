@@ -80,16 +80,17 @@ def predict(folder: Path) -> tuple[str, list[str], Made]:
     Raises AqmError if the measurement is missing or incomplete, or the lab's runs fail.
     """
     measured = load(folder / "measured")
+    # The lab's cells tell which were measured; calibrating and the model's runs take much longer.
+    ideal = in_lab(folder / "ideal", "ideal")
+    if set(measured) != set(ideal):
+        raise ConfigError(f"{folder}: these runs are not the cells of batches/prediction.batch; "
+                          "measure them again")
     points = [cell.point() for cell in measured.values() if cell.is_for_calibration]
     points.append(f"pps={middle(packets_per_s(folder / 'measured')):.0f}")
     printed = calibrate(points)
     print(printed)
     model = model_of(printed)
-    runs = {name: in_lab(folder / name, router_model)
-            for name, router_model in (("ideal", "ideal"), ("model", model))}
-    if set(measured) != set(runs["model"]):
-        raise ConfigError(f"{folder}: these runs are not the cells of batches/prediction.batch; "
-                          "measure them again")
+    runs = {"ideal": ideal, "model": in_lab(folder / "model", model)}
     return ("\n".join(lines(folder, measured, runs, points, model)),
             list(table(measured, runs["ideal"], runs["model"], calibration=True)),
             made_of([run for cell in runs["model"].values() for run in cell.runs]))

@@ -94,6 +94,8 @@ def test_advice_names_what_the_router_lacks() -> None:
     lacking = missing_on_router(facts(htb="no", tbf="no", hfsc="no"))
     assert "it has none of the shapers htb, tbf, hfsc" in _advice("ssh://root@r", "h", "", lacking)
     assert "start the server of irtt" in _advice("ssh://root@r", "h", "", "")
+    assert _advice("ssh://root@r", "2001:db8::2", "", "").endswith(
+        "--batch-override server_testbed=ssh://root@[2001:db8::2]")
 
 
 def test_commands_that_start_servers_are_not_broken_over_lines(

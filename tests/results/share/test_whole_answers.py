@@ -242,10 +242,10 @@ def test_series_keep_their_form_around_a_replaced_word() -> None:
 def test_addresses_get_stand_ins_that_the_file_does_not_use() -> None:
     """The same for an address in each form. Addresses for documentation that the file has are
     not used again. When all are used, the last one serves."""
-    secrets = Secrets({"NOTE": "203.0.113.1 203.0.113.3"})
+    secrets = Secrets({"NOTE": "203.0.113.1 203.0.113.3", "OTHER": "to 2001:DB8:0::2: refused"})
     assert [secrets.clean(f"at {text}")[0] for text in ("10.0.0.1", "10.0.0.2", "010.000.000.001",
                                                        "fe80::5", "fe80::6", "fe80:0::5")] == [
-        "at 203.0.113.2", "at 203.0.113.4", "at 203.0.113.2", "at 2001:db8::1", "at 2001:db8::2",
+        "at 203.0.113.2", "at 203.0.113.4", "at 203.0.113.2", "at 2001:db8::1", "at 2001:db8::3",
         "at 2001:db8::1"]
     assert secrets.clean("run-10_0_0_1-10-0-0-2-110.0.0.1", apart=True) == (
         "run-203.0.113.2-203.0.113.4-203.0.113.5", "address")

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.words import counted, plain
+from flent_aqm.results.metrics.settings import builds_of_kernels
 from flent_aqm.results.score.shown import ScoredFile
 from flent_aqm.spec.queues.table import QUEUES
 
@@ -48,18 +49,12 @@ def refuse_two_builds(side: str, runs: Sequence[ScoredFile]) -> None:
         side: "base" or "test", for the message.
         runs: the side's runs.
     """
-    files: dict[str, dict[str, list[ScoredFile]]] = {}
-    for run in runs:
-        if run.kernel:
-            name, build = run.kernel
-            files.setdefault(name, {}).setdefault(build, []).append(run)
-    for name, builds in files.items():
-        if len(builds) > 1:
-            told = " and ".join(
-                f"{counted(len(made), 'run')} of build {plain(build)} (such as {made[0].path})"
-                for build, made in builds.items())
-            raise ConfigError(f"--{side}: the kernel {plain(name)} was built again between the "
-                              f"runs: {told}; give the runs of one build")
+    for name, builds in builds_of_kernels(run.kernel for run in runs).items():
+        told = " and ".join(
+            f"{counted(len(made), 'run')} of build {plain(build)} (such as {runs[made[0]].path})"
+            for build, made in builds.items())
+        raise ConfigError(f"--{side}: the kernel {plain(name)} was built again between the "
+                          f"runs: {told}; give the runs of one build")
 
 
 def differing(base: Sequence[ScoredFile], test: Sequence[ScoredFile]) -> dict[str, str]:

@@ -12,6 +12,10 @@ from flent_aqm.base.words import counted
 from flent_aqm.parts.kernels.verdict.chance import CONFIDENCE
 from flent_aqm.parts.kernels.verdict.counters import sentences as counter_sentences
 from flent_aqm.parts.kernels.verdict.decide import (
+    ALIKE,
+    ALIKE_SHARE,
+    ALIKE_SHARE_BY_STATISTIC,
+    ALIKE_SHARE_BY_UNIT,
     BETTER,
     FALSE_SHARE,
     MIXED,
@@ -41,8 +45,11 @@ KERNEL = "kernel"
 _SPECIAL = "\\`*_{}[]<>()#+!|~"  # characters with a meaning in Markdown
 HOW = ("Base and test: medians over seeds. Difference: the mean over seeds, which isn't that of "
        f"the medians; as a share of the base's median; and its {CONFIDENCE:.0%} interval. "
-       "A difference counts if it is larger than people care about (latency: 5 % of what the load "
-       "adds, 10 % at the 99th percentile, and 0.2 ms; throughput: 0.5 %; own-queue.md has the "
+       "A difference counts if it is larger than people care about (latency: "
+       f"{100 * ALIKE_SHARE:g} % of what the load adds, "
+       f"{100 * ALIKE_SHARE_BY_STATISTIC['p99']:g} % at the 99th percentile, "
+       f"and {ALIKE['ms']:g} ms; throughput: "
+       f"{100 * ALIKE_SHARE_BY_UNIT['Mbit/s']:g} %; own-queue.md has the "
        "limits of the others), and if chance explains it "
        f"with less than {FALSE_SHARE:.0%}, corrected for all cells and metrics (Benjamini and "
        "Hochberg); the same is what has its whole interval within what nobody cares about; between "
