@@ -29,9 +29,11 @@ LEAST_BYTES = 1_000_000_000
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand and return the exit status: that of the subcommand (0 for success), or
     after an error, which is printed to standard error, 1 for an expected one (AqmError, out of
-    memory, a Python package that a distribution may lack), 3 for any other, 130 if interrupted.
-    141, without a message, if the reader of the output has gone. Raises SystemExit for wrong usage
-    (status 2), and after the text of --help (status 0).
+    memory, a Python package that a distribution may lack), 3 for any other (with a crash log, if it
+    can be written), 130 if interrupted. 141, without a message, if the reader of the output has
+    gone. Raises SystemExit for wrong usage (status 2), and after the text of --help (status 0).
+
+    From then on, standard output writes characters that it can't encode as backslash escapes.
 
     argv: words of the command line without the program's name (default: this process's).
     """
@@ -69,8 +71,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _refuse_little_memory() -> None:
-    """Raise AqmError if the limit on memory (ulimit -v) is below what the libraries take: OpenBLAS
-    would try for ever to get it."""
+    """Raise AqmError if the limit on memory (ulimit -v) is below LEAST_BYTES, which the libraries
+    take: OpenBLAS would try for ever to get it."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY and limit < LEAST_BYTES:
         raise AqmError(f"the limit on memory, ulimit -v, is {limit / 1e6:.0f} MB; expected "
@@ -128,7 +130,8 @@ def _run(words: list[str]) -> int:
 
 
 def _list_commands() -> str:
-    """Return the list of subcommands, with a line for each, for the help text."""
+    """Return the list of subcommands for the help text: the line "commands:", and a line with name
+    and summary for each."""
     width = max(map(len, COMMANDS))
     return "commands:\n" + "\n".join(
         f"  {name:{width}}  {command.summary}" for name, command in COMMANDS.items())

@@ -51,10 +51,10 @@ class ConfigError(AqmError):
 
 
 def cause_of(fault: Exception) -> str:
-    """Return the end of a message that says what went wrong: the system's words for an OSError,
-    such as "No space left on device", what is wrong with data from outside, such as "'rate' is
-    missing" for KeyError('rate'), or for any other exception its text, or its type's name if it has
-    none.
+    """Return the end of a message that says what went wrong: the system's words for an OSError that
+    has them, such as "No space left on device"; for a KeyError, IndexError, TypeError or
+    AttributeError what is wrong with data from outside, such as "'rate' is missing" for
+    KeyError('rate'); for any other exception its text, or its type's name if it has none.
 
     fault: the exception that was raised when a file, connection or name was used, or data was read.
     """
@@ -84,15 +84,17 @@ def about(key: str) -> Iterator[None]:
 
 
 class ToolMissing(AqmError):
-    """A program, or a file that set-up builds, is not there."""
+    """A program, or a file that set-up builds, is not there, is too old, or can't be started."""
 
 
 class SetupError(AqmError):
-    """A download or a build failed."""
+    """A download or a build failed, or can't be made from what there is."""
 
 
 class LabError(AqmError):
-    """The lab could not be started, crashed, or was killed."""
+    """A run in the lab or in namespaces failed in another way than by its command's exit status:
+    the lab could not be prepared or started, crashed, or was stopped; a program or setting that the
+    run needs failed; or its output can't be read."""
 
 
 class LabTimeout(LabError):
@@ -104,7 +106,7 @@ class RouterDisagrees(AqmError):
 
 
 class ParseError(AqmError):
-    """A tool printed something that is not in its format."""
+    """What a tool or the kernel printed or answered is not in its format."""
 
 
 class StorageError(AqmError):
@@ -112,7 +114,7 @@ class StorageError(AqmError):
 
 
 class BadResult(AqmError):
-    """A data file can't be used.
+    """A data file, or the result of a measurement, can't be used.
 
     str() returns the whole text, or its beginning and end with "…" between them, together LONGEST
     characters and the "…", because names in a file may be of any length.
@@ -128,8 +130,8 @@ class BadResult(AqmError):
 
 
 def a_defect(error: Exception) -> str:
-    """Return a message for an unexpected exception. It is for loops that go on without the file or
-    run that caused the exception."""
+    """Return "a bug in flent-aqm: TYPE: TEXT; please report it" for an unexpected exception. It is
+    for loops that go on without the file or run that caused the exception."""
     return f"a bug in flent-aqm: {type(error).__name__}: {error}; please report it"
 
 
@@ -154,14 +156,15 @@ class TestbedError(AqmError):
 
 
 class CommandFailed(AqmError):
-    """A program ended with an error. The message has the command, how it ended, and the last line
-    of its standard error, or of its standard output if that is empty.
+    """A program ended with an error. The message has the command, how it ended, and the last_line()
+    of its standard error, or if there is none, of its standard output, or "no output".
 
     Attributes:
         argv: the command's words.
         returncode: its exit status, or the negative number of the signal that ended it.
         stdout, stderr: its whole output. For a program that shell.run() stopped at a limit, stdout
-            is "" and stderr ends with the reason.
+            is "" and stderr ends with the reason. For a program of set-up (setup/stream.py), stdout
+            is "" and stderr has the last lines of both.
     """
 
     def __init__(self, argv: Sequence[str], returncode: int, stdout: str, stderr: str) -> None:

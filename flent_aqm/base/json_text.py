@@ -16,15 +16,15 @@ from flent_aqm.base.errors import BadResult
 def json_text(value: object, *, indent: int | None = None, sort_keys: bool = False,
               compact: bool = False,
               default: Callable[[object], object] | None = None) -> str:
-    """Return a value as JSON, with null in place of each number that is not finite.
+    """Return a value as JSON in ASCII, with null in place of each number that is not finite.
 
     Args:
-        value: numbers, texts, None, and lists, tuples and mappings of such values.
+        value: numbers, booleans, texts, None, and lists, tuples and dicts of such values.
         indent: blanks for each level. None writes a single line.
-        sort_keys: True to sort the keys of mappings.
-        compact: True to write no blanks.
+        sort_keys: True to sort the keys of dicts.
+        compact: True to write no blanks after commas and colons.
         default: function that converts values of other types. What it returns must not have numbers
-            that are not finite. Without it, such values raise TypeError.
+            that are not finite (ValueError). Without it, such values raise TypeError.
     """
     encoder = json.JSONEncoder(
         indent=indent, sort_keys=sort_keys, separators=(",", ":") if compact else None,
@@ -36,12 +36,12 @@ def json_text(value: object, *, indent: int | None = None, sort_keys: bool = Fal
 
 
 def measured_json_text(value: object, *, sort_keys: bool = False) -> str:
-    """Return measurements as a single line of JSON. Raises BadResult, which names the path to the
-    number, if a number is not finite: a measurement must not turn into a missing one.
+    """Return measurements as a single line of JSON in ASCII. Raises BadResult, which names the path
+    to the number, if a number is not finite: a measurement must not turn into a missing one.
 
     Args:
-        value: as for json_text().
-        sort_keys: True to sort the keys of mappings.
+        value: as for json_text(). Other types raise TypeError.
+        sort_keys: True to sort the keys of dicts.
     """
     try:
         return json.dumps(value, sort_keys=sort_keys, allow_nan=False)
@@ -53,7 +53,8 @@ def measured_json_text(value: object, *, sort_keys: bool = False) -> str:
 
 def _replace_not_finite(value: object) -> object:
     """Return a copy of a value with None in place of each number that is not finite, also among
-    keys of mappings."""
+    keys of mappings. Mappings become dicts, lists and tuples become lists; values of other types
+    are not copied."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
@@ -65,7 +66,8 @@ def _replace_not_finite(value: object) -> object:
 
 
 def _find_not_finite(value: object, path: str = "") -> Iterator[tuple[str, float]]:
-    """Yield path and value of each number that is not finite. A path is such as "queues.down[3]".
+    """Yield path and value of each number that is not finite, among the values of mappings, lists
+    and tuples, but not among keys. A path is such as "queues.down[3]", with indexes from 0.
 
     Args:
         value: the value to search.

@@ -10,8 +10,9 @@ _SHORT = 3
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return "; did you mean 'x'?" for the nearest of `names`, by difflib, or else the first that
-    begins with `name` and "_". "" if there is neither. The text is the end of an error message.
+    """Return "; did you mean 'x'?" for the nearest of `names`, by difflib, or else the first in
+    alphabetical order that begins with `name` and "_". "" if there is neither. The text is the end
+    of an error message.
 
     Args:
         name: the unknown name.
@@ -28,12 +29,13 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 
 def unknown_value(value: str, known: Collection[str]) -> str:
     """Return the message for a value that is none of the known ones, without the name of the
-    setting: "unknown value 'x'", the nearest known value if one is near and the unknown one has
-    more than three letters, and all known values.
+    setting, such as "unknown value 'x'; known: a, b". Of the value, the first 40 characters are
+    shown. If it has more than three and did_you_mean() finds a known value, that is suggested:
+    "unknown value 'fifi'; did you mean 'fifo'? Known: fifo, sfq".
 
     Args:
         value: the unknown value.
-        known: the known values.
+        known: the known values. They are listed in their order.
     """
     # of three letters everything is like everything: wan is not a mistyped lan
     near = did_you_mean(value, known) if len(value) > _SHORT else ""

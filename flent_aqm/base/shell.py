@@ -57,8 +57,8 @@ def run(
     env: Mapping[str, str] | None = None,
     stdin: str = "",
 ) -> str:
-    """Run a program and return its standard output as text, with \\n as line ends. Bytes that
-    aren't UTF-8 are replaced.
+    """Run a program and return its standard output as text, with \n as line ends. Bytes that aren't
+    UTF-8 are replaced.
 
     The program counts as running until it has ended, and all processes that it leaves behind have
     closed its standard output and error. Only the program itself is killed.
@@ -71,10 +71,11 @@ def run(
         stdin: text that the program reads from its standard input.
 
     Raises:
-        ToolMissing: if the program isn't there or can't be started.
-        OSError: if this machine can't start any program now, such as for lack of memory.
+        ToolMissing: if the program isn't there or can't be started, or can't be started in `cwd`.
+        OSError: if it can't be started for another reason, such as lack of memory or arguments that
+            are too long.
         CommandFailed: if it ends with an error, runs longer than timeout_s, or prints more than
-            MOST_BYTES.
+            MOST_BYTES, both streams together.
     """
     words = [str(word) for word in argv]
     until_s = time.monotonic() + timeout_s
@@ -148,8 +149,8 @@ class _LimitExceeded(Exception):
 
 def _exchange(process: subprocess.Popen[bytes], unwritten: bytes, timeout_s: float,
               until_s: float) -> tuple[str, str]:
-    """Write to a process's standard input, and return its standard output and error once it has
-    closed both.
+    """Write to a process's standard input, close it, and return its standard output and error once
+    it has closed both, and has read all or reads no further.
 
     Args:
         process: the process, with pipes for all three streams.
@@ -157,7 +158,8 @@ def _exchange(process: subprocess.Popen[bytes], unwritten: bytes, timeout_s: flo
         timeout_s: the limit in s, for the message.
         until_s: the limit as a time on the monotonic clock.
 
-    Raises _LimitExceeded if that takes too long, or if the process prints more than MOST_BYTES.
+    Raises _LimitExceeded if that takes too long, or if the process prints more than MOST_BYTES,
+    both streams together.
     """
     assert process.stdin is not None
     assert process.stdout is not None

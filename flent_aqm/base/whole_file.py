@@ -39,13 +39,14 @@ def written_whole(path: Path) -> Iterator[IO[bytes]]:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file in UTF-8, which appears whole or not at all, in place of an existing one.
-    The folder must exist. Raises OSError if the file can't be written."""
+    The folder must exist. Raises OSError if the file can't be written, UnicodeEncodeError if the
+    text has lone surrogates."""
     with written_whole(path) as file:
         file.write(text.encode())
 
 
 def remove_abandoned(folders: Iterable[Path]) -> None:
-    """Remove temporary files (.NAME.part) that written_whole() does not hold locked: those of
+    """Remove temporary files (.NAME.PID.part) that written_whole() does not hold locked: those of
     processes that were killed while they wrote. Files that can't be removed stay, and on a file
     system without locks all files.
 
@@ -60,7 +61,8 @@ def remove_abandoned(folders: Iterable[Path]) -> None:
 
 def _create_locked(path: Path) -> IO[bytes]:
     """Create a file, or empty an existing one, and return it, open for writing bytes, and locked if
-    the file system has locks. Raises OSError if it can't be created."""
+    the file system has locks. A new file replaces one that another process keeps locked. Raises
+    OSError if it can't be created."""
     while True:
         file = path.open("wb")
         if not _take_lock(file):

@@ -21,10 +21,11 @@ def end_of(returncode: int) -> str:
 
 
 def plain(words: object) -> str:
-    """Return a text as one line of printable characters.
+    """Return a text as one line of printable characters, of the same length.
 
-    White space becomes a blank. Each other character that is not printable becomes "?": control
-    characters, marks that change the order of letters, bytes of a file name that are not UTF-8.
+    Each white-space character becomes a blank. Each other character that is not printable becomes
+    "?": control characters, marks that change the order of letters, bytes of a file name that are
+    not UTF-8.
 
     words: text, or any value, of which str() is used.
     """
@@ -36,8 +37,8 @@ def plain(words: object) -> str:
 
 
 def plain_lines(words: str) -> str:
-    """Return a text in which each character that is neither printable nor a line end or tab is
-    replaced, as plain() does."""
+    """Return a text in which each character that is neither printable nor \n nor a tab is replaced,
+    as plain() does."""
     return "".join(letter if letter in "\n\t" else plain(letter) for letter in words)
 
 
@@ -71,7 +72,7 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 def significant(value: float, digits: int = 3) -> str:
     """Return a number rounded to `digits` significant digits as text, without zeros at the end of
-    decimals: 31.4, 0.012, 30. Numbers from 0.0001 to below 10^15 have no exponent."""
+    decimals: 31.4, 0.012, 30. Rounded numbers from 0.0001 to below 10^15 have no exponent."""
     return f"{float(f'{value:.{digits}g}'):.15g}"
 
 

@@ -71,8 +71,8 @@ def _is_other_message(record: logging.LogRecord) -> bool:
 
 
 def _has_testbed(settings: Any) -> bool:
-    """Return whether a batch file, its base_batch(), or an override has the key `testbed`. False
-    without batch files.
+    """Return whether a batch file, its base_batch(), or an override has the key `testbed`, or one
+    of these files can't be read. False without batch files. Files that don't exist are passed over.
 
     The files' text is searched, so that errors of files that can't be parsed are also reported by
     this package.
@@ -85,8 +85,8 @@ def _has_testbed(settings: Any) -> bool:
 
 
 def _may_have_testbed(path: Path) -> bool:
-    """Return whether a batch file has the key `testbed`. True for a file that can't be read, so
-    that the sweep's runner reports that."""
+    """Return whether a batch file has a line with the key `testbed`, in any section. True for a
+    file that can't be read, so that the sweep's runner reports that."""
     try:
         return _TESTBED_KEY.search(path.read_text("utf-8", errors="replace")) is not None
     except OSError:

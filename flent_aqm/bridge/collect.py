@@ -18,7 +18,8 @@ from flent_aqm.measure.runners.fallback import warn_of_netperf
 
 
 def collect(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a replacement for the method that runs a test's runners and collects their series.
+    """Return a replacement for the method that runs a test's runners and collects their series. It
+    returns measurements, metadata and raw values, as Flent's does.
 
     The replacement starts a runner with the key run_after_all when the runners of all series in
     that list have ended. Afterwards it adds further series of this package's runners, reads the
@@ -75,8 +76,8 @@ def _log_missing(aggregator: Any, ours: bool) -> None:
 
 
 class _EndOfAll:
-    """An object in place of a runner's start event: it is set when all of several runners have
-    ended.
+    """An object in place of a runner's start event, of which Flent only calls wait(): that returns
+    when all of several runners have ended.
 
     Args:
         ends: the events that Flent sets when these runners have ended.

@@ -25,7 +25,8 @@ ALSO_RECORDED = ("DELAY", "IRTT_INTERVAL")
 
 
 def recorded_settings(stock: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of the settings that data files record: Flent's, DELAY and IRTT_INTERVAL.
+    """Return the names of the settings that data files record: Flent's, DELAY and IRTT_INTERVAL, in
+    this order, each once.
 
     stock: the names of Flent's.
     """
@@ -53,9 +54,10 @@ def dump_dir(stock: Callable[[Any, str], None]) -> Callable[[Any, str], None] | 
 
 
 def load_file(stock: Callable[..., Any]) -> Any:
-    """Return a replacement for the class method that reads a data file. The replacement checks the
-    file first, and raises BadResult if it can't be read or Flent can't use it. It also records, for
-    the exit status of `flent`, that this process shows data files.
+    """Return a replacement for the class method that reads a data file and returns Flent's
+    ResultSet. The replacement checks the file first, and raises BadResult if it can't be read or
+    Flent can't use it. It also records, for the exit status of `flent`, that this process shows
+    data files.
 
     stock: Flent's class method.
     """

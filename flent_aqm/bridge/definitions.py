@@ -31,8 +31,8 @@ def _has_search_list(stock: Function) -> bool:
 
 def load_test_or_host(stock: Function) -> Function | None:
     """Return a replacement for the method that decides whether a word of the command line is a test
-    or a host. It knows this package's tests, too, and raises RuntimeError for a second test. None,
-    which keeps Flent's, if Flent finds this package's tests itself.
+    or a host. It knows this package's tests, too, and raises RuntimeError if one is named after
+    another test. None, which keeps Flent's, if Flent finds this package's tests itself.
 
     stock: Flent's method.
     """

@@ -22,7 +22,7 @@ PLOTTERS = ("flent_aqm.show.plots", "all_plotters", "PLOTTERS")
 
 def import_table(package: str, module: str, name: str) -> dict[str, type]:
     """Import a table of this package's classes, and return it: name -> class. Empty if its module
-    does not exist.
+    or package does not exist. Other errors of the import are raised.
 
     Args:
         package: dotted name of the module's package.

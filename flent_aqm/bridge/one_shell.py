@@ -23,9 +23,9 @@ class OneShell:
     and leaves commands for other machines to the CommandRunner.
 
     Called with a shell command, it returns the text that the command wrote to standard output and
-    standard error, without blanks at its ends. It returns None if the command fails or takes longer
-    than `timeout_s`, after which its shell is killed. The shell runs from the first command until
-    close().
+    standard error, without white space at its ends. It returns None if the command fails or takes
+    longer than `timeout_s`, after which its shell is killed. The shell runs from the first command
+    until close().
 
     Args:
         stock: Flent's CommandRunner.

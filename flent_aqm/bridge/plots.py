@@ -47,8 +47,8 @@ def get_plotconfig(stock: Callable[..., Any]) -> Callable[..., Any]:
 
 class _WidthAction(argparse.Action):
     """Action of the option --width: sets the figure's width in inches, and its height to three
-    quarters of the width unless --figure-height is given. A wrong width ends the program with a
-    message."""
+    quarters of the width unless --figure-height gives another height than Flent's default. A wrong
+    width ends the program with a message."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
         try:

@@ -94,7 +94,10 @@ def _series_metadata(settings: Any) -> Any:
 
 
 def _label(value: Any) -> str:
-    """Return a file's text as a label: cut to LONGEST_LABEL characters, without invisible
-    characters, and with a backslash before each dollar sign, so that it begins no formula. "" for
-    None."""
+    """Return a file's text as a label: cut to LONGEST_LABEL characters, with a blank or "?" in
+    place of each invisible one (plain()), then with a backslash before each dollar sign, so that it
+    begins no formula. "" for None and other false values.
+
+    value: a text, or any value, of which str() is used.
+    """
     return for_plot(plain(str(value or "")[:LONGEST_LABEL]))

@@ -39,8 +39,8 @@ class Subject:
 
     Attributes:
         name: name of the file, or the settings of the group and its number of runs.
-        numbers: values of the metrics that the condition uses, medians for a group. Empty for a
-            damaged file.
+        numbers: each metric (Leaf) that the condition uses -> its value, or Unavailable; medians
+            for a group. Empty for a damaged file.
         fault: reason why nothing can be checked, "" except for a damaged file.
     """
 
@@ -56,8 +56,8 @@ class FileValues:
 
     Attributes:
         path: the data file.
-        settings: settings by which runs are grouped.
-        numbers: values of the metrics. Unavailable for a metric that the run lacks.
+        settings: settings by which runs are grouped: name -> value.
+        numbers: each metric (Leaf) -> its value, or Unavailable if the run lacks it.
         samples: hash of the run's samples, "" if its file has none.
     """
 
@@ -85,9 +85,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Check the condition and print the failures. With --junit, write a JUnit file. Return the exit
-    status: 0 if the condition holds for all files or groups, 1 if it fails, can't be decided or a
-    file is damaged, MISTAKE (2) after a ConfigError, which is printed."""
+    """Check the condition, and print the failures or that it holds. With --junit, write a JUnit
+    file. Return the exit status: 0 if the condition holds for all files or groups, 1 if it fails,
+    can't be decided or a file is damaged, MISTAKE (2) after a ConfigError, which is printed."""
     try:
         condition = parse(args.expression)
         files = find_files(args.files)
@@ -115,8 +115,8 @@ def main(args: argparse.Namespace) -> int:
 
 
 def read_values(wanted: Sequence[Leaf], run: Run) -> FileValues:
-    """Return the values of a run that the condition uses. Called by each_run(), for many files in
-    other processes.
+    """Return the values of a run that the condition uses, with Unavailable for each that the run
+    lacks. Called by each_run(), for many files in other processes.
 
     Args:
         wanted: the metrics that the condition uses.
@@ -128,8 +128,9 @@ def read_values(wanted: Sequence[Leaf], run: Run) -> FileValues:
 
 def _group_subjects(files: Sequence[FileValues], by: str, pool: str) -> list[Subject]:
     """Return the groups of runs, with the medians of their values, empty if there are no files.
-    Runs that differ in a setting that is neither in `by` nor in `pool` are in different groups,
-    too. Files that repeat another file count once, and a line on standard error says so.
+    Groups are sorted by the values of their settings. Runs that differ in a setting that is neither
+    in `by` nor in `pool` are in different groups, too. Files that repeat another file's samples and
+    settings count once, and a line on standard error says so.
 
     Args:
         files: the runs.
@@ -194,8 +195,8 @@ def _write_junit(path: Path, text: str, subjects: Sequence[Subject]) -> None:
 
 
 def _leaf_text(leaf: Leaf, value: float | Unavailable) -> str:
-    """Return a metric with its value and unit as text: "p99(latency_loaded) = 12.3 ms", or
-    "p99(latency_loaded) not available" if it has no value."""
+    """Return a metric with its value, rounded to 6 significant digits, and its unit as text:
+    "p99(latency_loaded) = 12.3 ms", or "p99(latency_loaded) not available" if it has no value."""
     if isinstance(value, Unavailable):
         return f"{leaf.text} not available"
     return f"{leaf.text} = {value:.6g}{UNITS[leaf.kind]}"

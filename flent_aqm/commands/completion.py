@@ -28,8 +28,8 @@ def main(args: argparse.Namespace) -> int:
 
 
 def whole_parser() -> argparse.ArgumentParser:
-    """Return a parser with all subcommands, whose arguments are marked for shtab as files and
-    folders."""
+    """Return a parser with all subcommands. Arguments whose names say so are marked for shtab as
+    files or folders."""
     import shtab
 
     top = argparse.ArgumentParser(prog="flent-aqm")

@@ -57,9 +57,10 @@ def main(args: argparse.Namespace) -> int:
     is made if necessary. Return 0. With --set speedtests, draw what each speed test shows, a page
     for each rate, delay and cross traffic.
 
-    Files that can't be used are left out with a message. Of the study's figures, repetitions of a
-    run count once, and only runs with the smallest base delay are drawn unless --where names one.
-    Raises ConfigError if an option is wrong, no run is left to draw, or a file can't be written.
+    Files that can't be used are left out with a message. Of the study's figures, runs with the same
+    samples and settings count once, and only runs with the smallest base delay are drawn unless
+    --where names the base delay. Raises ConfigError if an option is wrong, no run is left to draw,
+    or a file can't be written.
     """
     # Imported late, because --help needs none of these modules.
 
@@ -131,7 +132,8 @@ def _print_left_out(faults: Sequence[str]) -> None:
 
 def _draw_speedtests(args: argparse.Namespace) -> int:
     """Draw a page of the speed tests' figure for each rate, delay and cross traffic, and write it
-    to --output. Files that can't be used are left out with a message. Return 0.
+    to --output. Files that can't be used are left out with a message, those of other tests without
+    one. Return 0.
 
     Raises ConfigError if no file is of a speed test that the figure shows, if --where has another
     form than KEY=VALUE or excludes all, or if a file can't be written.
@@ -176,13 +178,13 @@ def _draw_speedtests(args: argparse.Namespace) -> int:
 
 
 def _draw_page(args: argparse.Namespace, page: Sequence[Any], rows: Sequence[Any]) -> None:
-    """Draw a page of the speed tests' figure, and write it as SVG, PNG, PDF and CSV. Raises OSError
-    if a file can't be written.
+    """Draw a page of the speed tests' figure, write it as SVG, PNG, PDF and CSV, and print a line
+    with the names of these files. Raises OSError if a file can't be written.
 
     Args:
         args: options of the command.
-        page: download rate and upload rate in Mbit/s, base delay in ms, cross traffic (False, True
-            or its kinds as text).
+        page: download rate and upload rate in Mbit/s, base delay in ms (None is drawn as 0), cross
+            traffic (False, True or its kinds as text).
         rows: runs of the page.
     """
     from matplotlib.figure import Figure as Canvas
@@ -238,8 +240,8 @@ def _draw_in_size(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Na
 def _draw(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace,
           size: tuple[float, float]) -> int:
     """Draw one figure of the study, and write it as SVG, PNG, PDF and CSV. With --caption-apart,
-    also write its caption as a text. Return its number of runs. Raises OSError if a file can't be
-    written.
+    write its caption as a text, too, instead of below the figure. Print a line with the names of
+    the files. Return the figure's number of runs. Raises OSError if a file can't be written.
 
     Args:
         figure: the row of FIGURES.
@@ -290,8 +292,8 @@ _DATES: dict[str, dict[str, None]] = {
 
 
 def _split_filter(text: str) -> tuple[str, str]:
-    """Split "KEY=VALUE" of --where into key and value. Raises ConfigError if it has another
-    form."""
+    """Split "KEY=VALUE" of --where at its first "=" into key and value. Raises ConfigError if it
+    has no "=" or no key. The value may be empty."""
     key, equals, value = text.partition("=")
     if not equals or not key:
         raise ConfigError(f"--where {text}: expected KEY=VALUE, such as router_model=omnia")

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _fetch_tc_headers(cache: Path) -> None:
     """Get the headers for plugins of tc, which `flent-aqm kernel build --tc` needs, while there is
-    a network. Does nothing if no new tc is installed. Errors are ignored, because nothing else
+    a network. Does nothing if no new tc is installed. AqmErrors are ignored, because nothing else
     needs the headers and not every mirror has sources.
 
     Args:

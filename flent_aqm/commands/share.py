@@ -122,10 +122,10 @@ def _write_copy(file: Path, copy: Path) -> StrippedFile:
 def _name_copies(copies: Sequence[tuple[Path, Path, StrippedFile]], output: Path, named: bool
                  ) -> int:
     """Give the copies their final names in `output`, and print what was removed from them: the
-    names of all copies with the same lines about them, these lines, and texts of the user. Two
-    kinds of copies are left out and named on standard error: those of Flent's own tests that Flent
-    can't open or plot, and those whose name a file in `output` has already. Return the number of
-    copies left out.
+    names of all copies with the same lines about them, these lines, and texts of the user. A second
+    copy of the same name gets "-2" before its suffix, and so on. Two kinds of copies are left out
+    and named on standard error: those of Flent's own tests that Flent can't open or plot, and those
+    whose name a file in `output` has already. Return the number of copies left out.
 
     Args:
         copies: data file, copy, and its cleaned content.

@@ -48,14 +48,16 @@ class _CopyState:
     Attributes:
         since_ns: time at which the command began to see the user's folder, in ns since the epoch.
             It may replace files that were there before. None if it saw nothing of the folder.
-        kept: files that were renamed because the name was taken: (name, new name).
+        kept: files and folders that were renamed because the name was taken: (path, new path), both
+            relative to the user's folder.
     """
 
     since_ns: int | None
     kept: list[tuple[str, str]] = field(default_factory=list)
 
     def may_replace(self, name: str, existing: os.stat_result) -> bool:
-        """Return whether the command saw the existing file and therefore meant to replace it. False
+        """Return whether the command saw the existing file, which was last changed before
+        `since_ns`, and therefore meant to replace it. False if it saw nothing of the folder, and
         for Flent's data files with their time in the name.
 
         Args:
@@ -67,13 +69,15 @@ class _CopyState:
 
 
 def copy_out(made: Path, results: Path, *, since_ns: int | None) -> list[tuple[str, str]]:
-    """Copy the files and folders below `made` to the folder `results`. Sparse files stay sparse.
-    Links, pipes, sockets and devices are left out.
+    """Copy the files and folders below `made` to the existing folder `results`. Sparse files stay
+    sparse. Links, pipes, sockets and devices are left out. Of a file's status, only its right to be
+    executed is copied.
 
-    If the name of a file is taken, the copy replaces the existing file if that was last changed
-    before `since_ns`, so that the command has seen it. Otherwise, and in any case if it is a data
-    file of Flent with its time in the name, the existing file stays, and the copy gets a number in
-    its name. Files with the same content as the existing one aren't copied then.
+    A folder that exists already gets the further files. If the name of a file is taken, the copy
+    replaces the existing file if that was last changed before `since_ns`, so that the command has
+    seen it. Otherwise, and in any case if it is a folder or a data file of Flent with its time in
+    the name, the existing one stays, and the copy gets a number in its name. Files with the same
+    content as the existing one aren't copied then.
 
     Args:
         made: the folder with the command's files.
@@ -83,7 +87,7 @@ def copy_out(made: Path, results: Path, *, since_ns: int | None) -> list[tuple[s
 
     Returns:
         The renamed files and folders as pairs: the name that the command chose, and the new name,
-        both relative to `results`.
+            both relative to `results`.
 
     Raises:
         ConfigError: if a file can't be read or written.
@@ -173,8 +177,9 @@ def _copy_folder(copy: _CopyState, source: int, target: int, path: str) -> list[
 
 
 def _make_folder(copy: _CopyState, target: int, name: str) -> str:
-    """Create the subfolder `name` of `target`, unless it exists, and return its name. The name gets
-    a number if it was taken by a file, unless the command may replace that file.
+    """Create the subfolder `name` of `target`, unless it exists, and return its name. If the name
+    is taken by a file, that file is removed if the command may replace it, otherwise the folder's
+    name gets a number.
 
     Args:
         copy: the state of the whole copy.
@@ -245,7 +250,7 @@ def _link_under_free_name(part: str, name: str, target: int) -> str:
     Return the name.
 
     Linking fails if the name is taken, so a file that another process has just created is not
-    overwritten. `target` is the descriptor of the folder.
+    overwritten, except on a file system without links. `target` is the descriptor of the folder.
     """
     got = name
     while True:
@@ -265,8 +270,8 @@ def _link_under_free_name(part: str, name: str, target: int) -> str:
 
 def _free_name(name: str, target: int) -> str:
     """Return the name with the first number, from 2 on, that is not taken in the folder with
-    descriptor `target`. The number is before .flent and what follows, or before the last suffix:
-    a-2.flent.gz, b-2.txt."""
+    descriptor `target`. The number is before .flent and what follows, or before the last suffix, or
+    at the end of a name without suffix: a-2.flent.gz, b-2.txt, c-2."""
     end = name.find(".flent.", 1)
     stem, dot, suffix = (name[:end], "", name[end:]) if end > 0 else name.rpartition(".")
     if not stem:
@@ -307,7 +312,12 @@ def _is_same(new: int, existing: os.stat_result, name: str, target: int) -> bool
 
 
 def _copy_content(source: int, target: int) -> None:
-    """Copy the content from one file descriptor to another. Holes of a sparse file stay holes."""
+    """Copy the whole content of a file to another. Holes of a sparse file stay holes.
+
+    Args:
+        source: descriptor of the file to copy.
+        target: descriptor of an empty file.
+    """
     size = os.fstat(source).st_size
     os.ftruncate(target, size)
     place = 0

@@ -73,7 +73,7 @@ OWN_IN_RUN = ("aside", "bin", "home", "lab", "netns", "package", "python", "resu
 
 class CommandOptions(TypedDict, total=False):
     """How a command runs inside, besides its words. Every run environment takes these options as
-    keyword arguments.
+    keyword arguments, each of which may be left out.
 
     Attributes:
         servers: names of the servers to start, see tools/table.py. By default defaults.SERVERS.
@@ -86,8 +86,8 @@ class CommandOptions(TypedDict, total=False):
         writable_cwd: files that the command writes to `cwd` are copied out as results. If false,
             which is the default, `cwd` is read-only. If true, files of the host that the command's
             words name are visible inside.
-        for_flent: with writable_cwd: the command is Flent, whose words name no files of the
-            host. Its own files go to FLENT_FILES, apart from those of the user's programs.
+        for_flent: with writable_cwd: the command is Flent, whose words name no files of the host.
+            Its own files go to FLENT_FILES, apart from those of the user's programs.
     """
 
     servers: Sequence[str]
@@ -103,10 +103,11 @@ class CommandOptions(TypedDict, total=False):
 def write(folder: Path, scenario: Scenario, argv: Sequence[str], *, hidden: Sequence[str],
           on_host: bool = False, **options: Unpack[CommandOptions]) -> None:
     """Write all files for one boot of the lab to `folder`: settings.sh, apply.sh, command.sh,
-    mounts, etc/, the scripts of guest/ and links to programs.
+    mounts (not with on_host), etc/, the scripts of guest/, links to programs, and what the
+    scenario's features need.
 
     Args:
-        folder: the lab's folder on the host.
+        folder: the lab's folder on the host, in which none of these exists.
         scenario: the settings of the run.
         argv: the command to run on the client.
         hidden: folders of the host over which others are mounted inside.
@@ -210,15 +211,16 @@ def write(folder: Path, scenario: Scenario, argv: Sequence[str], *, hidden: Sequ
 
 
 def _apply_line(scenario: Scenario, env: Mapping[str, str]) -> str:
-    """Return the line of shell that puts the queue onto the router and starts the router's program.
+    """Return the line of shell, with its line end, that puts the queue onto the router and starts
+    the router's program.
 
     The scripts inside read it with `.`: starting another shell would take the 100 us of virtual
     time that each start of a program takes.
 
     Args:
         scenario: the settings of the run.
-        env: environment variables, of which two may name the router's devices in place of the
-            lab's.
+        env: environment variables, of which two, if both are there, name the router's devices in
+            place of the lab's.
     """
     names = [env.get(key, "") for key in (environment.DEV_DOWN, environment.DEV_UP)]
     devices = Devices(*names) if all(names) else IN_LAB
@@ -230,8 +232,8 @@ def _apply_line(scenario: Scenario, env: Mapping[str, str]) -> str:
 
 
 def in_guest(path: Path) -> Path:
-    """Return the path inside the guest of a file of the Python environment or of this package. Any
-    other path is returned unchanged."""
+    """Return the path inside the guest of a file of this Python's virtual environment, or of the
+    folder that holds this package. Any other path is returned unchanged. Links are not resolved."""
     if _has_venv() and path.is_relative_to(sys.prefix):
         return Path(PYTHON_IN_GUEST) / path.relative_to(sys.prefix)
     if path.is_relative_to(paths.PACKAGE.parent):
@@ -452,7 +454,8 @@ def _hidden_but_needed(cwd: Path, words: Sequence[str], hidden: Sequence[str]) -
 
 def _named_files(words: Sequence[str], cwd: Path, hidden: Sequence[str]) -> Iterator[Path]:
     """Yield the files and folders in /tmp, /run and /dev/shm that contain the paths among `words`,
-    as far as other mounts hide these folders. Paths that don't exist are left out.
+    as far as other mounts hide these folders. Paths that don't exist, and words without a slash,
+    are passed over. A file or folder may be yielded several times.
 
     The whole top-level file or folder is yielded, because a program often needs files beside the
     named file. Raises ConfigError if the path is in a folder of /run that the lab uses itself.

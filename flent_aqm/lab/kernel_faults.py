@@ -232,7 +232,8 @@ def _source_lines(addresses: Sequence[int], program: Path) -> list[str]:
 
 def _frame_text(function: str, place: str) -> str:
     """Return a frame as text, such as "in foo_enqueue, sch_foo.c line 12", from the two lines that
-    addr2line prints for it. "" if the function is unknown.
+    addr2line prints for it. Only "in foo_enqueue" if file or line is unknown, "" if the function is
+    unknown.
 
     Args:
         function: the first line, the name of the function or ??.

@@ -59,7 +59,8 @@ class Namespaces(RunEnvironment):
 
     def kill(self) -> None:
         """Kill the first process inside, wait up to _KILL_GRACE_S seconds until all others inside
-        have ended with it, then kill the process outside."""
+        have ended with it, then kill the process outside. Does nothing if it was not started or has
+        ended."""
         if self._process is not None and self._process.poll() is None:
             for child in _children(self._process.pid):
                 with contextlib.suppress(ProcessLookupError):
@@ -186,7 +187,8 @@ def _rehearse(scenario: Scenario) -> None:
 
 def _load_ifb_module() -> None:
     """Load the kernel module of IFB devices, without devices, unless it is loaded. Loaded
-    automatically, it would make two devices outside our namespaces. Errors are ignored."""
+    automatically, it would make two devices outside our namespaces. Errors of modprobe are ignored.
+    """
     if Path("/sys/module/ifb").exists() or Path("/sys/class/net/ifb0").exists():
         return
     with contextlib.suppress(AqmError):  # built in, or missing, which _rehearse() reports

@@ -53,8 +53,11 @@ class OwnPrograms:
 
     def outputs(self, out: Path) -> dict[str, Path]:
         """Return the files with the programs' output: name of the program, for messages -> path.
-        They need not exist. The command on the client has one for each of its two outputs. out:
-        folder of the output files."""
+        They need not exist. The command on the client has one for each of its two outputs. Of
+        servers with the same name (_name()), only the last is there.
+
+        out: folder of the output files.
+        """
         files = {self._name(number): out / f"server-{number}"
                  for number in range(1, len(self.servers) + 1)}
         if self.programs.client_program:
@@ -131,8 +134,9 @@ def _first_line(path: Path) -> str:
 
 
 def _last_line(path: Path) -> str:
-    """Return the end of a message: "; it printed last: LINE", with the last line that isn't blank,
-    cut to _LONGEST_LINE characters, or "; it printed nothing".
+    """Return the end of a message: "; it printed last: LINE", with the last line that isn't blank
+    in the last _TAIL_BYTES bytes, cut to _LONGEST_LINE characters. "; it printed nothing" if there
+    is none, or if the file can't be read.
 
     path: file with the program's output.
     """

@@ -44,8 +44,9 @@ def package_folder(guest_place: str, spare: Path) -> Path:
     """Return the folder on the host with the package, which guests mount at `guest_place`.
 
     Of a checkout, a copy is made in the cache if there is none, or in the folder `spare` if the
-    cache can't be written. An installed package is used where it is. Raises LabError if neither can
-    be written, or if the package can't be compiled.
+    cache can't be written. The folder's time of change is set to now, which tells that the copy is
+    used. An installed package is used where it is. Raises LabError if neither can be written, or if
+    the package can't be compiled.
 
     Args:
         guest_place: path inside the guest.
@@ -149,7 +150,8 @@ def _fill_copy(folder: Path, guest_place: str) -> None:
 
 
 def _remove_unused(base: Path) -> None:
-    """Remove the copies in the folder `base` that were not used for KEPT_S seconds."""
+    """Remove the copies in the folder `base` that were not used for KEPT_S seconds, and whatever
+    else there is as old. What can't be removed stays."""
     for path in base.iterdir():
         with contextlib.suppress(FileNotFoundError):  # another process removes them, too
             if time.time() - path.stat().st_mtime > KEPT_S:

@@ -392,8 +392,8 @@ def read_text(path: Path) -> str:
 
 
 def _remove_all_but_files(folder: Path) -> None:
-    """Remove all entries below `folder` except regular files and folders. Raises LabError if a
-    folder can't be read."""
+    """Remove all entries below `folder` except regular files and folders. Folders get the mode
+    0700, so that they can be read. Raises LabError if a folder can't be read."""
     folders = [str(folder)]
     try:
         while folders:

@@ -95,9 +95,9 @@ class Testbed(Protocol):
     tools: Sequence[str]
 
     def check(self, cells: Iterable[Cell]) -> list[str]:
-        """Check that the cells (each the settings of one run) can be run, before anything has
-        changed. Return warnings, one line each, empty if there are none. Raises ConfigError for
-        cells that can't be run, other AqmErrors if the testbed can't be used."""
+        """Check that the cells (each the settings of one run) can be run, before the first run.
+        Return warnings, one line each, empty if there are none. Raises ConfigError for cells that
+        can't be run, other AqmErrors if the testbed can't be used."""
         ...
 
     def prepare(self) -> None:

@@ -37,7 +37,8 @@ TESTBEDS: dict[str, Callable[[str], Testbed]] = {
 
 def open_testbed(value: str) -> Testbed:
     """Return a new testbed for a value of the batch key `testbed`, of which the text before "://"
-    counts. Nothing is started or changed yet. Raises ConfigError if there is no such testbed."""
+    says which (the whole value without "://"). Nothing is started or changed yet. Raises
+    ConfigError if there is no such testbed, or if it refuses the value."""
     kind = value.partition("://")[0]
     if kind not in TESTBEDS:
         raise ConfigError(f"testbed: unknown value {value!r}; known: {', '.join(TESTBEDS)}")

@@ -59,8 +59,8 @@ def write_topology(folder: Path, topology: Topology) -> dict[str, str]:
 
 
 def addresses(topology: Topology) -> list[tuple[str, str]]:
-    """Return the lines of /etc/hosts as pairs of an address and the names of its host, separated by
-    blanks."""
+    """Return the lines of /etc/hosts, without those of localhost, as pairs of an address and the
+    names of its host, separated by blanks."""
     graph = topology.graph
     ends = _ends_of_links(graph)
     pairs = []

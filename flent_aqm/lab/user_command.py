@@ -145,9 +145,9 @@ def _run_and_show(lab: Lab) -> int:
 
 
 def copy_results(lab: RunEnvironment, results: Path, since_ns: int | None) -> None:
-    """Copy the files that the command wrote out of the lab. Print the new names of files whose own
-    names are taken, and the first file that the lab did not hand over. Raises ConfigError if a file
-    can't be read or written.
+    """Copy the files that the command wrote out of the lab. Print to standard error the new names
+    of files whose own names are taken, and the first file that the lab did not hand over. Raises
+    ConfigError if a file can't be read or written.
 
     Args:
         lab: the lab, which has ended.

@@ -363,6 +363,9 @@ def _check_can_nat(scenario: Scenario, kernel: NamedKernel | None) -> None:
 class VirtualTestbed:
     """Testbed that runs each cell in a guest of its own. Guests may run at the same time.
 
+    Attributes:
+        lab: class of which place() makes a guest.
+
     Args:
         kernel: kernel to use in place of the lab's own.
     """

@@ -65,7 +65,8 @@ def received(samples: Sequence[Mapping[str, Any]], start_s: float) -> dict[str, 
     report: start of the first and end of the last interval with data.
 
     Args:
-        samples: raw samples, sorted by time. Those with data have a positive `val`.
+        samples: raw samples, sorted by time. Those with data have a positive `val`, the end of the
+            interval in epoch seconds as `t`, and its length in s as `dur`.
         start_s: time for both if there was no data.
     """
     with_data = [sample for sample in samples if sample.get("val")]
@@ -149,13 +150,14 @@ def _transfers_of_load(load: Load, end_s: float, transfers: Sequence[Transfer]) 
 def _move_samples(series: list[list[Any]], samples: list[dict[str, Any]], start_s: float,
                   zero_s: float) -> float:
     """Move the samples of a load, in place, so that the first interval with data begins at
-    `start_s`. Samples without a throughput are moved by the distance from zero_s to start_s.
+    `start_s`, and sort the raw samples by time again. Samples without a throughput are moved by the
+    distance from zero_s to start_s, and so are all if no interval has data.
 
     Return the seconds by which the intervals were moved.
 
     Args:
         series: pairs of time and value.
-        samples: raw samples.
+        samples: raw samples. Those with a throughput have the key `val`.
         start_s: time of the load's first packet, in epoch seconds.
         zero_s: start of the load as assumed in the samples, in epoch seconds.
     """

@@ -26,7 +26,7 @@ MOST_NAMED = 4
 
 def description_of(results: Sequence[Any], own: str) -> str:
     """Return the text on the test for a plot's title: the names of all tests if there are several,
-    their number if there are more than MOST_NAMED, else `own`.
+    their number if there are more than four (MOST_NAMED), else `own`.
 
     Args:
         results: Flent's result sets of the plot.

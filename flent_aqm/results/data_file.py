@@ -155,8 +155,8 @@ def as_data_file(whole: Any, path: Path, within: Limits | None = None) -> DataFi
 
 
 def refuse_odd_names(what: str, series: Collection[str], most: int, hint: str = "") -> None:
-    """Raise BadResult if there are more than `most` series, or if a series' name is longer than
-    LONGEST_SERIES_NAME or can't be printed.
+    """Raise BadResult if there are more than `most` series, or if a series' name has more than 200
+    characters (LONGEST_SERIES_NAME) or can't be printed.
 
     Args:
         what: names the part of the file in the message.
@@ -206,9 +206,9 @@ _FAR_FEWER = "; files that Flent writes have far fewer, so it is not read"
 
 
 def _refuse_too_much(metadata: dict[str, Any]) -> None:
-    """Raise BeyondLimitsError if the metadata have more than MOST_METADATA_VALUES keys and values,
-    or if their keys and texts have more than MOST_METADATA_CHARACTERS characters. Values of the key
-    RAW_VALUES don't count."""
+    """Raise BeyondLimitsError if the metadata have more than 100,000 (MOST_METADATA_VALUES) keys
+    and values, or if their keys and texts have more than 2,000,000 (MOST_METADATA_CHARACTERS)
+    characters. Values of the key RAW_VALUES don't count."""
     characters, values = 0, 1
     pending: list[Any] = [metadata]
     while pending:

@@ -220,8 +220,8 @@ def collect(members: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, li
 
 def shown(value: Setting) -> str:
     """Return the value of a setting as text: "on" or "off" for a switch, a number with up to six
-    significant digits, text cut to LONGEST_SHOWN characters, with unprintable characters replaced,
-    see plain()."""
+    significant digits, text cut to 60 characters (LONGEST_SHOWN), with unprintable characters
+    replaced, see plain()."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return f"{value:g}" if isinstance(value, (int, float)) else harmless(value)
@@ -235,7 +235,7 @@ def heading(name: str) -> str:
 
 def setting_text(name: str, value: Setting | None) -> str:
     """Return a setting's value with words that say which setting it is: "100 Mbit/s", "tiers 3".
-    NOT_TOLD for None."""
+    "not told" (NOT_TOLD) for None."""
     if value is None:
         return NOT_TOLD
     text_of = _TEXTS.get(name, _WITHOUT_TEXTS).format
@@ -262,8 +262,8 @@ def sort_key(name: str, value: Setting | None) -> tuple[int, float, str]:
 
 
 def harmless(text: str) -> str:
-    """Return text from a data file cut to LONGEST_SHOWN characters, with unprintable characters
-    replaced, see plain()."""
+    """Return text from a data file cut to 60 characters (LONGEST_SHOWN), with unprintable
+    characters replaced, see plain()."""
     return plain(text[:LONGEST_SHOWN])
 
 

@@ -40,8 +40,8 @@ FEWEST_FOR_PROCESSES = 16
 
 def find_files(paths: Sequence[Path]) -> list[Path]:
     """Return the paths in their order, with each folder replaced by the data files in and below it,
-    sorted by path, without hidden files and symbolic links. Each path is returned once. A file that
-    is named itself may have any suffix.
+    sorted by path, without hidden files and symbolic links (see files_below(), which prints a line
+    for some). Each path is returned once. A file that is named itself may have any suffix.
 
     Named files of a sweep that are no data files are left out, because `*` of a shell matches them:
     its sweep.json, *.debug.log.gz, and *.log or *.pcap with a data file beside it. Raises
@@ -194,8 +194,8 @@ def each_file(
 ) -> Iterator[tuple[Path, Result | BadResult]]:
     """Yield each file's path with the result of `work` for its content, in the order of the files.
     The result is a BadResult if the file can't be read or is damaged, or if `work` raised an error.
-    FEWEST_FOR_PROCESSES or more files are read by other processes, unless `jobs` allows only one.
-    Progress is shown on a terminal.
+    16 (FEWEST_FOR_PROCESSES) or more files are read by other processes, unless `jobs` allows only
+    one. Progress is shown on a terminal.
 
     Args:
         files: data files.

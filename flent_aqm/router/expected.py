@@ -230,7 +230,8 @@ def _root_qdisc(scenario: Scenario, rate_bit_s_: int, clock: Clock) -> list[Expe
 
 def _on_link_bytes(size_bytes: int, of_shaper: Mapping[str, Scalar]) -> int:
     """Return the bytes that a packet takes on the link, as the kernel computes them (sch_generic.h:
-    psched_l2t_ns): with the overhead, no less than mpu, and in cells of ATM.
+    psched_l2t_ns): with the overhead, no less than mpu, and, if the linklayer is "atm", in whole
+    cells of 53 bytes for each 48.
 
     Args:
         size_bytes: size of the packet in bytes.
@@ -304,8 +305,8 @@ def _tier_filters() -> list[str]:
 
 
 def unit_of(kind: str, parameter: str) -> str:
-    """Return the unit of a parameter that a shaper or queue reports. "" for a number without unit,
-    or an unknown parameter.
+    """Return the unit of a parameter that a shaper or queue reports, such as "us" or "bytes_per_s".
+    "" for a value without unit, or an unknown parameter.
 
     Args:
         kind: name of the qdisc.

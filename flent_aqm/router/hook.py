@@ -36,8 +36,8 @@ def apply_command(scenario: Scenario, devices: Devices = IN_LAB) -> list[str]:
 
 
 def apply_words(scenario: Scenario, devices: Devices = IN_LAB) -> list[str]:
-    """Return the arguments of router_hooks/router.sh: settings as NAME=VALUE, "--", and the lines
-    for tc.
+    """Return the arguments that follow "apply" in a call of router_hooks/router.sh: settings as
+    NAME=VALUE, "--", and the lines for tc.
 
     devices: names of the router's devices.
     """

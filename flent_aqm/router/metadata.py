@@ -39,9 +39,10 @@ def _applied(direction: Direction, clock: Clock) -> dict[str, object]:
 
     The kinds of its qdiscs are under "shaper", "qdisc" (the AQM) and, with the IFB device,
     "ingress", and their parameters under the same names with "_parameters" behind. Beside these are
-    the settings of the class, DRR's classes, and filters. With three tiers, the AQM's are given
-    once, and the settings of each class are under "tiers", by its handle. With subscribers, the
-    settings of their classes are given once, under "subscribers".
+    the settings of the root class, the rate of TBF or CAKE, the number and the quantum of DRR's
+    classes, and the filters. With three tiers, the AQM's are given once, and the settings of each
+    class are under "tiers", by its handle. With subscribers, the settings of their classes are
+    given once, under "subscribers".
 
     clock: clock of the router's packet scheduler.
     """
@@ -97,7 +98,8 @@ def _purpose(qdisc: Qdisc) -> str:
 
 
 def _class_settings(htb_class: ReportedClass, clock: Clock) -> dict[str, object]:
-    """Return the settings of a class of HTB or HFSC, with units in their names.
+    """Return the settings of a class of HTB or HFSC, with units in their names: rate and ceil in
+    Mbit/s, and burst, cburst and quantum in bytes.
 
     clock: clock of the router's packet scheduler.
     """

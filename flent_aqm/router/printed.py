@@ -52,7 +52,8 @@ def printed(kind: str, name: str, unit: str, value: Scalar) -> frozenset[Scalar]
 
 
 def time_text(time_us: int) -> str:
-    """Return a time as tc prints it, with three significant digits, such as "5ms"."""
+    """Return a time as tc prints it, with at most three significant digits, such as "5ms". Below 1
+    ms it is in whole µs: "500us"."""
     if time_us >= 10**6:
         return f"{_three_digits(time_us / 10**6)}s"
     if time_us >= 1000:
@@ -61,7 +62,8 @@ def time_text(time_us: int) -> str:
 
 
 def time_ns_text(time_ns: int) -> str:
-    """Return a time in ns as tc prints it, with three significant digits, such as "10us"."""
+    """Return a time in ns as tc prints it, with at most three significant digits, such as "10us".
+    Below 1 µs it is in whole ns."""
     for unit, letters in ((10**9, "s"), (10**6, "ms"), (1000, "us")):
         if time_ns >= unit:
             return f"{_three_digits(time_ns / unit)}{letters}"
@@ -79,9 +81,9 @@ def old_time_text(time_us: int) -> str:
 
 
 def size_text(size_bytes: int) -> str:
-    """Return a size as tc prints it, such as "32Mb" or "1514b": as a multiple of 2^20 bytes if it
-    is less than 1024 bytes from one, or of 2^10 bytes if it is less than 16 bytes from one,
-    otherwise in bytes."""
+    """Return a size as tc prints it, such as "32Mb" or "1514b": from 2^20 bytes on as a multiple of
+    these if it is less than 1024 bytes from one, else from 2^10 bytes on as a multiple of these if
+    it is less than 16 bytes from one, otherwise in bytes."""
     for unit, letter, near in ((2**20, "M", 1024), (2**10, "K", 16)):
         count = round(size_bytes / unit)
         if size_bytes >= unit and abs(unit * count - size_bytes) < near:
@@ -103,5 +105,6 @@ def rate_text(bytes_per_s: int) -> str:
 
 
 def _three_digits(value: float) -> str:
-    """Return a number with three significant digits, as tc prints times."""
+    """Return a number rounded to three significant digits, without zeros at the end of decimals, as
+    tc prints times."""
     return f"{value:.3g}"

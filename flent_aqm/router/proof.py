@@ -75,8 +75,8 @@ def differences(scenario: Scenario, report: ReadBack) -> list[str]:
     asked for 100 packets, the kernel reports 1000 packets". Empty if nothing differs.
 
     Parameters of a direction are only compared if its device, qdiscs, classes and filters are as
-    requested. If a program runs on the router, the parameters of classes and the rates of CAKE and
-    TBF are not compared, because the program may change them.
+    requested. If a program runs on the router, the parameters of HTB's and HFSC's classes, the
+    rates of CAKE and TBF, and TBF's burst are not compared, because the program may change them.
     """
     mismatches = []
     for direction_name, direction in report.directions.items():
@@ -114,9 +114,9 @@ def _device_differences(scenario: Scenario, direction_name: str, direction: Dire
 
 def _hierarchy_differences(requested: ExpectedDirection, direction: Direction) -> list[str]:
     """Return up to four texts, one for each of these in which the report differs from the request:
-    the qdiscs, the classes of HTB or HFSC, DRR's classes, the filters. They differ if their number,
-    kinds, handles or parents do. Both lists are sorted before they are compared, because kernels
-    list them in the order of a hash."""
+    the qdiscs, the classes of HTB or HFSC, DRR's classes, the filters. Qdiscs and classes are
+    compared by their kinds, handles, parents and leaves, filters by their lines. Both lists are
+    sorted before they are compared, because kernels list them in the order of a hash."""
     return (
         _difference("qdiscs", _sort_and_join(q.position() for q in requested.qdiscs),
                     _sort_and_join(f"{q.kind} {q.handle} at {q.parent}" for q in direction.qdiscs))
@@ -147,7 +147,8 @@ def _parameter_differences(requested: ExpectedDirection, direction: Direction, c
     """Return a text for each parameter of qdiscs and classes that differs from the request. The
     caller has checked that handles and parents are equal.
 
-    rates: True if the parameters of classes, and the rates of CAKE and TBF, are compared, too.
+    rates: True if the parameters of HTB's and HFSC's classes, the rates of CAKE and TBF, and TBF's
+    burst are compared, too. Others always are, such as the quantum of DRR's classes.
     """
     texts = []
     qdiscs = {(qdisc.handle, qdisc.parent): qdisc for qdisc in direction.qdiscs}

@@ -30,8 +30,8 @@ class RequestedClass:
         prio: priority, None for a class with other classes below it.
         rate_bit_s: guaranteed rate in bit/s.
         ceil_bit_s: rate up to which the class may borrow, in bit/s.
-        sizes: burst and cburst in bytes, None without burst shaping. Then the user's parameters
-            of the shaper hold, otherwise tc's defaults.
+        sizes: burst and cburst in bytes with burst shaping. None without it: then the user's
+            parameters of the shaper hold, or tc's defaults for those that the user didn't set.
     """
 
     handle: str

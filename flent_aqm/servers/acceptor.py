@@ -310,8 +310,8 @@ class Server:
         clients. Otherwise return True, also if this client isn't served.
 
         If more than MOST_HANDSHAKES connections are in their TLS handshake, the oldest of them is
-        ended. Failures are logged, but not a client that has disconnected already or whose address
-        isn't served.
+        ended. Failures are logged, but not that a client disconnected before it could be accepted,
+        or that its address isn't served.
         """
         try:
             not_loaded = _load_service(listener)

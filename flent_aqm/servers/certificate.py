@@ -68,8 +68,9 @@ def self_signed_context(addresses: Sequence[str], key: str = P256) -> ssl.SSLCon
 
 
 def self_signed_pem(names: set[str], kind: str = P256) -> bytes:
-    """Return a new self-signed certificate and its private key in PEM, one after the other. The
-    certificate is valid from yesterday until 3650 days from now.
+    """Return a new self-signed certificate and, after it, its private key, in PEM. The certificate
+    is valid from yesterday until 3650 days from now. Raises ImportError if the package cryptography
+    isn't installed.
 
     Args:
         names: names and IP addresses for which the certificate is valid.

@@ -65,7 +65,7 @@ class Http:
     Args:
         loop: the event loop that serves the clients.
         timeout_s: seconds between two checks of a connection. It is ended if the same request is
-            incomplete at two checks.
+            incomplete at two checks, or after 60 s without data.
     """
 
     def __init__(self, loop: Loop, timeout_s: float) -> None:
@@ -120,8 +120,9 @@ class _Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Detect the version of HTTP by the first bytes, and pass received bytes to the Grammar.
-        End the connection if the bytes aren't valid HTTP, or if the client or another one at its
-        address has flooded the server. Called by asyncio."""
+        After the first complete head of a request, the main thread's deadline no longer holds. End
+        the connection if the bytes aren't valid HTTP or exceed the server's limits, or if the
+        client or another one at its address has flooded the server. Called by asyncio."""
         self._received += len(data)
         if self._client.is_quiet:
             self._end("its address has flooded the server")

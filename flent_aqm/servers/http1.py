@@ -80,8 +80,7 @@ class Http1:
     def _process_received(self) -> None:
         """Process received bytes until nothing more can be parsed, the connection is closed, or
         _busy() is true. If bytes are left while it is true, reading from the client is paused.
-        Raises ValueError if the bytes aren't HTTP/1.1 or a request's target isn't a URL, Flood if
-        the client has used up its credit."""
+        Raises as received() does."""
         while not self._transport.is_closing():
             if self._busy():
                 if self._waiting or self._http.trailing_data[0]:
@@ -108,8 +107,7 @@ class Http1:
     def _process_event(self) -> bool:
         """Let h11 parse received bytes, and process the next event. Return False if h11 needs more
         bytes, or if no request can follow on this connection, otherwise True. If the client has
-        ended the connection, it is closed. Raises ValueError if the bytes aren't HTTP/1.1 or a
-        request's target isn't a URL, Flood if the client has used up its credit."""
+        ended the connection, it is closed. Raises as received() does."""
         if self._waiting:
             self._http.receive_data(self._waiting)
             self._waiting = b""

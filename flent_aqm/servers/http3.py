@@ -292,7 +292,8 @@ class Http3Service:
 
     async def _listen(self, requested: QuicConfiguration, address: str, port: int) -> Any:
         """Open a UDP socket on the event loop. Return its address as the socket reports it: host,
-        port, and for IPv6 more. Raises OSError if it can't be opened."""
+        port, and for IPv6 more. Raises OSError if it can't be opened, UnicodeError if the address
+        can't be encoded as a host name."""
         transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
             lambda: Http3Listener(requested, *self._limits), local_addr=(address, port))
         self._transports.append(transport)

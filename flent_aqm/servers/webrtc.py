@@ -104,10 +104,10 @@ class WebRtc:
 
 
 async def _answer_call(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer one call: exchange session descriptions, run the call, and send this end's records.
-    Raises BadResult if the caller requests an invalid duration or the call fails, TimeoutError if
-    the caller is silent for PATIENCE_S, ValueError, KeyError or TypeError if its request isn't
-    JSON with `length_s` and `sdp`, or any exception of aiortc."""
+    """Answer one call: exchange session descriptions, run the call, wait for one more line of the
+    caller, and send this end's records. Raises BadResult if the caller requests an invalid duration
+    or the call fails, TimeoutError if the caller is silent for PATIENCE_S, ValueError, KeyError or
+    TypeError if its request isn't JSON with `length_s` and `sdp`, or any exception of aiortc."""
     async with asyncio.timeout(PATIENCE_S):
         requested = json.loads(await reader.readline())
     length_s = float(requested["length_s"])

@@ -41,8 +41,9 @@ def locked(cache: Path) -> Iterator[None]:
     created if it doesn't exist, and staging folders that a killed set-up left are removed.
 
     If another set-up holds the lock, print a line and wait. A second locked() inside the block
-    would wait for ever. Raises SetupError if the folder or a file in it can't be written, also
-    within the block. Other exceptions of the block are raised unchanged.
+    would wait for ever. Raises SetupError if the folder or its lock file can't be made or opened,
+    and in place of an OSError of the block about a file in the folder or a full disk. Other
+    exceptions of the block are raised unchanged.
     """
     try:
         cache.mkdir(parents=True, exist_ok=True)

@@ -45,7 +45,8 @@ def is_python(program: Program) -> bool:
 
 
 def folder_of(program: Program) -> str:
-    """Return the name of the program's folder in CACHE/tools."""
+    """Return the name of the program's folder in CACHE/tools: its name in set-up, "-", and its
+    version."""
     return f"{program.setup_name}-{program.version}"
 
 

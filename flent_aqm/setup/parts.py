@@ -155,8 +155,8 @@ def _find_tc_for_dualpi2() -> Requirement:
 
 
 def _find_speedtest(name: str) -> Requirement:
-    """Return a program of a speed test as a Requirement. Its version is "" if set-up didn't install
-    it, unless it is a Python package.
+    """Return a program of a speed test as a Requirement. Its version is that of the Python package,
+    or of the folder into which set-up put it, otherwise "": other programs aren't started.
 
     name: key in OPTIONAL.
     """

@@ -119,7 +119,8 @@ def by_run(runs: Sequence[Run], most: int) -> list[RunGroup]:
     (see factors()). If there are more than `most` runs, runs with the same settings are one group.
     A single run has its title as label.
 
-    Runs that differ in a setting are never grouped, so there may still be more than `most` groups.
+    Runs that differ in one of factors() are never grouped, so there may still be more than `most`
+    groups.
     """
     names = factors(settings_of(runs))
     pooled = groups(runs, names)
@@ -185,8 +186,8 @@ def sorted_keys(runs: Sequence[Run], names: Sequence[str]) -> list[tuple[Setting
 
 
 def title_of(run: Run) -> str:
-    """Return a run's title for a plot: its queue and rate, or else the title or, without one, the
-    test in its data file."""
+    """Return a run's title for a plot: its queue and rate if it records both, else the title in its
+    data file or, without one, the test. Dollar signs are escaped."""
     if AQM in run.settings and RATE in run.settings:
         return f"{word(AQM, run.settings[AQM])}, {word(RATE, run.settings[RATE])}"
     return for_plot(run.title or run.test)

@@ -91,7 +91,8 @@ def style_key(label: str, **options: Any) -> Any:
 
 
 def line_key(label: str, look: Look) -> Any:
-    """Return a legend's entry for a group whose own lines are too thin or faint for a legend."""
+    """Return a legend's entry with a group's label, colour and line style, for a group whose own
+    lines are too thin or faint for a legend. It is a matplotlib Line2D without points."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], label=label, color=look.colour, linestyle=look.line, linewidth=1.6)
@@ -105,15 +106,16 @@ def order(names: Sequence[str]) -> list[str]:
 
 
 def caption(figure: Any, notes: Sequence[str]) -> None:
-    """Write the notes below a figure, in lines as wide as the figure. Empty notes are left out."""
+    """Write the notes below a figure as one text, with dots between them, in lines as wide as the
+    figure. Empty notes are left out."""
     text = wrapped("  ·  ".join(filter(None, notes)), figure.get_figwidth(),
                    _CAPTION_CHARACTERS_PER_INCH)
     figure.supxlabel(text, fontsize="x-small", color=QUIET)
 
 
 def legend_columns(labels: Sequence[str], width_inches: float) -> int:
-    """Return the number of columns, at least 1, that fit into a legend over a picture of that
-    width."""
+    """Return the largest number of columns, at least 1, that fit into a legend over a picture of
+    that width. It is estimated from the labels' lengths."""
     from matplotlib import rcParams
 
     # In small print a letter is half as wide as its size. Line and gaps are as wide as 9 letters.
@@ -128,7 +130,8 @@ def legend_columns(labels: Sequence[str], width_inches: float) -> int:
 
 def wrapped(text: str, width_inches: float,
             per_inch: float = _TITLE_CHARACTERS_PER_INCH) -> str:
-    """Return a text in lines that fit a width in inches. Line breaks in the text stay.
+    """Return a text in lines that fit a width in inches. Line breaks in the text stay. A word that
+    is longer than a line is divided.
 
     Args:
         text: the text.

@@ -61,7 +61,8 @@ class Curve:
 
 
 def directions(run: Run) -> list[str]:
-    """Return the directions that the test loads, "download" before "upload". Empty without load."""
+    """Return the directions that the test loads, "download" before "upload". Empty if it has no
+    flow, or if the names of its flows tell no direction."""
     return [direction for direction in DIRECTIONS
             if any(flow.direction == direction for flow in run.speed_test)]
 

@@ -26,13 +26,13 @@ _TABLE_OPEN = '<div class="scroll" tabindex="0" role="region" aria-label="table"
 def environment(package: str) -> jinja2.Environment:
     """Return the environment of Jinja2 for a page's templates.
 
-    It escapes text and replaces its unprintable characters, unless it is Markup. A variable that a
-    template uses but doesn't get raises jinja2.UndefinedError. Templates have the filter `counted`
-    and the global `policy`, the content security policy of a page without scripts.
+    It escapes text and makes it one line of printable characters, unless it is Markup. A variable
+    that a template uses but doesn't get raises jinja2.UndefinedError. Templates have the filter
+    `counted` and the global `policy`, the content security policy of a page without scripts.
 
     Args:
-        package: dotted name of the package that has them in its folder page. Templates from
-            this package's folder page can be extended and included, too.
+        package: dotted name of the package that has them in its folder page. Templates from this
+            package's folder page can be extended and included, too.
     """
     loader = jinja2.ChoiceLoader([jinja2.PackageLoader(package, "page"),
                                   jinja2.PackageLoader("flent_aqm.show", "page")])
@@ -78,7 +78,7 @@ def svg_address(picture: bytes) -> str:
 
 
 def _printable(value: Any) -> Any:
-    """Return text from data files with unprintable characters replaced. Markup, which is this
+    """Return text as one line of printable characters, as plain() makes it. Markup, which is this
     package's own, and values other than text are returned unchanged. Jinja2 calls it for each value
     that a template prints."""
     return plain(value) if type(value) is str else value

@@ -183,8 +183,8 @@ class Record:
 
 
 def _checked_values(cls: type[Record], settings: Settings) -> Iterator[tuple[str, object]]:
-    """Yield the name and the checked value of each field of a record. A key that isn't given yields
-    its default.
+    """Yield the name and the checked value of each field of a record, as _checked_value() returns
+    it.
 
     Raises ConfigError that names the key.
     """
@@ -195,8 +195,9 @@ def _checked_values(cls: type[Record], settings: Settings) -> Iterator[tuple[str
 
 
 def _checked_value(row: Key, record_field: Field[Any], settings: Settings) -> object:
-    """Return the checked and converted value of a key, the field's default if the key isn't given.
-    Raises ConfigError that names the key by which the value is given.
+    """Return the checked and converted value of a key: what its reader returns if it has one, else
+    what its check makes of the given value, or the field's default if the key isn't given. Raises
+    ConfigError that names the key by which the value is given.
 
     Args:
         row: the properties of the key.

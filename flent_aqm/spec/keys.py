@@ -42,7 +42,7 @@ SEE = "; see docs/reference/keys.md"
 
 def refuse_unknown_scenario_keys(where: str, names: Iterable[str]) -> None:
     """Raise ConfigError for the first name that is no key of a scenario. The message has the most
-    similar key.
+    similar key, if there is one.
 
     Args:
         where: place of the names, such as a section of the batch, with which the message begins.

@@ -97,9 +97,9 @@ def delay(key: str, value: object, most_ms: float = defaults.MAX_DELAY_MS) -> fl
 
 
 def whole(key: str, value: object, low: int, high: int) -> int:
-    """Return the value of a key that is a whole number from `low` to `high`, both included. True
-    and False count as 1 and 0. Raises ConfigError, with the key's name `key`, for any other value.
-    """
+    """Return the value of a key that is a whole number from `low` (0 or more) to `high`, both
+    included, as int or as text of digits without zeros before it. True and False count as 1 and 0.
+    Raises ConfigError, with the key's name `key`, for any other value, such as 5.0."""
     text = as_text(value)
     if not re.fullmatch(r"0|[1-9][0-9]{0,17}", text) or not low <= int(text) <= high:
         zeros = " without zeros before it" if re.fullmatch("0[0-9]+", text) else ""

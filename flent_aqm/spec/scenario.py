@@ -162,7 +162,8 @@ class Scenario:
 
     def _refuse_odd_pairs(self) -> None:
         """Raise ConfigError for settings that are valid alone but can't be combined: those that a
-        record refuses, a modem in one direction only, and those that the topology excludes."""
+        record refuses, a modem in one direction only (unless a part's model takes its place), and
+        those that the topology excludes."""
         for record in self._records():
             record.refuse_odd_pairs(self)
         path = self.path

@@ -18,7 +18,8 @@ _FIRST = ("test", AQM)
 def cell_settings(cell: Cell) -> dict[str, Setting]:
     """Return a cell's settings by name, computed from its batch. No file is read.
 
-    They equal the settings of the run's data file, except that `title` and `batch` are "".
+    They are those that settings_of() returns for the run's data file, except that `title` and
+    `batch` are "".
     """
     parameters = cell.settings.get("TEST_PARAMETERS")
     return settings_of(cell.test_name, "", "", parameters if isinstance(parameters, dict) else {},
@@ -38,7 +39,7 @@ def differing_words(cells: Sequence[Cell]) -> dict[str, str]:
 
 def brief(run_scores: Scores) -> str:
     """Return the throughput in each direction and the 99th percentile of latency under load as
-    text: "up 95.60 Mbit/s, p99 0.13 ms".
+    text: "down 95.60, up 9.41 Mbit/s, p99 0.13 ms".
 
     Unavailable values, such as the throughput of a direction that the test doesn't load, are left
     out, so the text may be empty. A percentile that is a lost probe is shown as "p99 lost".

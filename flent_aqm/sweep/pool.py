@@ -95,7 +95,8 @@ class Pool:
     def submit(self, cell: Cell) -> bool:
         """Wait until fewer cells run than `jobs` and `room` allow, let a worker run the cell, and
         return True without waiting for its end. Return False without running the cell if
-        take_no_more() was called, also while this method waits."""
+        take_no_more() was called, also while this method waits. Must not be called after abort() or
+        close()."""
         with self._changed:
             while not self._closed and self._running_count >= self._limit():
                 # Waits with a timeout: a signal handler closes the pool without a notification,

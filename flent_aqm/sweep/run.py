@@ -181,8 +181,9 @@ def _only_result(place: RunEnvironment, pattern: str) -> bytes | None:
 
 
 def _log_text(place: RunEnvironment) -> str:
-    """Return the output of Flent, the guest's console, the tools' logs and the output of the user's
-    programs as one text with headings. Empty outputs are left out."""
+    """Return the output of Flent, the guest's console, the tools' logs (*.log, but not *.debug.log)
+    and the output of the user's programs as one text with headings. Empty outputs are left out, as
+    well as files that can't be read."""
     parts = [("flent", place.stdout), ("flent, errors", place.stderr),
              ("guest's console", place.folder / "console"),
              *((path.name, path) for path in sorted(place.flent_files.glob("*.log"))
@@ -201,9 +202,10 @@ LONGEST_CAUSE = 1000
 
 def first_error_of_flent(text: str) -> str:
     """Return, as one line, the cause of a failure in Flent's standard error: the output of the
-    first essential command that failed, cut to LONGEST_CAUSE characters, else the exception of a
-    traceback that no error follows, else the first error with a text. If there is none of them,
-    return a message with the last line of the text."""
+    first essential command that failed with an output, cut to LONGEST_CAUSE characters, else "Flent
+    crashed: " with the exception of the last traceback if no error follows it, else the first error
+    with a text. If there is none of them, return a message that ends with the last line of the
+    text, or says that there is none."""
     if match := _FAILED_COMMAND.search(text):
         output = " ".join(match[1].split()).removesuffix(".")
         if output:
@@ -224,10 +226,10 @@ def first_error_of_flent(text: str) -> str:
 
 def _end_of_traceback(trace: str) -> str:
     """Return the line with the exception of a traceback, such as "KeyError: 'z'": the first line
-    that isn't indented, or if there is none the last line with a letter or digit, "" without one.
+    that isn't indented, or if there is none the last_line() of the text, "" without one.
 
     Args:
-        trace: the text after the traceback's heading.
+        trace: the text after the traceback's heading, beginning with the end of the heading's line.
     """
     return next((line.strip() for line in trace.splitlines()[1:]
                  if line.strip() and not line[0].isspace()), last_line(trace))
@@ -290,8 +292,9 @@ def write_completed(content: bytes, cell: Cell, facts: SweepFacts,
 
 def _set_length_of_speedtest(data: Mapping[str, Any], metadata: dict[str, Any]) -> None:
     """Reduce TOTAL_LENGTH in the metadata, in place, to the time in s of the last result if the
-    test had a speed test or a command of the user, which decide when they end. Flent records the
-    longest possible duration, from which plots would compute the time under load."""
+    test had a speed test or a command of the user, which decide when they end. It is left as it is
+    if there are no results. Flent records the longest possible duration, from which plots would
+    compute the time under load."""
     metas = metadata.get("SERIES_META", {}).values()
     if any({"SPEEDTEST", "PROGRAM"} & meta.keys() for meta in metas if isinstance(meta, dict)):
         # Flent resamples nothing if all samples are of one moment.
@@ -309,8 +312,8 @@ def _rename_capture(metadata: Mapping[str, Any], name: str) -> None:
 
 
 def refuse_incomplete(data: Mapping[str, Any]) -> None:
-    """Raise BadResult if a tool of the run failed, the router was not read back before and after
-    the test, or the file has no samples.
+    """Raise BadResult if a tool of the run failed, the router was not read back both before and
+    after the test, or the file has no samples.
 
     Args:
         data: content of a data file.

@@ -48,7 +48,7 @@ class SpeedtestRequest:
         test: name of the test definition.
         host: name or address of the netperf server.
         ip_version: 4 or 6.
-        length_s: duration of the load.
+        length_s: duration of the load, or on an idle line of the pings.
         streams: number of TCP connections in each direction, 0 to measure an idle line.
         ping_host: name or address of the host to ping.
         passphrase: passphrase of the netperf server, "" if it requires none.
@@ -64,7 +64,8 @@ class SpeedtestRequest:
 
 
 def measure(request: SpeedtestRequest, dots: bool, keep: Path | None) -> DataFile:
-    """Run a speed test, and return its data file.
+    """Run a speed test, and return its data file. Must be called in the main thread, because it
+    handles signals.
 
     Args:
         request: settings of the test.
@@ -72,8 +73,9 @@ def measure(request: SpeedtestRequest, dots: bool, keep: Path | None) -> DataFil
         keep: path to which the data file is copied, also if one of the test's tools failed. None
             keeps no copy.
 
-    Raises BadResult with Flent's first error if Flent or one of the test's tools failed,
-    ConfigError if `keep` can't be written, KeyboardInterrupt at SIGTERM and SIGHUP, too.
+    Raises BadResult with the first error if Flent wrote no data file, the file is damaged, or one
+    of the test's tools failed, ConfigError if `keep` can't be written, KeyboardInterrupt at SIGTERM
+    and SIGHUP, too.
     """
     with tempfile.TemporaryDirectory(prefix="flent-aqm-speedtest-") as name:
         folder = Path(name)
@@ -119,13 +121,15 @@ def _command_line(request: SpeedtestRequest, folder: Path) -> list[str]:
 
 
 def _run_flent(words: list[str], settings: dict[str, str], dots: bool) -> str:
-    """Run Flent, and return its standard error, whatever its exit status. SIGTERM or SIGHUP raise
-    KeyboardInterrupt meanwhile. If anything is raised, Flent is killed with its tools.
+    """Run Flent, wait for its end, and return its standard error, whatever its exit status. SIGTERM
+    or SIGHUP raise KeyboardInterrupt meanwhile. If anything is raised, Flent is killed with its
+    tools. Must be called in the main thread.
 
     Args:
         words: the command line.
-        settings: environment variables to add to those of this process.
-        dots: print a dot per second to standard error.
+        settings: environment variables to add to those of this process, of which only
+            environment.DISABLE is left out.
+        dots: print a dot per second to standard error, and a line end at the end.
     """
     variables = {**os.environ, **settings}
     variables.pop(environment.DISABLE, None)

@@ -51,8 +51,8 @@ def parse_group_by(value: object) -> tuple[str, ...]:
     """Parse the batch key `summary_by`, names of settings that are separated by commas, and return
     the names. Short names, and Flent's name test_name, are replaced by the settings' own names.
 
-    For None or an empty value, return an empty tuple, which stands for all settings in which runs
-    differ. Raises ConfigError if a name is unknown.
+    For None or an empty value, return an empty tuple, for which show() chooses the settings. Raises
+    ConfigError if a name is unknown.
     """
     names = parse_keys("" if value is None else str(value))
     valid = ("test", *KEYS, "rate_mbps", SHAPER_RATE)
@@ -87,17 +87,17 @@ def show(
     failures: Mapping[Path, str],
     group_by: Sequence[str],
 ) -> None:
-    """Print the table, notes on it, the failed runs with their causes, and commands to open the
-    data.
+    """Print the table, notes on it, advice on the home's line, the failed runs with their causes,
+    and commands to open the data.
 
     Args:
-        console: where to print. It colours no numbers by itself.
+        console: where to print, made with highlight=False, so that it colours no numbers by itself.
         cells: all cells of the sweep, at least one.
         scored: scores by data file. Scores of files from before a resumed sweep are computed from
             the files.
         failures: cause of a run's failure, by data file.
-        group_by: settings that define a line. If empty, all settings in which runs differ, so that
-            the runs of a line are repetitions of each other.
+        group_by: settings that define a line. If empty, the queue and settings that together
+            distinguish all runs, so that the runs of a line are repetitions of each other.
 
     Raises ConfigError if `group_by` has a setting that no cell has.
     """
@@ -172,12 +172,13 @@ def _print_line_notes(
     console: Console, settings: Sequence[Mapping[str, Setting]], keys: Sequence[str],
     groups: Mapping[tuple[Setting, ...], Sequence[Cell]],
 ) -> None:
-    """Print below the table: the settings of USUAL that all runs share, the settings that differ
-    along with those of the lines, and that values are medians over the runs of a line, with the
-    settings that were pooled.
+    """Print below the table: the settings of USUAL that all runs share, other than those of the
+    lines, the settings that differ along with those of the lines, and, if a line has several runs,
+    that values are medians over the runs of a line, with the settings that were pooled.
 
     Args:
-        settings: settings of each cell.
+        console: where to print.
+        settings: settings of each cell, at least one.
         keys: settings that define a line.
         groups: values of `keys` -> cells of the line.
     """
@@ -251,8 +252,8 @@ def _print_throughput_notes(console: Console, done: Sequence[Scores], keys: Sequ
 
 def _throughput_text(done: Sequence[Scores], name: str, totals: bool) -> str:
     """Return the median throughput over runs in Mbit/s as text, "-" if no run has one. With cross
-    traffic "430 of 860", of which the second number is the throughput of all flows, unless `totals`
-    is false.
+    traffic "430 of 860" (or "- of 860"), of which the second number is the median throughput of all
+    flows, unless `totals` is false.
 
     Args:
         done: scores of the runs.
@@ -322,8 +323,9 @@ def _print_failures(console: Console, failures: Mapping[Path, str]) -> None:
 
 def _print_open_commands(console: Console, cells: Sequence[Cell]) -> None:
     """Print a command that opens all data files in the folder of the first one. If there are
-    several queues, print a command that opens the files of one queue, too, as an example. Nothing
-    is printed if there is no data file."""
+    several queues, and the last file's name has its queue between dashes, print a command that
+    opens the files of this queue, too, as an example. Nothing is printed if there is no data file.
+    """
     there = [cell for cell in cells if cell.data_file.exists()]
     if not there:
         return

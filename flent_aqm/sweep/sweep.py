@@ -68,7 +68,8 @@ class Sweep:
             --batch-resume.
 
     Attributes:
-        batch_files: SHA-256 of each batch file that was read, by its path.
+        batch_files: SHA-256 of each batch file that was read, by its path. The caller enters them;
+            start() writes them into the sweep's status.
         planned: cells by data file.
         failed: each cell whose run failed, with the cause. Cells that were not made are not in it.
     """
@@ -137,8 +138,8 @@ class Sweep:
             cell: the run.
             section: keys and values of the run's batch section.
 
-        Raises ConfigError if the testbed or a key of the sweep is wrong, or if another planned run
-        has the same data file. In real time each repetition is another run.
+        Raises ConfigError if the testbed or a key of the sweep is wrong, or if a different planned
+        run has the same data file. In real time each repetition counts as a different run.
         """
         if cell.scenario.lab.testbed not in self._testbeds:
             self._testbeds[cell.scenario.lab.testbed] = open_testbed(cell.scenario.lab.testbed)
@@ -166,7 +167,7 @@ class Sweep:
 
     def start(self, *, resume: bool = False) -> None:
         """Check the needs of all runs, prepare the testbeds and worker threads, and handle signals
-        from now on. Does nothing without planned runs, or if it was called before.
+        from now on. Does nothing without planned runs, or if an earlier call succeeded.
 
         Files abandoned by earlier sweeps are removed. The sweep's status is written to each results
         folder.
@@ -230,9 +231,9 @@ class Sweep:
         self._interrupts.__enter__()
 
     def submit(self, cell: Cell) -> None:
-        """Wait until a worker is free, let it run the cell, and return at once. If no more cells
-        are started, after ^C or because results can't be written, wait until all running cells have
-        ended, and raise Stopped. start() comes first."""
+        """Wait until a worker is free, let it run the cell, and return without waiting for its end.
+        If no more cells are started, after ^C or because results can't be written, wait until all
+        running cells have ended, and raise Stopped. start() comes first."""
         assert self._pool is not None, "start() comes first"
         if not self._pool.submit(cell):
             self._pool.drain()
@@ -424,9 +425,9 @@ class Sweep:
             f"{self._resume_command(self.planned.values())}", soft_wrap=True, markup=False)
 
     def _resume_command(self, left: Iterable[Cell]) -> str:
-        """Return words that name the command to make the remaining runs: "the same command", with
-        --batch-resume FOLDER, the first of the cells' folders, unless the command resumes by
-        itself.
+        """Return words that name the command to make the remaining runs: "the same command and
+        --batch-resume FOLDER", with the alphabetically first of the cells' folders, or "the same
+        command" if the command resumes by itself.
 
         Args:
             left: cells of the remaining runs, at least one.

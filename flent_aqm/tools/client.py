@@ -59,7 +59,7 @@ class Call:
 
     @property
     def url(self) -> str:
-        """URL of the server, without a path."""
+        """URL of the server, http://HOST:PORT, or https:// with TLS, without a path."""
         return f"http{'s' if self.tls else ''}://{self.host_and_port}"
 
     def words(self) -> list[str]:
@@ -163,9 +163,9 @@ def delayed(number: signal.Signals) -> Iterator[None]:
 def main(name: str, measure: Callable[[Call, ClientReport], None]) -> int:
     """Run a client with the arguments on the command line, and print its report.
 
-    Return the exit status: 0, or 1 with a line on standard error if `measure` raises AqmError or
-    OSError. Other errors are raised, also those of call_of(). From then on, SIGTERM raises
-    SystemExit, so that the programs that the client has started end with it.
+    Return the exit status: 0, or 1 with a line on standard error and no report if `measure` raises
+    AqmError or OSError. Other errors are raised, also those of call_of(). From this call on,
+    SIGTERM raises SystemExit, so that the programs that the client has started end with it.
 
     Args:
         name: name of the client, for the report and messages.

@@ -111,8 +111,9 @@ def _parse_factor(text: str | None) -> float:
 
 
 def _parse_json_path(word: str) -> NumberSource:
-    """Parse a word of the form PLACE=NUMBER or PLACE*FACTOR=NUMBER. Raises ConfigError if it has
-    another form, or if the number is none of NUMBERS."""
+    """Parse a word of the form PLACE=NUMBER or PLACE*FACTOR=NUMBER, where PLACE has keys and
+    indexes joined by dots. Raises ConfigError if it has another form, or if the number is none of
+    NUMBERS."""
     first, _, second = word.partition("=")
     if first in NUMBERS and second not in NUMBERS:
         why = (f"{second[:40]!r} is not the name of a number{did_you_mean(second, NUMBERS)}; if it "
@@ -216,15 +217,16 @@ def command_tool(name: str, client: str, server: str, reads: str, longest_s: flo
 
 
 def _without_folders(command: str) -> str:
-    """Return a command line with the names of files in place of absolute paths, which would show a
-    reader of the page the user's folders."""
+    """Return a command line with only the file's name of each word that is an absolute path: the
+    path would show a reader of the page the user's folders. Words are joined by blanks, without
+    their quotes."""
     return " ".join(os.path.basename(word) if os.path.isabs(word) else word
                     for word in shlex.split(command))
 
 
 def words_of(option: str, text: str) -> list[str]:
-    """Return the words of a command line. The program, and files that the command names, become
-    absolute paths.
+    """Return the words of a command line. The program, and words that are paths of existing files,
+    become absolute paths.
 
     Args:
         option: the option with the command line, for messages.
@@ -245,7 +247,8 @@ def words_of(option: str, text: str) -> list[str]:
 
 
 def find_command(option: str, name: str) -> str:
-    """Return the path of a program that a user's command line starts.
+    """Return the path of a program that a user's command line starts, as shutil.which() finds it:
+    it is relative if `name` is a relative path.
 
     Args:
         option: the option with the command line, for messages.

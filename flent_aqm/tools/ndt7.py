@@ -76,16 +76,19 @@ def _with_server(client: tuple[Program | str, ...], settings: Mapping[str, objec
 
 
 def _programs(settings: Mapping[str, object]) -> tuple[Program | str, ...]:
-    """Return the programs of the client and server that the settings request.
+    """Return the programs of the client that the settings request, and M-Lab's server if they
+    request it.
 
-    settings: the run's test parameters, of which ndt7_client is used, and the key ndt7_server.
+    settings: the run's test parameters, of which ndt7_client is used ("mlab", or by default
+        "crate"), and the key ndt7_server.
     """
     is_mlabs = settings.get("ndt7_client") == "mlab"
     return _with_server((MLAB_CLIENT if is_mlabs else CRATE,), settings)
 
 
 def _programs_in_browser(settings: Mapping[str, object]) -> tuple[Program | str, ...]:
-    """Return the programs of the client in a browser, and of the server that the settings request.
+    """Return the programs of the client in a browser, and M-Lab's server if the settings request
+    it.
 
     settings: the run's test parameters and the key ndt7_server.
     """

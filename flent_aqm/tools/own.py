@@ -37,9 +37,10 @@ REFUSAL = (f"{NAME}: no file is named; set {environment.OWN_TOOL} to the path of
 
 @cache
 def load_user_file() -> ModuleType | None:
-    """Execute the file that the environment variable FLENT_AQM_OWN_TOOL names once, and return it
-    as a module. None if the variable isn't set. Raises ConfigError if the file's name doesn't end
-    in .py, or if it can't be read or fails."""
+    """Execute the file that the environment variable FLENT_AQM_OWN_TOOL names, and return it as a
+    module. Later calls return the same module without a look at the variable. None if the variable
+    isn't set or is empty. Raises ConfigError if the file's name doesn't end in .py, or if it can't
+    be read or fails."""
     path = os.environ.get(environment.OWN_TOOL)
     if not path:
         return None

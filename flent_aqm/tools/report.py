@@ -120,8 +120,8 @@ class ClientReport:
         return self.loads.setdefault(direction, DirectionLoad())
 
     def at(self, at_s: float) -> DirectionLoad:
-        """Return the load that ran at a time, from its start_s to its end_s so far, the first one
-        if both did, or `idle` if none did.
+        """Return the load that ran at a time, from its start_s to its end_s so far, both included,
+        the one that was created first if both did, or `idle` if none did.
 
         at_s: the time in monotonic seconds.
         """

@@ -120,8 +120,9 @@ class Server:
         tls: True if clients speak TLS to it.
         behind_ssh: True if server_testbed can start it on a machine behind ssh.
         in_lab: True if `flent-aqm lab` starts it.
-        words: for a server that starts slowly, `flent-aqm lab` starts it only if its command has
-            one of these words. Empty if it always does.
+        words: for a server that starts slowly, `flent-aqm lab` starts it only if its command, or a
+            file that the command names, has one of these words, or `doctor`, or if there is no
+            command but a shell. Empty if it always does.
     """
 
     name: str
@@ -302,7 +303,8 @@ class Tool:
         return tuple(program if isinstance(program, str) else program.name for program in programs)
 
     def metric(self, name: str) -> str:
-        """Return the name of the metric for a number of the tool.
+        """Return the name of the metric for a number of the tool: the tool's prefix, or else its
+        name, then _ and `name`.
 
         name: Number.name.
         """

@@ -29,8 +29,8 @@ LEFT_OUT = ("*.lib", "*.dll", "*.a", "*.o", "*.obj", "*.exe")
 
 
 def write(archive: Path) -> None:
-    """Write the archive to the file `archive`. Raises AqmError if cargo is missing or fails, such
-    as without the registry."""
+    """Write the archive, a tar compressed by xz, to the file `archive`. Raises AqmError if cargo is
+    missing or fails, such as without the registry."""
     with tempfile.TemporaryDirectory() as scratch:
         top = Path(scratch, "ndt7-client")
         fetch(top)

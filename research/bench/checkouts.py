@@ -29,7 +29,7 @@ _NAME_THE_PLACE = ("pyvenv.cfg", ".set-up", "lib/python*/site-packages/flent_aqm
 
 def copy_checkout(folder: Path) -> Path:
     """Copy sources and environment to `folder`, which must not exist, and return it. Build
-    products, caches and results are left out."""
+    products, caches, results and .git are left out."""
     def ignored(above: str, names: list[str]) -> set[str]:
         return set(names) & (_NOWHERE | (_NOT_AT_TOP if Path(above) == SOURCE else set()))
 
@@ -53,7 +53,8 @@ def python_for_all_users() -> Iterator[Path]:
 
 def copy_environment(folder: Path) -> None:
     """Give the checkout in `folder`, which has none yet, an environment (.venv) with the packages
-    of this process's own."""
+    of this process's own. Its files are hard links to those of the old one where that is possible,
+    so they must not be changed in place."""
     old, new = Path(sys.prefix), folder / ".venv"
     # `cp -l` stops at the first file that can't be linked
     if subprocess.run(["cp", "-a", "-l", old, new], capture_output=True, check=False).returncode:

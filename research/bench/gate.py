@@ -98,8 +98,9 @@ class Comparison:
 
 
 def main() -> int:
-    """Make the comparisons that the command line names, and write their results. Return the exit
-    status, 1 if any is not as it should be."""
+    """Make the comparisons that the command line names, and keep their results. Write their part of
+    the page, too, unless --only or --cells is given. Return the exit status, 1 if any is not as it
+    should be."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=("false-alarms", "power", *_JUDGED))
     parser.add_argument("-o", "--output", type=Path, required=True, help="where the runs go")

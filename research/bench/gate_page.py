@@ -64,7 +64,7 @@ def write_part(what: str, results: Mapping[str, Any], page: Path = PAGE) -> None
 def changes_table(results: Mapping[str, Any]) -> Iterator[str]:
     """Yield a Markdown table (header, a row per planted change in the order given), an empty line,
     and a sentence that counts what was found. A row has the first metric that was seen to differ
-    and how many more, bold if that is not as it should be.
+    and how many more, or else "can't tell" or "the same", bold if that is not as it should be.
 
     results: the content of the JSON file.
     """

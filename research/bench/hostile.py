@@ -275,10 +275,10 @@ def _read(text: IO[bytes]) -> str:
 
 def fault_of(command: str, met: Met) -> str:
     """Return what is wrong with the way in which a command handled a file, "" if nothing is.
-    Faults, of which the first is returned: a signal killed it, it ended in a traceback or with
-    status 3 (that of a bug), sent an escape character to the terminal, wrote elsewhere, or took
-    more than 2 s of processor time or 500 MB of memory. A command in TIMES may take so many times
-    the processor time.
+    Faults, of which the first is returned: a signal killed it, it ended in a traceback, with status
+    3 (that of a bug) or with the message "can't show the data files", sent an escape character to
+    the terminal, wrote elsewhere, or took more than 2 s of processor time or 500 MB of memory. A
+    command in TIMES may take so many times the processor time.
 
     Args:
         command: key of COMMANDS.

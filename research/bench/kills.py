@@ -131,7 +131,7 @@ class SweepFolder:
         return files
 
     def output(self) -> str:
-        """Return everything that the sweeps have printed."""
+        """Return everything that the sweeps have printed. start() comes first."""
         return (self.folder / "said").read_text(errors="replace")
 
     def left(self) -> list[str]:

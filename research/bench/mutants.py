@@ -564,7 +564,10 @@ def main() -> int:
 
 def folder_of(module: Path) -> str:
     """Return the folder that a module's defects are counted for: the innermost of STRICT, else the
-    first below the package."""
+    first below the package, or the file's name of a module that is in none.
+
+    module: path of the module below the source tree.
+    """
     place = str(module.relative_to(PACKAGE))
     strict = [name for name in STRICT if place.startswith(f"{name}/")]
     return max(strict, key=len) if strict else place.partition("/")[0]

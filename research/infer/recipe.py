@@ -78,7 +78,7 @@ class Line:
 
     @property
     def name(self) -> str:
-        """Name of the data file, without suffix."""
+        """Name of the data file, without suffix: NUMBER-WORLD, such as "00017-plain"."""
         return f"{self.number:05d}-{self.world}"
 
 

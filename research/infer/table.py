@@ -187,8 +187,9 @@ _NO_RUN = ("no run of the recipe, whose file names begin with a number and -, or
 
 def rows(paths: Sequence[Path]) -> list[dict[str, Any]]:
     """Return the rows of all runs in these files and folders, sorted by number, kernel, testbed and
-    cadence. Damaged files, and files for which rows_of() returns None, are reported on standard
-    error and left out. Raises an AqmError if a path has no data files."""
+    cadence. Files that are damaged or no runs of the lab, and files for which rows_of() returns
+    None, are reported on standard error and left out. Raises an AqmError if a path has no data
+    files."""
     made = []
     for path, result in each_file(find_files(paths), rows_of):
         if isinstance(result, BadResult) or result is None:

@@ -256,9 +256,9 @@ SQM_COLUMNS = {
 
 def sqm(runs: Sequence[Run]) -> Lines:
     """Yield the lines of a Markdown table: a row for each run, the unshaped ones first, then the
-    highest rate first. The first columns are the latency in ms that busy downloads and uploads add
-    to the idle median, as advice takes it. Metrics with a grade show the grade. Raises ConfigError
-    if a run allows no advice."""
+    highest rate first. The first columns after the run's title are the latency in ms that busy
+    downloads and uploads add to the idle median, as advice takes it. Metrics with a grade show the
+    grade. Raises ConfigError if a run allows no advice."""
     yield ("| setting | added by downloads, median | added by uploads, median | "
            f"{' | '.join(SQM_COLUMNS)} |")
     yield "|" + "---|" * (len(SQM_COLUMNS) + 3)

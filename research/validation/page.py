@@ -40,10 +40,10 @@ def page(results: Sequence[tuple[Check, Outcome | str]], made: Made) -> str:
 
 
 def table(results: Sequence[tuple[Check, Outcome | str]]) -> str:
-    """Return every number as CSV: a row for each with the name of its check, the number's
-    description and unit, theory, lowest and highest value that pass (empty if there is none), the
-    measured value, and "pass" or "fail". Values are rounded as number() does it. Checks that could
-    not run have no rows."""
+    """Return every number as CSV, below a row of COLUMNS: a row for each with the name of its
+    check, the number's description and unit, theory, lowest and highest value that pass (empty if
+    there is none), the measured value, and "pass" or "fail". Values are rounded as number() does
+    it. Checks that could not run have no rows."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)

@@ -76,7 +76,8 @@ def parts_of(page: str) -> dict[str, Made]:
 
 def line(parts: Iterable[Made]) -> str:
     """Return the page's line: every version and kernel, the first and the last day, and the number
-    of all runs. `parts`: the stamps of the page's parts, at least one."""
+    of all runs, which is left out if it is 0. `parts`: the stamps of the page's parts, at least
+    one."""
     parts = list(parts)
     versions, kernels = (", ".join(sorted({one for part in parts for one in getattr(part, name)}))
                          for name in ("versions", "kernels"))

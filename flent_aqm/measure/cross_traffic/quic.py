@@ -34,7 +34,8 @@ _OBJECT = bytes(OBJECT_BYTES)
 
 
 class Sender(QuicConnectionProtocol):
-    """The server's end of a connection. It sends an object on each stream that the client opens."""
+    """The server's end of a connection. It sends an object of OBJECT_BYTES on each stream that the
+    client has opened, once the client's request on it is complete."""
 
     def quic_event_received(self, event: QuicEvent) -> None:
         if isinstance(event, StreamDataReceived) and event.end_stream:

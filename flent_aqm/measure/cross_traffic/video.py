@@ -67,7 +67,8 @@ class Screen:
         self._at_s = now_s
 
     def stalled_ms(self) -> float:
-        """Return for how many ms playback has stalled since the previous call of this method."""
+        """Return for how many ms playback has stalled since the previous call of this method, until
+        the last add() or go_on()."""
         stalled_s, self._stalled_s = self._stalled_s, 0.0
         return stalled_s * 1000
 

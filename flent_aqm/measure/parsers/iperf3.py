@@ -116,7 +116,7 @@ def parse_iperf3(text: str) -> Iperf3Output:
 
     Text before and after it and numbers that aren't JSON, such as -nan, are left out, and noted in
     the result's `notes`. An error that iperf3 reports is in its `error`. Raises ParseError if there
-    is no document of the known form, with iperf3's own error if it has one.
+    is no document of the known form.
     """
     document, notes = _first_document(text)
     if not isinstance(document, dict) or "start" not in document:

@@ -95,8 +95,9 @@ class Subtest:
 
     @property
     def retransmission_pct(self) -> float | None:
-        """BytesRetrans / BytesSent of the server in percent, of the last TCP_INFO that has both.
-        None if there is none, and for an upload, in which the server isn't the sender."""
+        """BytesRetrans / BytesSent of the server in percent, of the last TCP_INFO that has both and
+        in which BytesSent isn't 0. None if there is none, and for an upload, in which the server
+        isn't the sender."""
         if self.direction == "download":
             for one in reversed(self.tcp):
                 if one.bytes_sent and one.bytes_retrans is not None:
@@ -235,7 +236,7 @@ def _as_subtest(direction: str, subtest: _PartialSubtest) -> Subtest:
 
 def rates_mbps(progress: list[AppSample]) -> Iterator[tuple[float, float, float]]:
     """Yield the rates between successive byte counts as (end of the interval in s, its length in s,
-    Mbit/s). Times are seconds since the test's start.
+    Mbit/s). Times are seconds since the test's start, where the first interval begins.
 
     Messages less than 10 ms apart are combined into one interval, because clients print in bursts.
     Messages at the end that are less than 10 ms after the last interval are left out.

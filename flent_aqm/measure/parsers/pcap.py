@@ -91,8 +91,8 @@ class Capture:
     Attributes:
         start_s: start of the first step in epoch seconds.
         step_s: length of a step in s.
-        steps: traffic of each step: (class of FlowClasses, "upload" or "download") -> amount. Empty
-            if no packet is readable.
+        steps: traffic of each step: (class of FlowClasses, "upload" or "download") -> amount,
+            without those of which the step has no packet. Empty if no packet is readable.
         transfers: data of each connection and direction that carried at least LEAST_BYTES.
         packets: number of complete records in the file.
         external: number of records that belong to no class, have IP options, or are too short.

@@ -79,7 +79,7 @@ class Transfers:
         """First pass: add the data of a connection in one step.
 
         Args:
-            connection: the connection.
+            connection: number of the protocol, port of the server, port of the client, direction.
             step: index of the time step.
             byte_count: payload bytes.
         """

@@ -48,8 +48,8 @@ class AqmCpuRunner(SupervisedRunner):
         return f"({os.fstat(self.stdout.fileno()).st_size} bytes of samples)\n"
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        """Convert the stored samples to series. Raises BadResult or ParseError as read_samples()
-        does."""
+        """Convert the stored samples to series, of the processors that the first sample has. Raises
+        BadResult or ParseError as read_samples() does."""
         samples = read_samples(text_of(output))
         names = [name for name in samples[0] if name.startswith("cpu") and name[3:].isdigit()]
         series = {name: [[one["t"], one[name]] for one in samples if name in one]

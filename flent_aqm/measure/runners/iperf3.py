@@ -39,7 +39,7 @@ class AqmIperf3Runner(SupervisedRunner):
         udp_mbps: rate of each stream over UDP, 0 for TCP.
         burst_packets: packets per burst over UDP, 0 for evenly spaced packets.
         ect1: True if UDP packets are sent as ECT(1).
-        endless: True if it runs until kill_after stops it.
+        endless: True if being stopped by kill_after is its normal end.
         from_host: name of the host that runs the client, if it isn't the test's client.
         start_with: words of a command that starts iperf3 on that host.
         bind_to: that host's address.
@@ -108,8 +108,9 @@ class AqmIperf3Runner(SupervisedRunner):
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
         """Parse iperf3's JSON. If both directions ran, the download is in the metadata as a part.
-        Raises BadResult if iperf3 failed, if a direction has no intervals, or over UDP if the
-        server's intervals are missing, ParseError if the output isn't iperf3's JSON."""
+        What was left out of the output is logged as warnings. Raises BadResult if iperf3 failed, if
+        a direction has no intervals, or over UDP if the server's intervals are missing, ParseError
+        if the output isn't iperf3's JSON."""
         report = parse_iperf3(text_of(output))
         if report.error and not self.stopped_by:
             raise BadResult(f"iperf3: {report.error}")

@@ -59,8 +59,8 @@ class AqmNetperfRunner(SupervisedRunner, NetperfDemoRunner):
         super()._refuse_bad_end(error)
 
     def complaint(self, error: IO[str]) -> str:
-        """Return netperf's message on standard error, "" if there is none. Lines that begin with
-        "tcpi" are TCP's counters, for which Flent asks."""
+        """Return netperf's message: the last line on standard error, "" if there is none or it
+        begins with "tcpi". Such lines are TCP's counters, for which Flent asks."""
         line = super().complaint(error)
         return "" if line.startswith("tcpi") else line
 

@@ -186,7 +186,8 @@ class SupervisedRunner(ProcessRunner):
     def parse_output(self) -> Parsed:
         """Return the series, raw samples and metadata of a tool that has ended. If it failed,
         series and samples are empty, and the reason is in the metadata under ERROR. No exception
-        leaves this method. Flent calls it, possibly in another process."""
+        leaves this method: an unexpected one is logged. Flent calls it, possibly in another
+        process."""
         try:
             self._refuse_bad_end(self.stderr)
             self.stdout.seek(0)
@@ -258,7 +259,7 @@ class SupervisedRunner(ProcessRunner):
     def stop_reason(self) -> str:
         """Return the reason for which the tool has to be stopped now, "" if there is none. After
         the end of kill_after's runner, it is KILLED, or with linger_s, DUE when so many seconds
-        have passed."""
+        have passed since the first call after that end."""
         if not self.kill_event.is_set():
             return ""
         if self.linger_s is None:

@@ -84,8 +84,8 @@ class AqmRatesRunner(SupervisedRunner):
 
     def _write_changes(self, tc: IO[str]) -> None:
         """Write a change of the rate to tc every step_s seconds, and store its time and rate, until
-        `length` is over or the runner is stopped: `stopped_by` is DUE or KILLED then. Raises
-        BrokenPipeError if tc has ended.
+        `length` is over or the runner is stopped: `stopped_by` is DUE or KILLED then. At the end, a
+        rest of half a step or less gets no change. Raises BrokenPipeError if tc has ended.
 
         Args:
             tc: standard input of the running tc.

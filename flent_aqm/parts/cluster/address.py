@@ -22,8 +22,8 @@ def parse_scheduler(value: object) -> str | None:
 
 
 def refuse_bad_label(key: str, host: str) -> None:
-    """Raise ConfigError if a host name has an empty label, or one longer than 63 characters, which
-    the DNS can't carry: getaddrinfo() would raise UnicodeError.
+    """Raise ConfigError if a host name can't be written for the DNS, such as one with an empty
+    label, or a label of more than 63 characters: getaddrinfo() would raise UnicodeError.
 
     Args:
         key: the option or batch key that has the name, for the message.

@@ -54,18 +54,18 @@ class Cluster:
 
     Call start(), then make() from as many threads as room() allows, and close() at the end. stop()
     ends all runs at once.
+
+    Args:
+        address: the scheduler's address.
+        wanted: versions that a worker has to have.
+        kernel: path of the lab's kernel, for workers that lack it.
+        say: function that prints a message for the user.
+
+    Raises ToolMissing without the package distributed, ConfigError if certificates are missing.
     """
 
     def __init__(self, address: str, wanted: RequiredVersions, kernel: Path,
                  say: Callable[[str], None]) -> None:
-        """Args:
-            address: the scheduler's address.
-            wanted: versions that a worker has to have.
-            kernel: path of the lab's kernel, for workers that lack it.
-            say: function that prints a message for the user.
-
-        Raises ToolMissing without the package distributed, ConfigError if certificates are missing.
-        """
         self._distributed = load_distributed()
         self._security = security_for(address, "client", {})
         self._address = address
@@ -144,7 +144,8 @@ class Cluster:
                 self._say(f"can't stop the runs on {self._address}: {error}")
 
     def close(self) -> None:
-        """Disconnect from the scheduler, and end the watching thread."""
+        """Disconnect from the scheduler, and end the watching thread. Calls of make() that are
+        under way raise LabError."""
         self._ended.set()
         if self._watcher.is_alive():
             self._watcher.join()

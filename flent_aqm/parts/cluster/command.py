@@ -76,8 +76,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run a worker until a signal ends it, and then end this process with status 0. This function
-    doesn't return.
+    """Run a worker until a signal ends it, kill its runs, and then end this process with status 0.
+    This function doesn't return.
 
     Raises ConfigError if an option is wrong, ToolMissing without the package distributed.
     """

@@ -56,9 +56,10 @@ def _read_share(text: str) -> float:
 
 def main(args: argparse.Namespace) -> int:
     """Print a line for each download, and messages on skipped files to standard error. Files in a
-    folder that have only uploads are not named: a last message counts all uploads of such files.
-    Return the exit status, 1 if a file can't be read or has no usable download, if a file that the
-    user named has only uploads, or if there was no download at all.
+    folder that have only uploads are not named: a last message counts the uploads of all files that
+    have nothing else, unless the only file was named. Return the exit status, 1 if a file can't be
+    read or has no usable download, if a file that the user named has only uploads, or if there was
+    no download at all.
 
     Raises ConfigError if a path doesn't exist or a folder has no files.
     """

@@ -92,7 +92,7 @@ class _Quantities:
 
 
 def _share(part: float, whole: float) -> float:
-    """Return part / whole, 0 if the whole is 0 or negative."""
+    """Return part / whole, 0 if the whole is negative or not above _NOTHING."""
     return float(part / whole) if whole > _NOTHING else 0.0
 
 
@@ -160,10 +160,10 @@ def _spread_at_loss(seen: _Quantities) -> float:
 
 def _rise_without_loss(seen: _Quantities) -> float:
     """Return the median rise of the round-trip time at samples without losses, divided by that at
-    samples with losses. Only samples after the sender's search for the rate (_Quantities.late)
-    count. A sample with losses counts with the higher of its own rise and that of the sample
-    before. The result is near 1 if the queue doesn't cause the losses. -1 without samples of either
-    kind."""
+    samples with losses, which counts as 0.1 ms or more. Only samples after the sender's search for
+    the rate (_Quantities.late) count. A sample with losses counts with the higher of its own rise
+    and that of the sample before. The result is near 1 if the queue doesn't cause the losses. -1
+    without samples of either kind."""
     before = numpy.concatenate((seen.rise_ms[:1], seen.rise_ms[:-1]))
     at = numpy.maximum(before, seen.rise_ms)[seen.late & seen.lost]
     other = seen.rise_ms[seen.late & ~seen.lost]

@@ -102,7 +102,9 @@ class Verdict:
 
     @property
     def probability(self) -> float | None:
-        """Probability that the answer is right, None if the download can't be judged."""
+        """Probability of the class that is the answer, None if the download can't be judged. If the
+        answer is CANT_TELL because no class is probable enough, it is that of the class CANT_TELL.
+        """
         return self.probabilities.get(self.answer)
 
 

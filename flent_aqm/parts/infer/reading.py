@@ -274,8 +274,8 @@ def _download_of_test(test: Any, name: str) -> Download | None:
         name: name for the download.
 
     Raises _NotUsable if fewer than 8 measurements (FEWEST_SAMPLES) are usable, with the field that
-    most of them lack, if any. Raises BadResult if there are more than 20,000 measurements
-    (MOST_SAMPLES), or a counter or round trip is impossibly large.
+    most of them lack, if any. Raises BadResult if there are more than 20,000 measurements with all
+    fields (MOST_SAMPLES), or a counter or round trip is impossibly large.
     """
     part = _test_part(test, "Download")
     measured = part.get("ServerMeasurements") if isinstance(part, dict) else None

@@ -77,8 +77,10 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _build_and_print(args: argparse.Namespace) -> None:
-    """Build the kernel that the options of `kernel build` describe, unless the cache has it, and
-    print its name, version and how it was made. Raises AqmError if that fails."""
+    """Build the kernel that the options of `kernel build` describe, unless the cache has it, save
+    it under its name, and print its name, version, what was added to it, and whether it was built
+    now. Takes the cache's lock. Raises AqmError if that fails; the name keeps its earlier kernel
+    then."""
     name = parse_kernel("kernel build", args.name)
     if name == STOCK:
         raise ConfigError(f"kernel build: {STOCK} is set-up's own kernel; choose another name")
@@ -107,8 +109,8 @@ def _build_and_print(args: argparse.Namespace) -> None:
 
 
 def _command_line(args: argparse.Namespace) -> str:
-    """Return the command line that builds the same kernel again, with absolute paths of all files
-    and folders."""
+    """Return the command line that builds the same kernel again, quoted for a shell, with absolute
+    paths of files and folders. A REPOSITORY@REF stays as the user gave it."""
     words = ["flent-aqm", "kernel", "build", args.name]
     for option in ("source", "config"):
         if value := getattr(args, option):
@@ -121,8 +123,8 @@ def _command_line(args: argparse.Namespace) -> str:
 
 
 def _print_kernels() -> None:
-    """Print a table of set-up's kernel, if it is built, and the user's own: name, version, source,
-    and what was added to each."""
+    """Print a table of set-up's kernel, if it is built, and all kernels in the caches that have a
+    name: name, version, source, and what was added to each, or that its program is gone."""
     rows = [("name", "Linux", "source", "with")]
     try:
         stock = find_kernel()

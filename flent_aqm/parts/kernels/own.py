@@ -54,10 +54,12 @@ def read_patches(files: Iterable[Path]) -> tuple[tuple[str, bytes], ...]:
 
 
 def read_options(text: str) -> str:
-    """Return the kernel options of a fragment as lines CONFIG_NAME=value.
+    """Return the kernel options of a fragment as lines CONFIG_NAME=value, without blank lines and
+    comments. Of an option in several lines, the last value counts.
 
     Args:
-        text: value of --config: a word of READY_MADE, or the path of a file.
+        text: value of --config: a word of READY_MADE, for a fragment of this package, or the path
+            of a file.
 
     Raises ConfigError if the file can't be read or a line of it isn't an option.
     """
@@ -73,7 +75,8 @@ def read_options(text: str) -> str:
 def build_named(cache: Path, name: str, request: KernelRequest, command: str
                 ) -> tuple[NamedKernel, bool]:
     """Build a kernel unless the cache has it, and save it under its name. Return the kernel, and
-    True if it was built now. The caller holds the cache's lock.
+    True if it was built now. Prints the progress. The caller holds the cache's lock, which is
+    released while the kernel is compiled.
 
     Args:
         cache: folder of the cache.
@@ -81,8 +84,9 @@ def build_named(cache: Path, name: str, request: KernelRequest, command: str
         request: what to build the kernel from.
         command: command line that builds the same kernel again, which is stored with it.
 
-    Raises SetupError if the build fails, ConfigError for a wrong source, ToolMissing if set-up's
-    kernel is needed and missing. On any error the name keeps its previous kernel.
+    Raises ConfigError for a wrong source, ToolMissing if set-up's kernel or a program of the build
+    is needed and missing, SetupError or another AqmError if the build fails. On any error the name
+    keeps its previous kernel.
     """
     progress = Progress(f"kernel {name}")
     if request.tc_files:  # first, as it takes a second to fail
@@ -160,7 +164,8 @@ def changes_of(cache: Path, base: Path, kernel: NamedKernel) -> list[coverage.Ch
 
 def build_recording(cache: Path, kernel: NamedKernel, paths: Iterable[str]) -> NamedKernel:
     """Return a kernel that records which lines of some files of `kernel` run. It is built if the
-    cache doesn't have it, and saved as `coverage-HASH`. The caller holds the cache's lock.
+    cache doesn't have it, and saved as `coverage-HASH`. The caller holds the cache's lock, which is
+    released while the kernel is compiled.
 
     Args:
         cache: folder of the cache.
@@ -205,7 +210,8 @@ def build_recording(cache: Path, kernel: NamedKernel, paths: Iterable[str]) -> N
 
 def _find_origin(cache: Path, request: KernelRequest) -> Origin:
     """Return the source for a kernel: that of --source, otherwise that of set-up's kernel. Raises
-    ConfigError for a wrong --source, ToolMissing if set-up's kernel is needed and not built."""
+    ConfigError for a wrong --source, ToolMissing if set-up's kernel is needed and not built, or
+    another AqmError if apt or git, which look the source up, are missing or fail."""
     if request.source is not None:
         return parse_origin(request.source, cache, DebianArchive(cache, "apt-more", MORE_SUITES))
     source = recipe.stock_source()
@@ -223,7 +229,7 @@ def _describe_options(options: str) -> str:
 
 def _describe_source(origin: Origin, request: KernelRequest) -> str:
     """Return a kernel's source as text: package and version, or the value of --source with the
-    beginning of the commit's hash."""
+    first 12 digits of the hash of the files (Git's tree object) in parentheses."""
     if isinstance(origin, DebianOrigin):
         return f"{origin.source.package} {origin.source.version}"
     return f"{request.source} ({origin.source.version[:12]})"

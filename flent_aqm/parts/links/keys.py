@@ -112,7 +112,8 @@ def parse_outages(key: str, text: str) -> tuple[Outage, ...]:
     Returns:
         (begin, end) of each outage, in ns. Empty for an empty text.
 
-    Raises ConfigError if one has another form, or if they overlap or don't ascend.
+    Raises ConfigError if one has another form, or doesn't end after it begins, or if they overlap
+    or don't ascend. One may begin where the one before ends.
     """
     outages: list[Outage] = []
     for word in filter(None, (word.strip() for word in text.split(","))):
@@ -173,14 +174,16 @@ _ACCESS_BOUNDS = {
 
 
 def parse_access(key: str, text: str, direction: str) -> Access:
-    """Parse `NAME+PARAMETER=VALUE+…` into an access model.
+    """Parse `NAME+PARAMETER=VALUE+…` into an access model: the named model with changed attributes.
 
     Args:
         key: the batch key, for messages.
-        text: the value of the key.
+        text: the value of the key, with a NAME of ACCESS_MODELS, alone or with attributes of Access
+            as parameters.
         direction: "down" or "up", the direction, which has named models of its own.
 
-    Raises ConfigError if the name or a parameter is unknown, or a value is out of range.
+    Raises ConfigError if the name or a parameter is unknown, a parameter is given twice, or a value
+    is no number or out of range.
     """
     return parse_words(key, text, ACCESS_MODELS[direction], _ACCESS_BOUNDS)
 
@@ -215,12 +218,14 @@ def parse_seeded(key: str, text: str) -> Seeded | None:
 
     Args:
         key: the batch key, for messages.
-        text: the value of the key.
+        text: the value of the key. Parameters are the attributes of Seeded; `seeded` alone is all
+            defaults.
 
     Returns:
         The parameters, None for any other text, which is a file's path.
 
-    Raises ConfigError if a parameter is unknown or out of range.
+    Raises ConfigError if a parameter is unknown or given twice, or its value is no number or out of
+    range.
     """
     if text.split("+")[0] != SEEDED:
         return None
@@ -260,7 +265,8 @@ def _check_outages(key: str, value: object) -> str:
 
 
 def _read_jitter_ms(key: str, value: object) -> float:
-    """Return the jitter in ms. Raises ConfigError if the value is no number from 0 to 4000."""
+    """Return the jitter in ms. Raises ConfigError if the value is no number from 0 to 4000. False
+    and True count as 0 and 1."""
     number = number_or_nan(str(value))
     if isinstance(value, bool):  # Flent turns 0 and 1 into bool
         number = int(value)
@@ -293,8 +299,12 @@ _each_buffer: Any = partial(
 
 @dataclass(frozen=True)
 class Link(Record):
-    """Settings of a link that plays a schedule in place of the modem's TBF. Traces are paths of
-    files, or `seeded+…`. docs/links.md explains the keys."""
+    """Settings of a link that plays a schedule in place of the modem's TBF.
+
+    Traces are paths of files, or `seeded+…`. Losses, accesses and outages are texts that
+    parse_loss(), parse_access() and parse_outages() take. A text is "" and a buffer None if it
+    isn't given. docs/links.md explains the keys.
+    """
 
     heading = "A link that changes"
 

@@ -51,7 +51,8 @@ def lay_out(scenario: Scenario, direction: str) -> LinkPlan:
         direction: "down" or "up".
 
     Raises ConfigError if the direction has access or outages but no rate, if TCP would starve on
-    the link, if the schedule gets too many steps, or if the trace is wrong.
+    the link (not checked for a schedule that ends, see refuse_link_that_ends()), if the schedule
+    gets too many steps, or if the trace is wrong.
     """
     seed = defaults.LAB_SEED if scenario.lab.seed is None else scenario.lab.seed
     mbps = scenario.path.modem_mbps(direction)

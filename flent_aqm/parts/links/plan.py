@@ -54,7 +54,8 @@ class LinkPlan:
     about: Mapping[str, object] = field(default_factory=dict)
 
     def line(self, device: str, file: str) -> str:
-        """Return the device's line for /sys/module/sch_lablink/parameters/link.
+        """Return the device's line for /sys/module/sch_lablink/parameters/link: "DEVICE NAME=VALUE
+        …", without values that are 0.
 
         Args:
             device: name of the device.
@@ -98,7 +99,8 @@ def link_plans(scenario: Scenario) -> dict[str, LinkPlan]:
 
 def refuse_link_that_ends(scenario: Scenario, length_s: float) -> None:
     """Raise ConfigError if a trace that doesn't repeat leaves the link dead before the run ends. A
-    trace that holds a rate after its end is accepted.
+    trace that holds a rate after its end is accepted. Raises ConfigError also where link_plans()
+    does.
 
     Args:
         scenario: settings of the run.
@@ -126,8 +128,9 @@ class LinkModel:
     script = Path(__file__).parent / "guest" / "link.sh"
 
     def write(self, folder: Path, scenario: Scenario, in_guest: str) -> dict[str, str]:
-        """Write the packed schedules to `folder`/link. Return the guest's shell variables: MODEM
-        (the script), LINK_DOWN and LINK_UP (lines for the kernel's module).
+        """Write the packed schedules to `folder`/link/down and up, where a direction has one.
+        Return the guest's shell variables: MODEM (the script's file name), LINK_DOWN and LINK_UP
+        (lines for the kernel's module).
 
         Args:
             folder: the run's folder.
@@ -157,7 +160,8 @@ class LinkModel:
 
     def refuse(self, scenario: Scenario, length_s: float) -> None:
         """Raise ConfigError if a trace that doesn't repeat leaves the link dead before the run
-        ends. A trace that holds a rate after its end is accepted.
+        ends. A trace that holds a rate after its end is accepted. Raises ConfigError also where
+        link_plans() does.
 
         Args:
             scenario: settings of the run.

@@ -120,8 +120,9 @@ class Schedule:
 
     def longest_gap_s(self) -> tuple[float, Step]:
         """Return the longest time in which nothing arrives, in s, and the step in which it begins.
-        0 and the first step if there is no such time, or if nothing ever arrives. The time after a
-        schedule that ends, see dead_from_ns(), doesn't count."""
+        If the schedule repeats, it may reach into the next round. 0 and the first step if there is
+        no such time, or if nothing ever arrives. The time after a schedule that ends, see
+        dead_from_ns(), doesn't count."""
         passing, at_ns = self.passing, self.table["at_ns"]
         if not len(passing):
             return 0.0, self._step(0)
@@ -140,7 +141,8 @@ class Schedule:
         return int(gaps[longest]) / NS, self._step(int(begins[longest]))
 
     def packed(self) -> bytes:
-        """Return the steps as bytes in the layout that the kernel's module reads."""
+        """Return the steps as bytes in the layout that the kernel's module reads, 32 a step. Bursts
+        above 2^30 bytes are cut to that."""
         table = numpy.empty(len(self.table), _PACKED)
         for name in ("at_ns", "rate_bit_s", "delay_ns"):
             table[name] = self.table[name]
@@ -234,8 +236,9 @@ def in_grants(schedule: Schedule, cycle_ns: int) -> Schedule:
     """Return a schedule that sends in grants: the capacity of each cycle is sent at once at its
     end.
 
-    A cycle that the period cuts short is granted at the period's end. Of a schedule without a
-    period only the first step counts.
+    The result repeats. A grant has the delay and the loss of the end of its cycle. A cycle that the
+    period cuts short is granted at the period's end. Of a schedule without a period only the first
+    step counts, and the result's period is a cycle.
 
     Args:
         schedule: rates and bursts before granting.

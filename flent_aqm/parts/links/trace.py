@@ -165,7 +165,8 @@ def _parse_mahimahi(file: _File, data: bytes, end: str) -> Schedule:
         data: the content, with LF between lines.
         end: "repeat" or "hold".
 
-    Raises _Fault if a line is no time, the times don't ascend or are all 0, or there are too many.
+    Raises _Fault if a line is no time, a time is before the one above, all are 0, or there are too
+    many different ones.
     """
     if not _is_numbers(data):
         raise _first_odd_line(file, data)
@@ -215,7 +216,8 @@ def _first_odd_line(file: _File, data: bytes) -> _Fault:
 
 
 def _parse_csv(file: _File, data: bytes, end: str) -> Schedule:
-    """Parse a CSV trace. Each row holds up to the time of the next one.
+    """Parse a CSV trace with the columns time_s, rate_mbps and, if wanted, delay_ms and loss_pct.
+    Each row holds up to the time of the next one.
 
     The last row's time is the end of a trace that repeats. With `end` "hold" the last row lasts for
     ever.
@@ -225,8 +227,9 @@ def _parse_csv(file: _File, data: bytes, end: str) -> Schedule:
         data: the content, with LF between lines.
         end: "repeat" or "hold".
 
-    Raises _Fault if the header or a row is wrong, there are too few or too many rows, or the last
-    row is held for ever and lets no packet pass.
+    Raises _Fault if the header or a row is wrong, the first time isn't 0 or one isn't after that of
+    the row above, there are too few or too many rows, or the last row is held for ever and lets no
+    packet pass.
     """
     head, *rows = data.decode("utf-8-sig", "replace").rstrip("\n").split("\n")
     names = [name.strip() for name in head.split(",")]
@@ -308,8 +311,8 @@ def make_seeded(model: Seeded, seed: int, direction: str) -> tuple[dict[int, int
         direction: "down" or "up". The directions get different traces.
 
     Returns:
-        (counts, length_ns): time in ms -> number of delivery opportunities, and the length of the
-            trace.
+        (counts, length_ns): time in ms -> number of delivery opportunities of 1500 bytes, always
+            with the time 0, and the length of the trace.
 
     Raises ConfigError if the rates of this seed are all 0.
     """

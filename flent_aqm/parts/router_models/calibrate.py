@@ -105,7 +105,8 @@ class Measurements:
 
 
 def parse_measurements(texts: Sequence[str]) -> Measurements:
-    """Parse measurements from the command line.
+    """Parse measurements from the command line: [Nx]RATE[+burst]=GOODPUT[/RISE], in Mbit/s and ms,
+    or pps=NUMBER.
 
     Raises ConfigError if one has another form or an impossible value, a setting or pps is given
     twice, or no goodput is given.
@@ -257,7 +258,9 @@ class Fit:
 def deviations(measurements: Measurements, simulated: Sequence[MeasuredResult],
                packet_ns: float | None) -> Iterable[float]:
     """Yield (model - measurement) / standard deviation for each goodput, rise of latency, and
-    packets per second. Values that were not measured, or are not modelled, are left out.
+    packets per second. Values that were not measured, or are not modelled, are left out. A model
+    forwards 1e9 / `packet_ns` packets per second; for them the result is at most 1,000,000, also if
+    `packet_ns` is 0.
 
     Args:
         measurements: the measured values.
@@ -337,8 +340,9 @@ def fit(measurements: Measurements, parameters: Sequence[ModelParameter],
 def _first_guesses(measurements: Measurements,
                    parameters: Sequence[ModelParameter]) -> list[Values]:
     """Return the models of the first grid. The grid has a single value for a geometric parameter
-    (the mean of its bounds' logarithms), and for the processor time per packet if packets per
-    second were measured. Others have up to 13 values, from the least on, a step apart."""
+    (the geometric mean of its bounds), and for the processor time per packet if packets per second
+    were measured (the time that follows from them). Others have up to 13 values, from the least on,
+    a step apart."""
     axes: list[list[float]] = []
     for parameter in parameters:
         if parameter.name == "rx_packet_ns" and measurements.packets_per_s:
@@ -602,7 +606,7 @@ def _fittable_parameters(highest_us: int, step_us: int) -> dict[str, ModelParame
 
 def _names_to_fit(text: str | None, measurements: Measurements,
                   by_name: Mapping[str, ModelParameter]) -> Sequence[str]:
-    """Return the names of the parameters to fit.
+    """Return the names of the parameters to fit, in the order of `by_name`.
 
     Args:
         text: value of --fit: names with commas between them. None: only the first parameter if only
@@ -678,8 +682,8 @@ def _console() -> Console:
 
 
 def _print_fit(fitted: Fit, lab: _ModelsInLab) -> int:
-    """Print measured and modelled values, and the best model with the plausible range of each
-    parameter.
+    """Print measured and modelled values, the best model with the plausible range of each
+    parameter, and the advice of _advise().
 
     Args:
         fitted: the result of the fit.
@@ -715,9 +719,13 @@ def _print_fit(fitted: Fit, lab: _ModelsInLab) -> int:
 
 def _advise(fitted: Fit, lab: _ModelsInLab, console: Console) -> None:
     """Print which further measurement (at 300, 600 or 900 Mbit/s, with or without bursts, of one or
-    two flows) would best tell the plausible models apart, or that packets per second would. Print
-    nothing if neither would, or there is only one plausible model. Boots labs to find out, and sets
-    `lab.latency`."""
+    two flows) would best tell the plausible models with the least and the greatest value of each
+    parameter apart. If none would, print that packets per second would, unless they were measured
+    or rx_packet_ns isn't fitted. Print nothing if there is only one such model, or all these
+    settings were measured.
+
+    Boots labs to find out, and sets `lab.latency` to True.
+    """
     plausible = fitted.plausible()
     ends = {end(plausible, key=itemgetter(place))
             for place in range(len(fitted.parameters)) for end in (min, max)}

@@ -28,7 +28,7 @@ def _read_router_model(name: str, settings: Settings) -> str:
 
 
 def _read_host_model(name: str, value: object) -> str:
-    """Return the text of a host's model.
+    """Return the text of a host's model, with its parameters sorted.
 
     Args:
         name: the key, for messages.

@@ -26,8 +26,8 @@ class Column:
     Attributes:
         heading: the column's heading.
         kind: key of scores.KIND, the score that the column shows.
-        form: how values are written: SHARE in whole percent, COUNT as a whole number, RATIO with
-            two decimals from 0.1 to below 10, otherwise with about three digits.
+        form: how values are written: SHARE in whole percent, COUNT as a whole number, RATIO as
+            digits() writes it, such as 0.0012, 1.05, 24.30 or 119.5.
         in_short: True: the column is also in the terminal's table, which has 80 columns.
     """
 
@@ -149,8 +149,8 @@ def ranks(cards: Sequence[Card]) -> Mapping[str, str]:
 
 
 def headline(cards: Sequence[Card]) -> str:
-    """Return the number of tests and runs, whether they are in virtual or real time, and, if so,
-    that not all tests ran on the same lines, as text without a full stop."""
+    """Return the number of tests and of their runs with a reading, whether they are in virtual or
+    real time, and, if so, that not all tests ran on the same lines, as text without a full stop."""
     runs = sum(len(card.readings) for card in cards)
     beds = sorted({card.testbed for card in cards})
     where = " and ".join("virtual time" if one == VIRTUAL else "real time" for one in beds)

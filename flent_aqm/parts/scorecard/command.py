@@ -65,8 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Make the missing runs, or search for worst lines, compare with the folders of --against, and
-    write and print the page. Return the exit status: 1 if a run has no reading, otherwise 0, and
-    always 0 with --worst.
+    write and print the page. A test of the user's own is executed, and named to child processes by
+    FLENT_AQM_OWN_TOOL. Return the exit status: 1 if a run has no reading, otherwise 0, and always 0
+    with --worst.
 
     Raises ConfigError for wrong options, other AqmErrors if the runs can't be made or read.
     """

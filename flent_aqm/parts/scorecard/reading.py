@@ -76,13 +76,13 @@ class DirectionValues:
     @property
     def rise_p95_ms(self) -> float | None:
         """95th percentile of the probe under load minus its median on the idle line, in ms. None if
-        either isn't known."""
+        either isn't known, infinite if the percentile falls on a lost probe."""
         return _difference(self.others_p95_ms, self.idle_ms)
 
     @property
     def rise_median_ms(self) -> float | None:
         """Median of the probe under load minus that on the idle line, in ms. None if either isn't
-        known."""
+        known, infinite if most probes were lost."""
         return _difference(self.others_median_ms, self.idle_ms)
 
 
@@ -369,8 +369,9 @@ def _metric_or_none(run: Run, name: str) -> float | None:
 
 
 def _value_or_none(function: Callable[[], float]) -> float | None:
-    """Call a function that computes a metric and return its result, None if the metric isn't
-    available. The result is infinite if the metric is that of a lost probe."""
+    """Call a function that computes a metric and return its result, None if it raises NotAvailable,
+    as for a lost probe. An infinite result, by which percentile_or_lost() stands for a lost probe,
+    is returned."""
     try:
         return float(function())
     except NotAvailable:

@@ -134,8 +134,8 @@ def _median_score(values: Iterable[Value], best: float) -> Score | None:
 
 def _bootstrap_over_lines(values: Sequence[Value], statistic: Callable[[Any], Any]
                           ) -> tuple[float, float] | None:
-    """Return the 95 % interval of a statistic, by drawing whole lines with replacement. None if
-    there is only one line.
+    """Return the 95 % interval of a statistic, by drawing whole lines with replacement. The draws
+    are the same in each call. None if there is only one line.
 
     Args:
         values: (value, description of its cell, name of its line).

@@ -45,8 +45,8 @@ def own_folder(output: Path, label: str, file: Path) -> tuple[Path, Path | None]
 
     Args:
         output: folder of the option -o.
-        label: the test's name for readers. In the folder's name, it is cut to 60 characters, and
-            other characters than ASCII letters, digits, _ and - become -.
+        label: the test's name for readers. In the folder's name, each sequence of characters other
+            than ASCII letters, digits, _ and - becomes one -, and then it is cut to 60 characters.
         file: the test's file.
 
     Raises ConfigError if a file can't be read or written.
@@ -98,7 +98,7 @@ def keep_earlier(folder: Path, earlier: Path) -> None:
     """Move the runs of a test's earlier version back, unless the new version has a data file, and
     say so on standard error: a test none of whose runs succeeds, such as after a typing error in
     --reads, does not replace one that was measured. The new version's logs move to a folder beside
-    `earlier` whose name ends in "-failed".
+    `earlier` whose name ends in "-failed", in place of an earlier one of that name.
 
     Args:
         folder: folder with the runs of the new version.

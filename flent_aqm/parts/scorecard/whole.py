@@ -23,7 +23,7 @@ def text(cards: Sequence[Card], orders: Sequence[Order] = ()) -> str:
 
     Args:
         cards: the tests with their scores. Of single runs the document has only the extreme cases
-            of each score, and the errors on the worst lines.
+            of each score, the errors on the worst lines, and why runs failed.
         orders: comparisons of the tests' order with that in other runs.
     """
     content = {

@@ -98,9 +98,10 @@ async def _load_direction(server: ServerAddress, report: ClientReport, direction
 
 
 async def _measure_mbps(load: DirectionLoad, grace_s: float) -> float:
-    """Wait until the test has lasted long enough, 15 s after the grace time or less on a fast line
-    (each reading of the bytes shortens that by 5 ms per 100 kB/s, but at most 0.4 s), and return
-    the throughput in Mbit/s that LibreSpeed would then show.
+    """Wait until the test has lasted long enough, 15 s after the grace time (after the beginning,
+    if nothing is transferred in the grace time), or less on a fast line (each reading of the bytes
+    shortens that by 5 ms per 100 kB/s, but at most 0.4 s), and return the throughput in Mbit/s that
+    LibreSpeed would then show.
 
     The transferred bytes are read every 0.2 s.
 

@@ -349,9 +349,9 @@ async def _start_probes(test: _Test) -> None:
     """Start pairs of a foreign and a self probe until cancelled, evenly spaced.
 
     Their rate is such that they take the share `requested.share` of the goodput of the last second.
-    In the first half second it is 10 pairs per second. It is always at least 1 and at most
-    `requested.probes_per_s` pairs per second. The self probe is left out while no connection of the
-    load is open.
+    In the first half second it is 10 pairs per second. It is at most `requested.probes_per_s` pairs
+    per second, and not below 1 unless that is. The self probe is left out while no connection of
+    the load is open.
     """
     seen: list[tuple[float, int]] = [(time.monotonic(), test.load.total_bytes)]
     next_s = time.monotonic()

@@ -94,8 +94,8 @@ class RouterState:
 
 def parse_state(text: str) -> RouterState:
     """Parse the output of state.sh. Lines of tc and ethtool are kept unchecked; restore_plan()
-    checks them. Raises ParseError if a line that begins with @ has another form, the scheduler's
-    clock has, or there is no device."""
+    checks them. Raises ParseError if a line that begins with @ has another form, or if the
+    scheduler's clock or any device is missing."""
     links: list[str] = []
     devices: dict[str, Device] = {}
     device: Device | None = None
@@ -579,7 +579,7 @@ def _codel_writer(**more: Writer) -> Callable[[Words], Words | None]:
 
 def _convert_sfq(words: Words) -> Words | None:
     """Convert SFQ's options. A limit that tc only derived from the flows is left out. None if one
-    is unknown."""
+    is unknown or lacks its value."""
     options = _convert_options(words,
                                {"limit": _packets_for_tc, "quantum": str, "depth": str,
                                 "flows": _flows_for_tc,
@@ -594,7 +594,7 @@ def _convert_sfq(words: Words) -> Words | None:
 
 def _convert_tbf(words: Words) -> Words | None:
     """Convert TBF's options from the words that tc shows to those that it takes. None if one is
-    unknown, or rate or burst is missing."""
+    unknown or lacks its value, or rate or burst is missing."""
     options = _convert_options(words, {"rate": str, "burst": str, "lat": str, "mpu": str,
                                        "linklayer": str})
     return options if options and {"rate", "burst"} <= set(options[::2]) else None
@@ -625,7 +625,7 @@ _CAKE_FLAGS = (
 
 def _convert_cake(words: Words) -> Words | None:
     """Convert CAKE's options from the words that tc shows to those that it takes. None if one is
-    unknown."""
+    unknown or lacks its value."""
     return _convert_options(words, {"bandwidth": str, "rtt": str, "overhead": str, "mpu": str,
                                     "memlimit": str, "fwmark": str}, ["unlimited", *_CAKE_FLAGS])
 

@@ -253,7 +253,8 @@ def _common_value(key: str, values: Iterable[str]) -> str:
 
 
 def _first_host(hosts: object) -> str:
-    """Return the first of Flent's hosts, which is the server. "" without hosts."""
+    """Return the first of Flent's hosts (setting HOSTS, a list), which is the server. "" if there
+    is none."""
     return str(hosts[0]) if isinstance(hosts, list) and hosts else ""
 
 

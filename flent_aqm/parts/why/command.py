@@ -81,9 +81,10 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _explain(args: argparse.Namespace) -> None:
-    """Repeat the run, print the explanation, and write the files that --output and --keep name.
-    Raises AqmError if an option is wrong, the run can't be repeated or repeats differently, or a
-    file can't be read or written."""
+    """Repeat the run, also with what --what-if and --drop-packet change, print the explanation, and
+    write the files that --output and --keep name. The progress goes to standard error. Raises
+    AqmError if an option is wrong, the run can't be repeated or repeats differently, or a file
+    can't be read or written."""
     # Imported late, because --help needs none of these modules.
     from flent_aqm.base.errors import NotAvailable
     from flent_aqm.parts.why import html

@@ -33,8 +33,9 @@ def kind_of_flow(key: FlowKey, cross_ports: frozenset[int]) -> str:
 
 
 def flow_name(ledger: Ledger, direction: str, flow: int, cross_ports: frozenset[int]) -> str:
-    """Return the name of a flow for sentences, such as "the test's upload". Flows of one kind and
-    direction share a name.
+    """Return the name of a flow for sentences: "the probes", "ping", "the test's upload",
+    "acknowledgements of the test's upload" or "control packets of the test", the last three
+    likewise of "the cross traffic". Several flows may share a name.
 
     Args:
         ledger: packets of a router.

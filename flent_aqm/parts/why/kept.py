@@ -15,7 +15,8 @@ from flent_aqm.show.plots.why import KEPT, Explained, to_json
 
 
 def refuse_names(path: Path | None, file: Path) -> None:
-    """Raise ConfigError if a file to write is no data file by its name, or is the explained file.
+    """Raise ConfigError if a file to write has a name that doesn't end in .flent.gz, or is the
+    explained file.
 
     Args:
         path: the file to write, None for none.

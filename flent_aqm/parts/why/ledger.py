@@ -58,7 +58,8 @@ _PRIME = numpy.uint64(0x9E3779B97F4A7C15)
 
 
 class Fate(IntEnum):
-    """What became of a packet: it left, was dropped, or was still inside when the capture ended."""
+    """What became of a packet: it left (LEFT), was dropped (DROPPED), or was still inside when the
+    capture ended (INSIDE)."""
 
     LEFT = 0
     DROPPED = 1
@@ -105,7 +106,7 @@ class Passage:
             it.
         fate: a value of Fate.
         ip_id: IP identification, 0 over IPv6.
-        payload_bytes: bytes above the TCP or UDP header.
+        payload_bytes: bytes above the TCP or UDP header, 0 for other protocols.
         seq: TCP's sequence number, 0 for other protocols.
         ack: TCP's acknowledgement number, 0 for other protocols.
         flags: TCP's flags, 0 for other protocols.
@@ -218,8 +219,9 @@ def read_ledger(path: Path, devices: Mapping[int, str], near: str = "down", far:
     Args:
         path: the capture, made by guest/ring.py.
         devices: index -> name of the router's devices.
-        near, far: names of the devices towards the client and away from it. A device whose name
-            begins with "ifb" is where the download is shaped.
+        near, far: names of the devices towards the client and away from it. If the router has a
+            device whose name begins with "ifb", which shapes the download, packets of the download
+            have left when they leave that one.
 
     Raises:
         BadResult: if the file is cut short, empty, or not such a capture, or if the router has no

@@ -49,7 +49,7 @@ class Answer:
 
 def explainable(run: Run) -> Sequence[Probe]:
     """Return the latency series of irtt or ping whose packets carry numbers and whose raw samples
-    tell losses, without those that have no probe, the best for metrics first. May be empty."""
+    tell losses, in the order of `run.probes`. May be empty."""
     return [probe for probe in run.probes
             if probe.tool in _PROTOCOLS and not probe.of_steps and not probe.loss_unknown
             and probe.sent_s.size]
@@ -61,9 +61,10 @@ def with_series(run: Run, name: str = "") -> Run:
 
     Args:
         run: the run.
-        name: name of the series, "" for the best that can be explained.
+        name: name of the series, "" for the first that can be explained, which in a run as read is
+            the best for metrics.
 
-    Raises BadResult if the run has no such series.
+    Raises BadResult if none of the series that can be explained has that name, or there are none.
     """
     series = explainable(run)
     if not series:
@@ -89,10 +90,10 @@ def _why_none(run: Run) -> str:
 
 
 def with_worst_series(run: Run) -> Run:
-    """Return a run whose first latency series is the one with the slowest answered probe under
-    load. That is the best series for metrics, unless another one's slowest probe takes more than
-    1.1 times as long (_SLOWER), or the best has no answered probe under load and another one has.
-    Raises BadResult if no series can be explained."""
+    """Return a run whose first latency series is the best for metrics that can be explained, or, if
+    another one's slowest answered probe under load took more than 1.1 times as long (_SLOWER), the
+    one with the slowest. A series without an answered probe under load gives way to any that has
+    one. Raises BadResult if no series can be explained."""
     best = with_series(run)
     slowest_ms = {}
     for probe in explainable(run):
@@ -107,7 +108,8 @@ def with_worst_series(run: Run) -> Run:
 
 
 def answers(probe: Probe) -> Mapping[int, Answer]:
-    """Return number -> answered probe of a series. Empty if no probe was answered."""
+    """Return number -> answered probe of a series. A probe's number is its index in the series,
+    from 0, lost ones included. Empty if no probe was answered."""
     found = {}
     for number in numpy.flatnonzero(~probe.lost).tolist():
         sent_ns, rtt_ms = round(float(probe.sent_s[number]) * 1e9), float(probe.rtt_ms[number])
@@ -176,8 +178,8 @@ def _likeness(ledger: Ledger, flow: int, key: FlowKey, probe: Probe
     (mean square distance in ns², name of the series, the flow). Empty if fewer than half of the
     series' times have a packet within 50 ms (_NEAR_NS), or if irtt's numbers don't begin at 0.
 
-    At the same distance in sum, the square is the smallest if the order of packets is that of the
-    probes.
+    The times of the series are those at which its answered probes were sent and came back. The
+    distances are squared, as then packets in the order of the probes are the nearest.
     """
     numbers, rows = _numbered(ledger, "up", flow)
     sent_ns = numpy.round(probe.sent_s * 1e9).astype(numpy.int64)

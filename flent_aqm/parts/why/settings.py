@@ -23,8 +23,8 @@ _UNITS = {"_packets": (1, "packets"), "_us": (1000, "ms"), "_bytes": (1000, "kB"
 
 def settings_of(cell: Cell, run: Run) -> Sequence[tuple[str, str]]:
     """Return (name, value) of a run's settings for readers, the most important first: Test, Queue
-    (of each direction, if they differ), Rate, Base RTT, Cross traffic, Other settings (if any),
-    Seed.
+    (if the directions differ: "Queue, upload" and "Queue, download"), Rate, Base RTT, Cross
+    traffic, Other settings (if any), Seed.
 
     Args:
         cell: the run as it was requested.
@@ -61,7 +61,8 @@ def settings_of(cell: Cell, run: Run) -> Sequence[tuple[str, str]]:
 
 
 def in_short(settings: Sequence[tuple[str, str]]) -> str:
-    """Return the settings of settings_of() as one line, whose beginning has the most important."""
+    """Return the settings of settings_of() shortened to one line, with "; " between them, the most
+    important first. Without cross traffic, the line doesn't mention it."""
     known = dict(settings)
     # The qdisc's own name is the longest, and says the least.
     queues = [re.sub(r" \([\w-]+\)", "", value, count=1)
@@ -78,8 +79,8 @@ def _queue(name: str, applied: Mapping[str, Any]) -> str:
 
     Args:
         name: the queue's name as requested. The qdisc's name follows in brackets if it differs.
-        applied: settings that the kernel reported of the direction. Without parameters, only the
-            name is returned.
+        applied: settings that the kernel reported of the direction. Without parameters, nothing
+            follows the name.
     """
     reported = applied.get("qdisc_parameters", {})
     words = [name] if applied.get("qdisc") in (None, name) else [f"{name} ({applied['qdisc']})"]

@@ -62,8 +62,9 @@ _DROP_TAIL = ("pfifo", "bfifo", "pfifo_fast", "pfifo_head_drop")
 
 class Cause(StrEnum):
     """Why a probe took long: what a flow or the line did (FILLS, SLOW_START, BANDWIDTH_PROBE,
-    TIMEOUT, BURST, UNRESPONSIVE, DIP, STOP), SHARED_BUCKET of fair queueing, a wait outside of the
-    queue (PROCESSOR, CARD, WIFI), DROPPED, NO_QUEUE (none held it for 1 ms), or CANT_TELL."""
+    TIMEOUT, BURST, UNRESPONSIVE, DIP, STOP), SHARED_BUCKET of fair queueing, the router's
+    PROCESSOR, interrupt moderation of the hosts' cards (CARD), a WIFI channel, NO_QUEUE (none held
+    it for 1 ms), or CANT_TELL. DROPPED: the queue dropped the probe."""
 
     FILLS = "fills"
     SLOW_START = "slow start"
@@ -153,12 +154,13 @@ class Standing:
         until_s: time at which the probe left, or came if it never left, likewise.
         flow: name of the flow that had most bytes ahead of the probe, "" if there was none.
         flows: number of flows with that name, which count together in the values below.
-        rate_mbps: rate at which their packets came in this time.
-        line_mbps: rate of the line.
+        rate_mbps: rate at which their packets came from about a round trip before since_s until the
+            probe came.
+        line_mbps: rate of the line, 0 if it isn't known.
         flight_kb: their bytes in flight when the queue began to stand, and when the probe came.
-            None if they are not TCP.
+            None if they are not TCP, or there was no flow.
         silence_ms: length of the silence before a burst or a retransmission, or of the line's stop.
-            0 for other causes.
+            0 if there was none.
     """
 
     cause: Cause
@@ -177,13 +179,14 @@ class Decisions:
     """What a queue did while it stood.
 
     Attributes:
-        aqm: name of the queue, such as "codel".
+        aqm: name of the queue, such as "codel", "drop-tail" for a modem.
         losses: packets that it dropped or marked, in the order of their arrival.
-        first_after_ms: time from the beginning of the standing queue to its first drop or mark,
-            None without any.
+        first_after_ms: time from the beginning of the standing queue to its first drop or mark, 0
+            if that came before, None without any.
         idle: why it neither dropped nor marked.
-        most_packets: most packets that were in the queue.
-        limit_packets: its limit, None if it isn't known.
+        most_packets: most packets that were in the queue at once in that time, without those that
+            it dropped.
+        limit_packets: its limit in packets, None if it isn't known.
     """
 
     aqm: str
@@ -201,13 +204,14 @@ class Story:
     Attributes:
         series: name of the latency series.
         number: the probe's number in the series.
-        sent_s: when it was sent, in s since the series' first answered probe.
+        sent_s: when it was sent, in s since the series' first answered probe. For a lost probe,
+            when it came to the first router.
         rtt_ms: its RTT, None if the probe or its reply was lost.
-        parts: parts of the round trip.
+        parts: parts of the round trip. Of a lost probe, the waits in queues only.
         place: the place with the longest wait, or where it was dropped, such as "up" or "down
             (modem)".
         waited_ms: the wait there, 0 if it was dropped there.
-        behind: packets that left that place before it, most bytes first.
+        behind: packets that were ahead of it there, by the name of their flow, most bytes first.
         flow_queueing: whether the place has a queue for each flow.
         standing: since when the queue there stood, and why.
         decisions: what that queue did.
@@ -317,7 +321,8 @@ def _stops(run: WatchedRun, number: int) -> list[_Stop]:
 
 
 def _place(stop: _Stop) -> str:
-    """Return the name of a place: "up" of the only router, "up (modem)" elsewhere."""
+    """Return the name of a place: "up" or "down" at the only router, "up (NAME)" or "down (NAME)"
+    at another router or the modem."""
     return stop.direction if stop.router == "router" else f"{stop.direction} ({stop.router})"
 
 
@@ -355,9 +360,9 @@ def _parts(stops: Sequence[_Stop], answer: Answer | None, scenario: Scenario
 
 def _other_cause(run: WatchedRun, number: int, parts: Sequence[TimePart], stop: _Stop
                  ) -> Cause | None:
-    """Return the cause if most of the probe's time was spent elsewhere than in a queue that the
-    capture shows: PROCESSOR, CARD or WIFI, and CANT_TELL for any other place outside the routers.
-    None otherwise.
+    """Return the cause if the probe waited longer elsewhere than in a queue that the capture shows:
+    PROCESSOR, CARD (see _held_by_cards()) or WIFI, and CANT_TELL for any other place outside the
+    routers. None otherwise.
 
     Args:
         run: the run.
@@ -415,7 +420,14 @@ def _kind(scenario: Scenario, stop: _Stop) -> str:
 
 
 def _shares(run: WatchedRun, stop: _Stop, ahead: Column) -> Sequence[Share]:
-    """Return the packets ahead of a probe by the names of their flows, most bytes first."""
+    """Return the packets ahead of a probe, one Share for each name of their flows, most bytes
+    first.
+
+    Args:
+        run: the run.
+        stop: the place.
+        ahead: rows of the packets in the passage of `stop`.
+    """
     cross = cross_ports_of(run.data["metadata"])
     counted: dict[str, tuple[int, int]] = {}
     flows = stop.passage.flow[ahead]
@@ -465,9 +477,11 @@ def _main_flow(passage: Passage, ahead: Column) -> int | None:
 
 
 def _standing_since(passage: Passage, row: int, flow: int | None) -> int:
-    """Return the time since which packets waited longer than 5 ms (STANDING_NS) until the packet
-    `row` left, or arrived if it never left, in ns since the epoch. If none did, return the packet's
-    own arrival. Pauses of up to 20 ms (_PAUSE_NS), in which they did not, are ignored.
+    """Return since when the queue stood until the packet `row` left, or arrived if it never left,
+    in ns since the epoch: when the first of the packets left that had waited longer than 5 ms
+    (STANDING_NS), without a pause of more than 20 ms (_PAUSE_NS) between them. A longer pause
+    doesn't count if the packet that left at its end had come within 20 ms of its beginning. Return
+    the packet's own arrival if none that left in the last 20 ms had waited so long.
 
     Args:
         passage: the packets.
@@ -498,8 +512,8 @@ def _standing_since(passage: Passage, row: int, flow: int | None) -> int:
 
 def _line_mbps(run: WatchedRun, stop: _Stop) -> float:
     """Return the usual rate of a place in Mbit/s: the rate to which the router shapes. For a modem,
-    and a router without shaper, the median of the rates at which it sent packets that had waited
-    more than 1 ms, 0 if there are fewer than two of these."""
+    and a router without shaper, the median over intervals of 0.1 s of the rate at which it sent
+    packets that had waited more than 1 ms, 0 if there are fewer than two of these."""
     scenario = run.cell.scenario
     if stop.router != MODEM and scenario.router.shaper != "none":
         return float(scenario.router.rate_mbps(stop.direction))
@@ -516,14 +530,15 @@ def _line_mbps(run: WatchedRun, stop: _Stop) -> float:
 
 def _why(run: WatchedRun, stop: _Stop, ahead: Column, main: int | None,
          times: tuple[int, int, int], begin_ns: int) -> Standing:
-    """Return since when a queue stood, and its cause.
+    """Return since when a queue stood, and its cause, CANT_TELL if nothing was ahead.
 
     Args:
         run: the run.
         stop: the queue's place.
         ahead: rows of the packets ahead of the probe.
         main: index of the flow with the most bytes ahead, None if nothing was ahead.
-        times: in ns, since when the queue stood, when the probe came and when it left.
+        times: in ns, since when the queue stood, when the probe came and when it left (came, if it
+            never left). They are counted since the epoch.
         begin_ns: start_ns() of the run.
     """
     since_ns, arrived_ns, until_ns = times
@@ -686,16 +701,16 @@ def _in_aggregates(run: WatchedRun, stop: _Stop, ahead: Column) -> bool:
 
 
 def _ends(passage: Passage, mine: Column) -> Column:
-    """Return for each packet of a TCP flow the number of its last byte, counted from the first
-    packet's."""
+    """Return for each packet of a TCP flow where its data ends, in bytes of the flow's data from
+    the beginning of the first packet."""
     return (_unwrapped(passage.seq[mine], int(passage.seq[mine[0]]))
             + passage.payload_bytes[mine])
 
 
 def flight_kb(ledger: Ledger, direction: str, flow: int, times_ns: Column) -> Column:
-    """Return the kB that a TCP flow had sent through a router and whose acknowledgement the router
-    had not seen, at each of the times. 0 for a flow without data or without packets in the other
-    direction.
+    """Return the kB that a TCP flow had sent to a router, dropped ones included, and whose
+    acknowledgement the router had not seen, at each of the times. 0 for a flow without data or
+    without packets in the other direction.
 
     Args:
         ledger: packets of the router.

@@ -62,12 +62,14 @@ class Watched(Lab):
     kept: Path
 
     def capture(self, kept: Path, scenario: Scenario, blocks: int, drop_filter: str) -> None:
-        """Have the guest's scripts capture. Call it before start().
+        """Have the guest's scripts capture, by additions to the run's folder. Call it once, before
+        start().
 
         Args:
             kept: folder on the host to which wait() moves the captures.
             scenario: settings of the run.
-            blocks: number of 1 MiB blocks of memory for all captures together.
+            blocks: number of 1 MiB blocks of memory for all captures together, of which each gets
+                the same part.
             drop_filter: line of shell that makes the router drop a packet, "" for none.
         """
         self.kept = kept
@@ -132,7 +134,7 @@ class WatchedRun:
 
     Attributes:
         data: content of the run's data file.
-        cell: the run's cell.
+        cell: the run's cell. Its folder was temporary, and is gone.
         run: the same data as metrics read it. Its first latency series is the explained one.
         ledgers: name of the router, or "modem" -> its packets, the nearest to the client first.
     """

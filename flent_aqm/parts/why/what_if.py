@@ -61,9 +61,9 @@ class Outcome:
         glitches_per_minute: glitches under load per minute.
         upload_mbps: throughput of the upload.
         download_mbps: throughput of the download.
-        samples_sha256: SHA-256 of the run's samples.
-        around: (s since the first answered probe, RTT in ms) of the probes within 1 s (AROUND_S) of
-            the probe.
+        samples_sha256: SHA-256 of the run's samples, "" if it failed.
+        around: (s since the first answered probe, RTT in ms) of the answered probes within 1 s
+            (AROUND_S) of the probe.
         fault: cause of a failed run, "" for none.
     """
 
@@ -79,7 +79,8 @@ class Outcome:
 
 
 class Verdict(StrEnum):
-    """What a change does to a glitch, see judge()."""
+    """What a change does to a glitch: REMOVES, MOVES, SPARES, KEEPS or FAILED, see judge(). The
+    value is its words for users."""
 
     # The probe is not slow any more, and no other probe under load is.
     REMOVES = "removes the glitch"

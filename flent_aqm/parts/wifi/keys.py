@@ -35,10 +35,10 @@ def parse_rates(key: str, text: str) -> tuple[float, ...]:
 
     Args:
         key: the batch key, for messages.
-        text: such as `2x144.4+7.2`.
+        text: rates with + between them, such as `2x144.4+7.2` for three stations.
 
-    Raises ConfigError, with the column, if a rate has another form or is out of range. Raises
-    ConfigError if there are more than 16 stations.
+    Raises ConfigError, with the column, if a rate has another form or isn't from 1 to 23060 Mbit/s.
+    Raises ConfigError if there are more than 16 stations.
     """
     rates: list[float] = []
     column = 1
@@ -60,8 +60,8 @@ def parse_rates(key: str, text: str) -> tuple[float, ...]:
 
 
 def _check_rates(name: str, value: object) -> str:
-    """Return the value of wifi_rates_mbps as text. Raises ConfigError if parse_rates() refuses
-    it."""
+    """Return the value of wifi_rates_mbps as text without blanks around it. Raises ConfigError if
+    parse_rates() refuses it."""
     text = str(value).strip()
     parse_rates(name, text)
     return text

@@ -41,7 +41,7 @@ class WifiPlan:
     seed: int
 
     def channel(self, device: str) -> str:
-        """Return the line for /sys/module/lab_wifi/parameters/channel.
+        """Return the line for /sys/module/lab_wifi/parameters/channel, "DEVICE NAME=VALUE …".
 
         Args:
             device: the access point's device.
@@ -61,7 +61,7 @@ class WifiPlan:
         return device_line(device, values)
 
     def station(self, host: str, device: str, ipv4: int, ipv6: int) -> str:
-        """Return the line for /sys/module/lab_wifi/parameters/station.
+        """Return the line for /sys/module/lab_wifi/parameters/station, "DEVICE NAME=VALUE …".
 
         Args:
             host: name of the station's host.

@@ -45,13 +45,13 @@ def advise(conditions: Conditions) -> list[str]:
     """Return sentences on what is wrong with the line and what to do. Empty if there is no
     configuration.
 
-    A configuration is good under a load if all of its runs add less latency than MOST_ADDED_MS, and
-    less than MOST_LOST_PCT of the probes are lost, in the median over runs and beyond the idle
-    line's. Losses that are not known count as 0. Its runs disagree if some of them add less and
-    others don't. There are two sentences, on the fault and the remedy, if a configuration is not
-    good under a load for which its runs don't disagree. Otherwise it is one: that runs disagree, or
-    that all is well. One more names the configurations that allow no advice, with the reason. If
-    none allows any, that reason is the only sentence.
+    A configuration is good under a load if all of its runs add less latency than 30 ms
+    (MOST_ADDED_MS), and less than 3 % (MOST_LOST_PCT) of the probes are lost, in the median over
+    runs and beyond the idle line's. Losses that are not known count as 0. Its runs disagree if some
+    of them add less and others don't. There are two sentences, on the fault and the remedy, if a
+    configuration is not good under a load for which its runs don't disagree. Otherwise it is one:
+    that runs disagree, or that all is well. One more names the configurations that allow no advice,
+    with the reason. If none allows any, that reason is the only sentence.
 
     Args:
         conditions: title of a condition -> the configurations that were compared in it.
@@ -84,8 +84,8 @@ def _why_none(configuration: Configuration) -> str:
 
 
 def _left_out_sentence(unknown: Sequence[tuple[str, Configuration]]) -> str:
-    """Return the sentence on configurations that allow no advice: the names of at most
-    MOST_LEFT_OUT of them, the number of the others, and the reason of the first.
+    """Return the sentence on configurations that allow no advice: the names of at most three
+    (MOST_LEFT_OUT) of them, the number of the others, and the reason of the first.
 
     Args:
         unknown: (title of the condition, "" if there is only one, configuration), at least one.
@@ -103,21 +103,21 @@ def _is_good(configuration: Configuration, busy: str) -> bool:
 
 
 def _is_fast(configuration: Configuration, busy: str) -> bool:
-    """Return whether all runs of a configuration add less latency than MOST_ADDED_MS while `busy`
-    ("downloads", "uploads" or BOTH) keep the line busy."""
+    """Return whether all runs of a configuration add less latency than 30 ms (MOST_ADDED_MS) while
+    `busy` ("downloads", "uploads" or BOTH) keep the line busy."""
     return all(run.added_ms(busy) < MOST_ADDED_MS for run in configuration.runs)
 
 
 def _is_lossy(configuration: Configuration, busy: str) -> bool:
-    """Return whether a configuration loses at least MOST_LOST_PCT of the probes, in the median over
-    runs and beyond the idle line's, while `busy` ("downloads", "uploads" or BOTH) keep the line
-    busy. Then words in calls are lost. False if losses are not known."""
+    """Return whether a configuration loses at least 3 % (MOST_LOST_PCT) of the probes, in the
+    median over runs and beyond the idle line's, while `busy` ("downloads", "uploads" or BOTH) keep
+    the line busy. Then words in calls are lost. False if losses are not known."""
     return configuration.lost_pct(busy) >= MOST_LOST_PCT
 
 
 def _runs_disagree(configuration: Configuration, busy: str) -> bool:
-    """Return whether some runs of a configuration add less latency than MOST_ADDED_MS and others
-    don't, while `busy` ("downloads", "uploads" or BOTH) keep the line busy."""
+    """Return whether some runs of a configuration add less latency than 30 ms (MOST_ADDED_MS) and
+    others don't, while `busy` ("downloads", "uploads" or BOTH) keep the line busy."""
     return not _is_fast(configuration, busy) and any(
         run.added_ms(busy) < MOST_ADDED_MS for run in configuration.runs)
 
@@ -228,12 +228,12 @@ def _remedy_sentence(worst: Configuration, busy: str, title: str, conditions: Co
 def _good_configurations(worst: Configuration, here: Sequence[Configuration],
                          conditions: Conditions) -> list[Configuration]:
     """Return configurations that were measured under all loads of the worst one, and are good under
-    all loads under which they were measured: all runs add less latency than MOST_ADDED_MS, and less
-    than MOST_LOST_PCT of the probes are lost. Empty if there is none.
+    all loads under which they were measured: all runs add less latency than 30 ms (MOST_ADDED_MS),
+    and less than 3 % (MOST_LOST_PCT) of the probes are lost. Empty if there is none.
 
     If there are any, only those that are good in all conditions are returned, and of these only
-    those whose shaper, if any, has at most MOST_PCT of the line's rate. A step that would leave
-    none is skipped.
+    those whose shaper, if any, has at most 95 % (MOST_PCT) of the line's rate. A step that would
+    leave none is skipped.
 
     Args:
         worst: the worst configuration.
@@ -252,16 +252,16 @@ def _good_configurations(worst: Configuration, here: Sequence[Configuration],
 
 def _best_configuration(good: Sequence[Configuration], worst: Configuration) -> Configuration:
     """Return the good configuration that adds the least latency, of those that lose the least
-    throughput, within _SAME_SHARE, compared with the worst configuration. Throughput above the
-    worst one's is no advantage. Of configurations that add the same it is the first by name."""
+    throughput, within 1 % (_SAME_SHARE), compared with the worst configuration. Throughput above
+    the worst one's is no advantage. Of configurations that add the same it is the first by name."""
     return _equally_fast(good, worst)[0]
 
 
 def _equally_fast(good: Sequence[Configuration], worst: Configuration) -> list[Configuration]:
-    """Return the good configurations that lose the least throughput, within _SAME_SHARE, compared
-    with the worst configuration, in the direction in which they lose most. All that lose none count
-    as equally fast, even if one gains throughput. Those that add the least latency are first, of
-    equal ones in the order of their names."""
+    """Return the good configurations that lose the least throughput, within 1 % (_SAME_SHARE),
+    compared with the worst configuration, in the direction in which they lose most. All that lose
+    none count as equally fast, even if one gains throughput. Those that add the least latency are
+    first, of equal ones in the order of their names."""
     least = min(_throughput_loss(one, worst) for one in good)
     return sorted(
         (one for one in good if _throughput_loss(one, worst) <= least + _SAME_SHARE),
@@ -283,8 +283,8 @@ def _add_alike(one: Configuration, other: Configuration) -> bool:
 def _price(configuration: Configuration, worst: Configuration) -> str:
     """Return the throughput that a configuration costs, compared with the worst one, as text: ", at
     22 % less throughput". If the other direction gains, both are named: ", at 22 % less upload
-    throughput and 490 % more download throughput". "" if no direction loses more than
-    _SAME_SHARE."""
+    throughput and 490 % more download throughput". "" if no direction loses more than 1 %
+    (_SAME_SHARE)."""
     losses = _throughput_losses(configuration, worst)
     direction, loss = max(losses.items(), key=lambda item: item[1], default=("", 0.0))
     if loss <= _SAME_SHARE:
@@ -345,7 +345,7 @@ def _sqm_text(sqm: Sqm) -> str:
 def _steady_rates_mbps(configuration: Configuration) -> list[float]:
     """Return the medians over runs of the throughput in Mbit/s, download first. Empty if a run
     lacks a direction, if both directions were measured at the same time and so slowed each other,
-    or if runs differ by more than _STEADY_SHARE."""
+    or if runs differ by more than 10 % (_STEADY_SHARE)."""
     medians_mbps: list[float] = []
     if BOTH in configuration.busy:
         return medians_mbps

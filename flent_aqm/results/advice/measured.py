@@ -95,7 +95,8 @@ class Configuration:
         name: name of the configuration for users.
         runs: measurements of each run. Empty if `no_advice` is set.
         managed: whether the router limits latency, None if it is not known.
-        sqm: rates of the router's shaper and of the line, None if either is not known.
+        sqm: rates of the router's shaper and of the line, None without a shaper, or if either rate
+            is not known.
         fixed_rate: whether the line has a constant rate, of which a share can be advised.
         no_advice: reason why the runs allow no advice, "" if they do.
     """
@@ -133,9 +134,9 @@ class Configuration:
 
 def measured(run: Run) -> Measured | Unavailable:
     """Return a run's measurements, or the reason why it has none: it has no latency series, nothing
-    loads the line, the idle line or a load has fewer than FEWEST_PROBES probes, the probe was
-    stopped for more than MOST_STILL of such a phase, or at least half of the idle line's probes
-    were lost."""
+    loads the line, the idle line or a load has fewer than 10 probes (FEWEST_PROBES), the probe was
+    stopped for more than a tenth (MOST_STILL) of such a phase, or at least half of the idle line's
+    probes were lost."""
     try:
         idle = run.idle()
         loaded = {busy: run.loaded(direction) for busy, direction in loads(run).items()}
@@ -147,8 +148,8 @@ def measured(run: Run) -> Measured | Unavailable:
 def measured_of_samples(idle: Samples, loaded: Mapping[str, Samples], mbps: Mapping[str, float]
                ) -> Measured | Unavailable:
     """Return measurements from chosen probes. Return a reason instead if `loaded` is empty, if a
-    phase has fewer than FEWEST_PROBES probes or its probe was stopped for more than MOST_STILL of
-    it, or if at least half of the idle line's probes were lost.
+    phase has fewer than 10 probes (FEWEST_PROBES) or its probe was stopped for more than a tenth
+    (MOST_STILL) of it, or if at least half of the idle line's probes were lost.
 
     Args:
         idle: probes of the idle line.
@@ -177,8 +178,8 @@ def measured_of_samples(idle: Samples, loaded: Mapping[str, Samples], mbps: Mapp
 
 
 def stood_still(samples: Samples) -> bool:
-    """Return whether the probe was stopped for so much of a phase, more than MOST_STILL, that its
-    RTTs don't describe the phase."""
+    """Return whether the probe was stopped for so much of a phase, more than a tenth (MOST_STILL),
+    that its RTTs don't describe the phase."""
     return samples.still_s > MOST_STILL * samples.length_s
 
 

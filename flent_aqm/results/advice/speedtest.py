@@ -48,10 +48,10 @@ class Latency:
         count: number of pings, answered or not.
         lost_pct: share of pings without an answer.
         min_ms: shortest RTT.
-        p10_ms: 10th percentile of RTTs, None with fewer than MIN_PINGS answers.
-        median_ms: median RTT, None with fewer than MIN_PINGS answers.
+        p10_ms: 10th percentile of RTTs, None with fewer than 10 answers (MIN_PINGS).
+        median_ms: median RTT, None with fewer than 10 answers (MIN_PINGS).
         mean_ms: mean RTT.
-        p90_ms: 90th percentile of RTTs, None with fewer than MIN_PINGS answers.
+        p90_ms: 90th percentile of RTTs, None with fewer than 10 answers (MIN_PINGS).
         max_ms: longest RTT.
     """
 
@@ -119,8 +119,8 @@ def pings(run: Run, direction: str | None) -> Samples:
         run: the run.
         direction: "download" or "upload", None for streams of any direction.
 
-    Raises NotAvailable if no ping was answered, if the run has no streams of that direction, or if
-    no ping was sent while they ran.
+    Raises NotAvailable if no ping of the whole run was answered, if the run has no streams of that
+    direction, or if no ping was sent while they ran.
     """
     probe = next((one for one in run.probes if one.tool is Tool.PING), None)
     if probe is None:

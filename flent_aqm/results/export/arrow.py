@@ -60,9 +60,9 @@ def as_batch(schema: pyarrow.Schema, rows: Sequence[Mapping[str, Cell]]) -> pyar
 
 def batches(schema: pyarrow.Schema, rows: Iterable[Mapping[str, Cell]]
             ) -> Iterator[pyarrow.RecordBatch]:
-    """Yield rows as record batches of ROWS_IN_BATCH rows, the last of which may be shorter, because
-    a batch of one row costs as much as one of a hundred. Missing values are null. Nothing without
-    rows.
+    """Yield rows as record batches of 256 rows (ROWS_IN_BATCH), the last of which may be shorter,
+    because a batch of one row costs as much as one of a hundred. Missing values are null. Nothing
+    without rows.
 
     Args:
         schema: schema of the table.
@@ -100,8 +100,8 @@ def write_table(path: Path, schema: pyarrow.Schema, parts: Iterable[pyarrow.Reco
 def _join_batches(schema: pyarrow.Schema, parts: Iterable[pyarrow.RecordBatch]
               ) -> Iterator[pyarrow.Table]:
     """Yield the batches joined to tables, in their order. A table ends with the batch that gives it
-    ROWS_AT_ONCE rows or more, or with its 256th batch. The last table may be shorter. Nothing
-    without batches."""
+    20,000 rows (ROWS_AT_ONCE) or more, or with its 256th batch. The last table may be shorter.
+    Nothing without batches."""
     held: list[pyarrow.RecordBatch] = []
     for batch in parts:
         held.append(batch)

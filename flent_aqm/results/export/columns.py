@@ -132,10 +132,10 @@ def find(tree: Mapping[str, Any], path: tuple[str, ...]) -> Any:
 
 def as_cell(value: Any, kind: str) -> Cell:
     """Convert a value from a file for a column of this kind. Return None for None, for a value of
-    another type, for an infinite number, and for an integer beyond 64 bits in a column of integers.
-    In a column of text, lists and objects become JSON, and any other value its text, with lone
-    surrogates replaced (clean()). A kind of cross traffic, or of ECN, as text is True in a column
-    of switches."""
+    another type, for an infinite number or NaN, and for an integer beyond 64 bits in a column of
+    integers. In a column of text, lists and objects become JSON, and any other value its text, with
+    lone surrogates replaced (clean()). A kind of cross traffic, or of ECN, as text is True in a
+    column of switches."""
     if kind == SWITCH:
         # If the value is a kind of cross traffic or ECN, the switch is on.
         return value if isinstance(value, bool) else str(value) in (*KINDS, ACCECN) or None

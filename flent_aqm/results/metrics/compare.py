@@ -186,8 +186,8 @@ def two_groups(values: Sequence[float]) -> tuple[Sequence[float], Sequence[float
     infinite (a lost probe).
 
     The groups are parted by the largest gap that leaves two values on each side. The gap must be at
-    least FAR_APART times the range of either group, and LEAST_GAP_SHARE of its own middle. The
-    median of such runs depends on which group has one run more.
+    least 4 times (FAR_APART) the range of either group, and a tenth (LEAST_GAP_SHARE) of the value
+    at its own middle. The median of such runs depends on which group has one run more.
     """
     ordered = sorted(value for value in values if math.isfinite(value))
     if len(ordered) < 2 * FEWEST_IN_GROUP or len(ordered) < len(values):
@@ -205,8 +205,8 @@ def two_groups(values: Sequence[float]) -> tuple[Sequence[float], Sequence[float
 
 def median_interval(values: ArrayLike) -> Interval | None:
     """Return the narrowest confidence interval of the median between two order statistics, equally
-    far from both ends, with a level of at least LEAST_LEVEL for any distribution. None for fewer
-    than six values, whose smallest and largest have a lower level.
+    far from both ends, with a level of at least 0.95 (LEAST_LEVEL) for any distribution. None for
+    fewer than six values, whose smallest and largest have a lower level.
 
     Source: the sign test's interval, W. Thompson, Annals of Mathematical Statistics 7, 1936. The
     median lies outside if fewer than k of n values are on one side of it, which is binomial with p
@@ -228,7 +228,7 @@ def level_for(count: int) -> float | None:
 
 def interval_caveat(testbeds: Iterable[object]) -> str:
     """Return a note that an interval over runs in the lab shows the effect of seeds only. Return ""
-    if any run has another testbed, or if there are no runs.
+    if any run has another testbed or records none, or if there are no runs.
 
     Args:
         testbeds: the setting `testbed` of each run, "virtual" for the lab.

@@ -24,30 +24,31 @@ _EVENTS = {"frame_lost": "frames of a call", "frame_ms": "complete frames of a c
 
 
 def lost_frames_pct(run: Run, direction: str) -> float:
-    """Return the share in % of a call's frames with a lost packet, of those that began under load
-    (all in a test without load). direction: "download" or "upload". Raises NotAvailable if the run
-    has no call in that direction, or no such frame."""
+    """Return the share in % of the frames of a run's first call in a direction with a lost packet,
+    of those that began under load (all in a test without load). direction: "download" or "upload".
+    Raises NotAvailable if the run has no such call, or no such frame."""
     return 100 * float(_values_under_load(run, "frame_lost", direction).mean())
 
 
 def late_frames_pct(run: Run, direction: str) -> float:
-    """Return the share in % of a call's complete frames that arrived more than PLAYOUT_MS later
-    than the fastest packet, of those that began under load (all in a test without load). direction:
-    "download" or "upload". Raises NotAvailable if the run has no call in that direction, or no such
-    frame."""
+    """Return the share in % of the complete frames of a run's first call in a direction that
+    arrived more than 100 ms (PLAYOUT_MS) later than the fastest packet, of those that began under
+    load (all in a test without load). direction: "download" or "upload". Raises NotAvailable if the
+    run has no such call, or no such frame."""
     return 100 * float((_values_under_load(run, "frame_ms", direction) > PLAYOUT_MS).mean())
 
 
 def video_bitrate_mbps(run: Run) -> float:
-    """Return the mean bit rate of the video in Mbit/s, over the segments that were received
-    and began under load (all in a test without load). Raises NotAvailable without a video, or
-    without such a segment."""
+    """Return the mean bit rate of the run's first video in Mbit/s, over the segments that were
+    received and began under load (all in a test without load). Raises NotAvailable without a video,
+    or without such a segment."""
     return float(_values_under_load(run, "segment_mbps").mean())
 
 
 def video_stall_pct(run: Run) -> float:
-    """Return the share in % of the load's time in which the video was stalled, or of the video's
-    time in a test without load. Raises NotAvailable without a video, or if that time is 0 s."""
+    """Return the share in % of the load's time in which the run's first video was stalled, or of
+    the video's time in a test without load. Raises NotAvailable without a video, or if that time is
+    0 s."""
     flow = _flow_with_field(run, "stalled_ms")
     window = run.load_window or Window(flow.start_s, flow.end_s)
     if not window.length_s > 0:

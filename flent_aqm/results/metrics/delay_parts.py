@@ -57,7 +57,8 @@ class DelayParts:
 
 
 def delay_parts(raw: Mapping[str, Sequence[Mapping[str, Any]]]) -> DelayParts:
-    """Return the parts of the RTT of a run's answered irtt probes.
+    """Return the parts of the RTT of the answered probes of the series "Ping (ms) UDP irtt"
+    (PROBES).
 
     A probe and its reply are recognised by irtt's number. Probes are left out if they were lost, or
     if the passage of the probe or of its reply through the router was not recorded.

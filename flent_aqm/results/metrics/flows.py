@@ -187,9 +187,9 @@ def tells_when_it_ran(flow: Flow, expected: Window, step_s: float) -> bool:
 
     A tool that reports an interval whenever data came tells little of a flow that hardly got
     through. So the result is False if the samples cover less than half of the expected time, and
-    also are fewer than FEWEST_INTERVALS, longer than LONG_INTERVAL steps, or such that the tool's
-    mean over its whole time is far below theirs. Tools of this package record the time of their
-    load themselves.
+    also are fewer than three (FEWEST_INTERVALS), longer than four steps (LONG_INTERVAL) in the
+    median, or such that the tool's mean over its whole time is far below theirs. Tools of this
+    package record the time of their load themselves.
 
     Args:
         flow: the flow.

@@ -124,8 +124,8 @@ def loss_pct(samples: Samples) -> float:
 
 def udp_loss_pct(run: Run, direction: str) -> float:
     """Return the share in % of a direction's UDP packets that the receiver missed, by their
-    numbers, over all flows with counts. direction: "download" or "upload". Source: RFC 7680, one
-    way. Raises NotAvailable if no flow has counts, or if they are impossible."""
+    numbers, over all of the test's flows with counts. direction: "download" or "upload". Source:
+    RFC 7680, one way. Raises NotAvailable if no such flow has counts, or if they are impossible."""
     counts = [(flow.packets, flow.lost_packets) for flow in run.flows_of(direction)
               if flow.packets is not None and flow.lost_packets is not None]
     if not counts:

@@ -142,8 +142,8 @@ def until(probe: Probe, end_s: float) -> Probe:
         probe: the latency series.
         end_s: end of the run in epoch seconds.
 
-    Raises BadResult if more than MAX_LOST probes would be lost, or if most probes of a ping were
-    sent at the same time as the one before.
+    Raises BadResult if more than 500,000 (MAX_LOST) probes would be lost, or if most probes of a
+    ping were sent at the same time as the one before.
     """
     if probe.tool is Tool.IRTT:
         return probe  # irtt reports all losses itself
@@ -173,9 +173,9 @@ def _merged(probe: Probe, lost_s: Numbers) -> Probe:
 def _netperf_probe(name: str, tool: Tool, answered: Sequence[Mapping[str, Any]],
                       end_s: Numbers, rtt_ms: Numbers) -> Probe | None:
     """Return netperf's intervals without those in which it was stopped, which are in `still`, as
-    are gaps between intervals that are UNUSUAL times longer than usual intervals, and longer than
-    STALL_S. None if it was stopped in all intervals. An interval without a duration counts as 0 s
-    long.
+    are gaps between intervals that are 10 times (UNUSUAL) longer than usual intervals, and longer
+    than 1 s (STALL_S). None if it was stopped in all intervals. An interval without a duration
+    counts as 0 s long.
 
     Args:
         name: name of the series.
@@ -217,7 +217,8 @@ def _split_lost(name: str, answered: Sequence[Mapping[str, Any]], sent_s: Number
               rtt_ms: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     """Return sending times (epoch seconds) and RTTs of numbered probes without duplicates, and the
     sending times of missing numbers, interpolated. Raises BadResult if a `seq` is not a number, or
-    if more than MAX_LOST numbers are missing, or there are more than MAX_PROBES.
+    if more than 500,000 (MAX_LOST) numbers are missing, or there are more than 5,000,000
+    (MAX_PROBES).
 
     Args:
         name: name of the series, for messages.
@@ -240,14 +241,14 @@ def _split_lost(name: str, answered: Sequence[Mapping[str, Any]], sent_s: Number
 
 def _every(spacing_s: float, start_s: float, end_s: float) -> Numbers:
     """Return times from start_s to before end_s, spacing_s apart. Raises BadResult if there would
-    be more than MAX_LOST, or if spacing_s is not above 0."""
+    be more than 500,000 (MAX_LOST), or if spacing_s is not above 0."""
     _refuse_gap(end_s - start_s, spacing_s)
     return numpy.arange(start_s, end_s, spacing_s)
 
 
 def _refuse_gap(gap_s: float, spacing_s: float) -> None:
-    """Raise BadResult if a gap would have more than MAX_LOST probes, or if their spacing is not
-    above 0."""
+    """Raise BadResult if a gap would have more than 500,000 (MAX_LOST) probes, or if their spacing
+    is not above 0."""
     if not spacing_s > 0:
         raise BadResult("most of its probes were sent at the same time as the one before; "
                         "expected a distance between them")

@@ -40,7 +40,8 @@ _IN_C, _IN_L = "pkts-in-c", "pkts-in-l"
 
 def drops(run: Run, direction: str) -> float:
     """Return the number of packets that the direction's queue, below the shaper, dropped during the
-    run. direction: "download" or "upload". Raises NotAvailable if the file has no such counter."""
+    run (with three tiers: the queues of all three). direction: "download" or "upload". Raises
+    NotAvailable if the file has no such counter."""
     return _counter_increase(run, direction, "drops")
 
 
@@ -55,14 +56,16 @@ def marks(run: Run, direction: str) -> float:
 def requeues(run: Run, direction: str) -> float:
     """Return how often during the run the device refused a packet that the direction's queue, below
     the shaper, wanted to send, so that the packet was sent later. direction: "download" or
-    "upload". Raises NotAvailable if the file has no such counter."""
+    "upload". With three tiers, the queues of all three count. Raises NotAvailable if the file has
+    no such counter."""
     return _counter_increase(run, direction, "requeues")
 
 
 def drop_pct(run: Run, direction: str) -> float:
     """Return the packets that the direction's queue, below the shaper, dropped, in percent of those
-    that it dropped or sent during the run. direction: "download" or "upload". Raises NotAvailable
-    if the file has no such counters, or if there was no packet."""
+    that it dropped or sent during the run. direction: "download" or "upload". With three tiers, the
+    queues of all three count. Raises NotAvailable if the file has no such counters, or if there was
+    no packet."""
     dropped, sent = drops(run, direction), _counter_increase(run, direction, "packets")
     if not dropped + sent > 0:
         raise NotAvailable("no packet went through the queue")
@@ -71,7 +74,8 @@ def drop_pct(run: Run, direction: str) -> float:
 
 def backlog_bytes(run: Run, direction: str) -> float:
     """Return the bytes in the direction's queue, below the shaper, at the end of the run.
-    direction: "download" or "upload". Raises NotAvailable if the file has no such counter."""
+    direction: "download" or "upload". With three tiers, the queues of all three count. Raises
+    NotAvailable if the file has no such counter."""
     return _counter(run, "after", direction, "backlog")
 
 

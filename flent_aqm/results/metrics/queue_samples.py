@@ -47,9 +47,9 @@ class QueueSamples:
 
     @property
     def delay_ms(self) -> Numbers:
-        """Delay of the queue in ms at each sample, 0 if it is empty. Bytes that were not sent by
-        the last sample count until then. Raises NotAvailable if the file doesn't record the bytes
-        sent."""
+        """Delay of the queue in ms at each sample: the time until as many bytes have been sent as
+        are in it then, 0 if it is empty. Bytes that were not sent by the last sample count until
+        then. Raises NotAvailable if the file doesn't record the bytes sent."""
         if not self.sent_bytes.size:
             raise NotAvailable("the file does not record how much the router's queues sent")
         # Half a byte is subtracted to find the first of several samples between which nothing was

@@ -102,7 +102,7 @@ def self_ms(run: Run, interval_s: float) -> Numbers:
 
 def last_intervals(run: Run, interval_s: float) -> Window:
     """Return the time of the last four intervals under load. It is shorter if all flows that end
-    within GO_INTERVAL_S of the load's end started later, as NDT7's upload does. interval_s:
+    within 1 s (GO_INTERVAL_S) of the load's end started later, as NDT7's upload does. interval_s:
     duration of an interval. Raises NotAvailable without load."""
     if run.load_window is None:
         raise NotAvailable(run.why_no_flow())

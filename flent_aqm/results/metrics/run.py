@@ -122,7 +122,7 @@ class Run:
 
     @property
     def probe(self) -> Probe:
-        """The latency series from which metrics are computed, the best of `probes`. Raises
+        """The latency series from which metrics are computed, the first of `probes`. Raises
         NotAvailable, with the reason, if there is none."""
         if not self.probes:
             raise NotAvailable(_first_reason(self.silent_probes) or "the run has no latency series")
@@ -408,8 +408,8 @@ def _with_expected_windows(flows: Sequence[Flow], probes: Sequence[Probe],
 
 
 def _join_names(names: Iterable[str]) -> str:
-    """Return the first MOST_NAMED names in quotes, with commas between, and the number of the
-    others: "'a', 'b', 'c' and 2 more"."""
+    """Return the first three (MOST_NAMED) names in quotes, with commas between, and the number of
+    the others: "'a', 'b', 'c' and 2 more"."""
     first = [repr(plain(name)) for name in names]
     return ", ".join(first[:MOST_NAMED]) + (
         f" and {len(first) - MOST_NAMED} more" if len(first) > MOST_NAMED else "")
@@ -424,7 +424,7 @@ def _first_reason(reasons: Mapping[str, str]) -> str:
 
 
 def _refuse_lost(count: int) -> None:
-    """Raise BadResult if more than MAX_LOST lost probes are known only from gaps.
+    """Raise BadResult if more than 500,000 (MAX_LOST) lost probes are known only from gaps.
 
     count: number of such probes in all series.
     """
@@ -484,8 +484,8 @@ def _settings(metadata: Mapping[str, Any]) -> dict[str, Setting]:
 
 
 def _shown_settings(metadata: Mapping[str, Any], *keys: str) -> dict[str, Any]:
-    """Return at most MOST_SETTINGS settings, with names and texts in a form that labels, tables and
-    terminals can show. Empty if the metadata has none there.
+    """Return at most 200 (MOST_SETTINGS) settings, with names and texts in a form that labels,
+    tables and terminals can show. Empty if the metadata has none there.
 
     Args:
         metadata: the file's metadata.
@@ -496,8 +496,8 @@ def _shown_settings(metadata: Mapping[str, Any], *keys: str) -> dict[str, Any]:
 
 
 def _words(value: Any) -> str:
-    """Return a value as text that labels, tables and terminals can show: the first LONGEST_WORDS
-    characters, with unprintable ones replaced, see plain()."""
+    """Return a value as text that labels, tables and terminals can show: the first 200
+    (LONGEST_WORDS) characters, with unprintable ones replaced, see plain()."""
     return plain(str(value)[:LONGEST_WORDS])
 
 

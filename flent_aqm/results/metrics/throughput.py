@@ -269,11 +269,11 @@ def synchronisation(run: Run, direction: str) -> float:
     direction, including cross traffic. It is 1 if all flows drop at the same time and by the same
     amount, and about 0 if they drop independently.
 
-    A flow's drop is its loss of throughput from one step of _SYNC_STEP_S to the next, 0 if it
-    gained. Steps are those in which all flows run, without the first _SYNC_START_UP_S. direction:
-    "download" or "upload". Raises NotAvailable if the test has no flow in that direction, if there
-    are fewer than two flows or fewer than two drop, or if there are fewer than _SYNC_FEWEST_STEPS
-    steps or intervals of a flow.
+    A flow's drop is its loss of throughput from one step of 0.25 s (_SYNC_STEP_S) to the next, 0 if
+    it gained. Steps are those in which all flows run, without the first 2 s (_SYNC_START_UP_S).
+    direction: "download" or "upload". Raises NotAvailable if the test has no flow in that
+    direction, if there are fewer than two flows or fewer than two drop, or if there are fewer than
+    20 (_SYNC_FEWEST_STEPS) steps or intervals of a flow.
     """
     flows = run.sharing(direction)
     if len(flows) < 2:
@@ -282,9 +282,10 @@ def synchronisation(run: Run, direction: str) -> float:
 
 
 def rates_mbps(flows: Sequence[Flow]) -> NDArray[Any]:
-    """Return the mean throughput in Mbit/s of each flow (rows) in the steps of _SYNC_STEP_S in
-    which all run (columns), after the first _SYNC_START_UP_S. Raises NotAvailable with fewer than
-    _SYNC_FEWEST_STEPS, or if a flow has fewer intervals than that."""
+    """Return the mean throughput in Mbit/s of each flow (rows) in the steps of 0.25 s
+    (_SYNC_STEP_S) in which all run (columns), after the first 2 s (_SYNC_START_UP_S). Raises
+    NotAvailable with fewer than 20 steps (_SYNC_FEWEST_STEPS), or if a flow has fewer intervals
+    than that."""
     for flow in flows:
         if flow.at_s.size < _SYNC_FEWEST_STEPS:
             more = ("as a longer test has, or one with shorter intervals"

@@ -81,8 +81,8 @@ def _overlap(first: Window, second: Window) -> Window | None:
 
 
 def _has_data(mbps: Numbers) -> Any:
-    """Return a mask of the steps in which a direction carries data: more than _DATA_SHARE of its
-    largest step.
+    """Return a mask of the steps in which a direction carries data: more than 1 % (_DATA_SHARE) of
+    its largest step.
 
     Args:
         mbps: its payload in each step, of at least one.

@@ -38,7 +38,7 @@ class Window:
 
     def holds_behind_start(self, at_s: NDArray[Any]) -> NDArray[Any]:
         """Return a mask of the times after the window's start, up to and including its end. Times
-        up to ROUNDING_S after an edge count as at the edge. at_s: times in epoch seconds."""
+        up to 1 us (ROUNDING_S) after an edge count as at the edge. at_s: times in epoch seconds."""
         inside: NDArray[Any] = ((at_s > self.start_s + ROUNDING_S)
                                 & (at_s <= self.end_s + ROUNDING_S))
         return inside

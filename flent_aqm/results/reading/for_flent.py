@@ -63,7 +63,7 @@ def read_for_flent(path: Path, recorded: Collection[str], settings: Any) -> dict
     load it or would take too long.
 
     Metadata that Flent would take for a setting or a method of its own are left out, missing ones
-    are added. In title and hosts, which are cut to _LONGEST_DRAWN characters, each $ gets a
+    are added. In title and hosts, which are cut to 200 characters (_LONGEST_DRAWN), each $ gets a
     backslash before it, see for_plot().
 
     Args:
@@ -82,8 +82,8 @@ def read_for_flent(path: Path, recorded: Collection[str], settings: Any) -> dict
 def read_to_share(path: Path) -> DataFile:
     """Read a file that is to be shared, and return it with the metadata that Flent needs, and
     without those that Flent would take for a setting or a method of its own. Raises BadResult if
-    the file is damaged, or if Flent can't use it, also because a title or host has more than
-    _LONGEST_SHARED characters. Flent is imported."""
+    the file is damaged, or if Flent can't use it, also because a title or host has more than 1000
+    characters (_LONGEST_SHARED). Flent is imported."""
     from flent.resultset import RECORDED_SETTINGS
     from flent.settings import new
 
@@ -182,9 +182,10 @@ def _is_date(value: Any) -> bool:
 
 
 def _refuse_too_large(data: DataFile) -> None:
-    """Raise BadResult if the file has more than MOST_SAMPLES samples or MOST_VALUES values, which
-    Flent would need more than about a second to show. Files that the user trusts (environment
-    variable environment.LARGE_FILES) are exempt. _refuse_results() must have accepted the file."""
+    """Raise BadResult if the file has more than 400,000 samples (MOST_SAMPLES) or values
+    (MOST_VALUES), which Flent would need more than about a second to show. Files that the user
+    trusts (environment variable environment.LARGE_FILES) are exempt. _refuse_results() must have
+    accepted the file."""
     hint = limits().hint
     if not hint:
         return
@@ -198,9 +199,10 @@ def _refuse_too_large(data: DataFile) -> None:
 
 
 def _refuse_parameter(key: str, value: Any) -> None:
-    """Raise BadResult if a test parameter is a list or an object, is longer than LONGEST_PARAMETER,
-    or has more than MOST_STREAMS values separated by commas or semicolons. Also if its name is one
-    of a number of streams (_COUNTS), and it has a value above MOST_STREAMS."""
+    """Raise BadResult if a test parameter is a list or an object, is longer than 10,000 characters
+    (LONGEST_PARAMETER), or has more than 1000 values (MOST_STREAMS) separated by commas or
+    semicolons. Also if its name is one of a number of streams (_COUNTS), and it has a value above
+    1000."""
     if isinstance(value, (dict, list)):
         raise BadResult(f"its test parameter {key[:40]!r} is {str(value)[:40]!r}; expected text "
                         "or a number")
@@ -226,8 +228,9 @@ def _stream_count(value: Any) -> float:
 def _refuse_results(whole: dict[str, Any]) -> None:
     """Raise BadResult unless x_values is a list of numbers or null, and results has at least one
     series, each with a number or null for each of x_values. Also raises it if there are more than
-    MOST_STEPS times or MOST_RESULTS series, or if the name of a series can't be printed, is longer
-    than LONGEST_SERIES_NAME, or is a formula to a spreadsheet.
+    1,000,000 times (MOST_STEPS) or 10,000 series (MOST_RESULTS), or if the name of a series can't
+    be printed, has more than 200 characters (LONGEST_SERIES_NAME), or is a formula to a
+    spreadsheet.
 
     Args:
         whole: content of the file.
@@ -280,8 +283,8 @@ def _mixed(types: set[type]) -> bool:
 
 
 def _all_numbers_or_none(values: list[Any]) -> bool:
-    """Return whether all values are None or numbers of a possible size: closer to 0 than
-    BEYOND_ALL_MEASURE. True and False are no numbers."""
+    """Return whether all values are None or numbers of a possible size: closer to 0 than 1e18
+    (BEYOND_ALL_MEASURE). True and False are no numbers."""
     # No function is called for each value, because flent-gui opens files with millions of them.
     if not set(map(type, values)) <= _NUMBER_OR_GAP:
         return False
@@ -292,9 +295,9 @@ def _all_numbers_or_none(values: list[Any]) -> bool:
 
 def _add_missing_metadata(data: DataFile) -> None:
     """Add metadata that Flent needs, in place, if they are missing or null: "" for title and hosts,
-    the last of x_values for LENGTH and TOTAL_LENGTH, 0.2 s for STEP_SIZE. T0 becomes TIME if it is
-    missing or empty. TEST_PARAMETERS and HOSTS that are missing or empty become {} and [].
-    _refuse_results() must have accepted the file."""
+    the largest of x_values, or 0 without any, for LENGTH and TOTAL_LENGTH, 0.2 s for STEP_SIZE. T0
+    becomes TIME if it is missing or empty. TEST_PARAMETERS and HOSTS that are missing or empty
+    become {} and []. _refuse_results() must have accepted the file."""
     metadata = data.metadata
     for key in _DRAWN:
         if metadata.get(key) is None:

@@ -24,8 +24,8 @@ _LONGEST_WHOLE = 18
 
 def parse(text: bytes | bytearray) -> Any:
     """Parse a JSON text. Lone surrogates become "?". Raises BadResult if the text is damaged, has
-    NaN or infinite numbers, or is nested too deeply. A text larger than _SLOW_BYTES is also refused
-    if it has lone surrogates or a BOM."""
+    NaN or infinite numbers, or is nested too deeply. A text larger than 4 MiB (_SLOW_BYTES) is also
+    refused if it has lone surrogates or a BOM."""
     # The garbage collector would examine each of the first million lists ten times, for nothing.
     collecting = gc.isenabled()
     gc.disable()
@@ -43,9 +43,9 @@ def parse(text: bytes | bytearray) -> Any:
 
 
 def _parse(text: bytes | bytearray) -> Any:
-    """Parse with orjson, or with Python's json if orjson refuses a text of up to _SLOW_BYTES.
-    Raises BadResult for a larger one that orjson refuses, and ValueError or RecursionError as json
-    does."""
+    """Parse with orjson, or with Python's json if orjson refuses a text of up to 4 MiB
+    (_SLOW_BYTES). Raises BadResult for a larger one that orjson refuses, and ValueError or
+    RecursionError as json does."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
@@ -63,8 +63,8 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _parse_int(digits: str) -> int | float:
-    """Return the integer for digits of JSON, or a float if there are more than _LONGEST_WHOLE
-    characters, with the sign. Raises ValueError if the float is not finite."""
+    """Return the integer for digits of JSON, or a float if there are more than 18 characters
+    (_LONGEST_WHOLE), with the sign. Raises ValueError if the float is not finite."""
     return int(digits) if len(digits) <= _LONGEST_WHOLE else _parse_float(digits)
 
 

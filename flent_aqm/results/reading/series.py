@@ -35,8 +35,9 @@ LONGEST_REASON = 200
 
 
 class Tool(Enum):
-    """The program that measured a latency series. Members are in the order of their quality for
-    percentiles and losses, the best first. The value is the tool's name for users."""
+    """The program that measured a latency series: IRTT, PING, UDP_RR or TCP_RR (netperf's). Members
+    are in the order of their quality for percentiles and losses, the best first. The value is the
+    tool's name for users."""
 
     IRTT = "irtt"
     PING = "ping"
@@ -50,7 +51,7 @@ class Tool(Enum):
 
 
 class SeriesKind(Enum):
-    """Quantity that a series measures. LATENCY is in ms, THROUGHPUT in Mbit/s."""
+    """Quantity that a series measures: LATENCY (in ms), THROUGHPUT (in Mbit/s) or OTHER."""
 
     LATENCY = "latency"
     THROUGHPUT = "throughput"
@@ -217,7 +218,7 @@ def _with_latencies_in_ms(name: str, kind: SeriesKind, samples: Sequence[Mapping
                ) -> Sequence[Mapping[str, Any]]:
     """Return raw samples of a format before 4 with latencies in ms. The HTTP latency is converted
     from s, and netperf's samples from transactions per second. Others, also throughput, are
-    returned unchanged. Arguments: as for _read_series()."""
+    returned unchanged. Arguments: as for _read_series(), and the kind of the series."""
     if name == _HTTP_LATENCY:
         return [_scaled(one, 1000.0) for one in samples]
     if kind is not SeriesKind.LATENCY or not any(_OF_NETPERF in one for one in samples):

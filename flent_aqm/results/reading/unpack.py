@@ -66,8 +66,9 @@ def unpack_text(text: bytes, limits: Limits) -> bytearray:
 class _Member(Protocol):
     """Interface of a decompressor for one member of an archive.
 
-    unpack() returns up to _UNPACKED_BYTES of unpacked data. Without new packed bytes, it returns
-    data that it still has. `ended` is the packed data after the member, None before its end.
+    unpack() returns up to 1 MiB (_UNPACKED_BYTES) of unpacked data. Without new packed bytes, it
+    returns data that it still has. `ended` is the packed data after the member, None before its
+    end.
     """
 
     def unpack(self, packed: bytes) -> bytes: ...
@@ -139,7 +140,7 @@ def _unpack(file: IO[bytes], kind: Callable[[], _Member] | None, limits: Limits)
 def _unpack_member(member: _Member, packed: bytes, file: IO[bytes], text: _Text) -> bytes:
     """Unpack a member of an archive to `text`, and return the packed data after it, without zeros,
     with which some tools pad. Empty at the end of the file. Raises BadResult if the member is
-    damaged or exceeds the limits, or if more than _PADDING_BYTES zeros follow it.
+    damaged or exceeds the limits, or if more than 1 MiB (_PADDING_BYTES) of zeros follow it.
 
     Args:
         member: decompressor of the member.

@@ -47,7 +47,8 @@ _OTHER_SIGNS = {"=>": ">=", "=<": "<=", "=": "==", "&": "and", "|": "or", "!": "
 
 
 class Truth(Enum):
-    """Kind of a condition, which is true or false. Numbers have a NumberKind instead."""
+    """Kind of a condition, which is true or false: its only member is TRUTH. Numbers have a
+    NumberKind instead."""
 
     TRUTH = "a condition"
 
@@ -336,8 +337,9 @@ class _Parser:
         return node
 
     def product_of(self, sign: str, left: Node, right: Node) -> Arithmetic:
-        """Return a product or quotient. Raises ConfigError if the kinds can't be multiplied or
-        divided.
+        """Return a product or quotient. A factor or divisor without unit, or a factor in percent,
+        leaves the kind of the other number. A quotient of two numbers of one kind has no unit.
+        Raises ConfigError for all other kinds.
 
         Args:
             sign: "*" or "/".

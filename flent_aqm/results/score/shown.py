@@ -74,7 +74,8 @@ class ScoredFile:
         path: path of the file.
         settings: settings of the run by name.
         values: metric -> value, or the reason why there is none.
-        samples: hash of all its samples in its metadata, "" if there is none.
+        samples: hash of all its samples as its metadata has it, "" without one. For `verdict`, it
+            is computed from the samples.
         probe: name and tool of the latency series from which metrics are computed, "" without one.
         notes: lines on how the run was measured.
         counters: the router's counters after the run, by names such as `up qdisc drops`, for
@@ -104,7 +105,7 @@ def score(run: Run) -> ScoredFile:
 
 def wide_console() -> Console:
     """Return the console of standard output. If that is not a terminal, lines are long enough for
-    whole tables: at least NO_TERMINAL characters."""
+    whole tables: at least 250 characters (NO_TERMINAL)."""
     console = Console()
     if not console.is_terminal:
         console.width = max(console.width, NO_TERMINAL)

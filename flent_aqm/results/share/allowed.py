@@ -109,9 +109,10 @@ class _Reader:
         return clean
 
     def version(self, value: Any, place: str) -> Any:
-        """Copy a version. If it has other parts than usual ones (_VERSION), only its leading number
-        is copied. It is left out (NOTHING) if it contains a secret or has no such number. Numbers,
-        True, False, None and "" are copied, and other values left out."""
+        """Copy a version. If it has other parts than usual ones (_VERSION), or could be an IP
+        address, only its leading number is copied. It is left out (NOTHING) if it contains a secret
+        or has no such number. Numbers, True, False, None and "" are copied, and other values left
+        out."""
         if not isinstance(value, str) or not value:
             return self.number(value, place)
         _clean, kinds = self.secrets.clean(value)
@@ -144,8 +145,8 @@ class _Reader:
         return value if isinstance(value, str) else self.number(value, place)
 
     def device(self, value: Any, place: str) -> Any:
-        """Copy the name of a network device, if it is a usual one or IFB_DEVICE. A name that
-        somebody invented is replaced by "device". Values other than text: as number()."""
+        """Copy the name of a network device, if it is a usual one or "flent-ifb" (IFB_DEVICE). A
+        name that somebody invented is replaced by "device". Values other than text: as number()."""
         if not isinstance(value, str) or _DEVICE.fullmatch(value) or value in ("", IFB_DEVICE):
             return value if isinstance(value, str) else self.number(value, place)
         self.removed[place] = "device"
@@ -230,14 +231,16 @@ class _Reader:
     def mapping(self, value: Any, place: str, known: Mapping[str, Kind], others: Kind | None
                 ) -> Any:
         """Copy an object with the keys that are allowed. Other keys are left out, and recorded as
-        removed unless their value is empty. A value that is not an object is copied if it is a
-        number, True, False, None or text of numbers, and else left out (NOTHING).
+        removed (without `others`, only if their value isn't empty). A value that is not an object
+        is copied if it is a number, True, False, None or text of numbers, and else left out
+        (NOTHING).
 
         Args:
             value: the object.
             place: its place in the metadata, "" for the metadata itself.
             known: key -> method that copies its value.
-            others: method for other keys of common words, None to leave them out.
+            others: method for other keys of common words, in which known secrets are replaced. None
+                to leave these keys out.
         """
         if not isinstance(value, dict):
             return self.number(value, place)
@@ -314,7 +317,10 @@ class _Reader:
     def settings(self, value: Any, place: str) -> Any:
         """Copy the object with Flent's settings for the run. Hosts in it are replaced, local
         addresses are replaced by GONE, and test parameters copied by run_parameters(). Other values
-        are copied unaltered, or replaced by GONE if they are not allowed or have a known secret."""
+        are copied unaltered, or replaced by GONE if they are not allowed or have a known secret.
+        Settings whose name has words that programs don't write are left out. A value that is not an
+        object is copied if it is a number, True, False, None or text of numbers, and else left out
+        (NOTHING)."""
         return self.mapping(value, place, _SETTINGS, _Reader.value_or_gone)
 
     def requested(self, value: Any, place: str) -> Any:

@@ -53,8 +53,7 @@ class Packed:
         test: name of the test as the file records it, "" if it doesn't.
         testbed: name of the testbed as the file records it, "" if it doesn't.
         batch: name of the batch as the file records it, "" if it doesn't.
-        kernel: hash of the recipe of the lab's kernel, "" if the file records none, as for a run on
-            real routers.
+        kernel: hash of the lab's kernel, "" if the file records none, as for a run on real routers.
         facts: kernel, tools and packages with which the run was made, by name. None for those that
             the file doesn't record.
     """
@@ -85,8 +84,8 @@ def pack_data(files: Sequence[Path], target: Path) -> list[Packed]:
     each, in their order. Names are changed to harmless and different ones. Progress is shown on a
     terminal.
 
-    Raises BadResult for the first file that is damaged, because a folder to be published is
-    complete or not made, and OSError if the folder or a copy can't be written.
+    Raises BadResult for the first file that is damaged, and OSError if the folder exists, or it or
+    a copy can't be written. What was copied before stays.
     """
     (target / DATA).mkdir()
     packed, taken = [], set[str]()
@@ -242,8 +241,9 @@ def _matching_record(batch_file: Path, recorded: Sequence[Mapping[str, str]]) ->
 
 def _copy_batch(batch_file: Path, files: Mapping[str, str], target: Path) -> str:
     """Copy a batch file, and those of the files from which it inherits that have not changed since,
-    without their comments and secrets. Return the batch file's name. Raises BadResult if a line
-    would still reveal a machine or a person.
+    without their comments and secrets, to the new folder `target`/batch, and print which lines were
+    changed. Return the batch file's name. Raises BadResult if a line would still reveal a machine
+    or a person.
 
     Args:
         batch_file: the batch file.

@@ -48,7 +48,7 @@ def clean_batch(name: str, text: str) -> CleanBatch:
         text: its text.
 
     Raises BadResult with the number of the first line that would still reveal a machine or a
-    person, or if the text names more than secrets.MOST_HOSTS hosts.
+    person, or if the text names more than 200 hosts (secrets.MOST_HOSTS).
     """
     secrets = Secrets({"batch": text})
     # Hosts in values of such keys are replaced in all lines, also in earlier ones.
@@ -140,7 +140,8 @@ def _clean_folder(value: str, secrets: Secrets) -> str:
 
 def lines_that_tell(text: str) -> Iterator[tuple[int, str]]:
     """Yield the number (from 1) of each line that reveals a machine, and the first revealing part:
-    an IP address, a hardware address, or user and password of a URL. Nothing if there is none."""
+    an IP address, a hardware address, or the user of a URL (one such as root only with a password).
+    Nothing if there is none."""
     for number, line in enumerate(text.splitlines(), 1):
         left = left_over((), (), [line])
         if left:

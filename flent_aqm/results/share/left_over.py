@@ -24,8 +24,8 @@ _MAC_DIGITS = 12
 
 def left_over(removed: Iterable[str], users: Collection[str], tree: Any) -> str:
     """Return the first part of a text in `tree` that must not be shared, "" if there is none: a
-    removed text, an address that reveals a machine, a hardware address, user and password of a URL,
-    or a user in a path.
+    removed text, an address that reveals a machine, a hardware address, the user of a URL (one such
+    as root only with a password), or a user in a path.
 
     Args:
         removed: texts that were removed. Upper and lower case are the same.
@@ -93,8 +93,9 @@ def _parts_of(text: str, characters: Collection[str]) -> Iterator[str]:
 
 
 def _ipv4_in(word: str) -> Iterator[str]:
-    """Yield IPv4 addresses in a word that reveal a machine: four numbers with dots between them, or
-    beside letters, with dashes or underscores."""
+    """Yield IPv4 addresses in a word that reveal a machine: four numbers with dots between them,
+    or, beside letters, with dashes or underscores. Numbers in a longer sequence with the same
+    separator, such as a version, are left out."""
     # Numbers and the characters between them, alternately.
     parts = ["".join(same) for _, same in groupby(word, str.isdigit)]
     for place in range(len(parts) - 6):
@@ -137,8 +138,8 @@ def _is_twelve_digits(digits: str) -> bool:
 
 
 def _ipv6_at_the_start(word: str) -> Iterator[str]:
-    """Yield the IPv6 address at the start of a word if it reveals a machine. Punctuation may
-    follow."""
+    """Yield the word if it is an IPv6 address that reveals a machine. If not, yield it without its
+    last character, or without all colons and dots at its end, if that is one."""
     for one in (word, word[:-1], word.rstrip(":.")):
         if ":" in one and _is_revealing_address(one):
             yield one
@@ -146,8 +147,9 @@ def _ipv6_at_the_start(word: str) -> Iterator[str]:
 
 
 def _credentials_in(word: str) -> Iterator[str]:
-    """Yield the part USER:PASSWORD@HOST of a URL that has a user who is not in NOBODY, or user and
-    password. Yield nothing otherwise."""
+    """Yield the host of a URL with user and password before it, USER:PASSWORD@HOST:PORT as far as
+    given, if the URL has both, or one of them that is not in NOBODY. Yield nothing otherwise, or if
+    the word is not a URL. Quotes and brackets around the word are ignored."""
     try:
         parts = urlsplit(word.strip("'\"<>()[],;"))
         credentials = [one for one in (parts.username, parts.password) if one]

@@ -32,7 +32,8 @@ BYTES_PER_S = 10e6
 def main() -> None:
     """Open each file of the command line, which is GRACE_S FILE…, and print a line for it:
     "opened " and JSON, null if Flent opens the file and draws its plot, else the reason as text.
-    Forks a process for each file. GRACE_S is grace_s of _open_and_print()."""
+    Forks a process for each file. GRACE_S is grace_s of _open_and_print(). Raises OSError if a file
+    can't be read."""
     from flent import formatters, plotters, resultset, settings  # noqa: F401
 
     plotters.init_matplotlib(PLOT, False, False)
@@ -51,12 +52,13 @@ def main() -> None:
 
 def _open_and_print(path: str, file_s: float, grace_s: int) -> NoReturn:
     """Open a file, print the line that main() promises, and end this process, which main() has
-    forked for the file.
+    forked for the file, with status 0.
 
     Args:
         path: the file.
-        file_s: processor time that it may take.
-        grace_s: additional time before the kernel kills the process.
+        file_s: processor time in s that it may take.
+        grace_s: additional processor time in s before the kernel kills the process. Then no line is
+            printed here.
     """
     signal.setitimer(signal.ITIMER_PROF, file_s)
     # Drawing a long text is a single call, which no signal handler can interrupt. The kernel ends

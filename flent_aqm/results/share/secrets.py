@@ -54,16 +54,19 @@ class Secrets:
     """Finds and replaces the data in one data file that reveal machines, networks and people.
 
     A private method that takes a match is called by re.sub(). It returns the replacement and adds
-    the replaced text to `removed`, or returns the matched text if that reveals nobody.
+    the match, or the part of it that reveals something, to `removed`. It returns the matched text
+    if that reveals nobody.
 
     Args:
         metadata: metadata of the file, in which names of hosts and users are searched.
 
     Attributes:
         removed: texts that were found and replaced.
-        users: names of people that the file reveals, and users of this machine.
+        users: names of people that the file reveals, and users of this machine, as users() returns
+            them.
 
-    Raises BadResult if the metadata name more than MOST_HOSTS hosts.
+    Raises BadResult if the metadata name more than MOST_HOSTS hosts. An address in place of a
+    host's name counts.
     """
 
     def __init__(self, metadata: Mapping[str, Any]) -> None:
@@ -141,8 +144,9 @@ class Secrets:
 
     def _address_patterns(self, lowered: str) -> list[
             tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]]]:
-        """Return the patterns of IP and hardware addresses: kind, pattern and function that
-        replaces a match. Patterns that can't occur in the text are left out.
+        """Return the patterns of IP and hardware addresses, in the order in which they have to be
+        replaced: kind, pattern and function that replaces a match. Those for names in
+        ipv6-literal.net, ip6.arpa and in-addr.arpa are left out if the text has no such name.
 
         Args:
             lowered: the text in lower case.
@@ -166,8 +170,8 @@ class Secrets:
                 ("address", patterns.DECIMAL_IPV4, self._decimal)]
 
     def _credential(self, match: re.Match[str]) -> str:
-        """Return the match with its group `secret` replaced by REPLACED, or the match if that group
-        is empty or was replaced before."""
+        """Return the match with its group `secret`, and quotes around it, replaced by REPLACED.
+        Return the match if the group is empty but for quotes, or was replaced before."""
         secret = match["secret"].strip("'\"")
         if not secret or secret == REPLACED or is_stand_in_of_router(secret):
             return match[0]
@@ -194,7 +198,8 @@ class Secrets:
         return f"{match[1]}user"
 
     def _device_number(self, match: re.Match[str]) -> str:
-        """Return the match with the number of a device or telephone replaced by REPLACED."""
+        """Return the match with the number of a device replaced by REPLACED, or REPLACED alone for
+        the number of a telephone, which begins with "+"."""
         before, number = (match[1], match[2]) if match[1] else (match[3], match[4])
         self.removed.add(number)
         return f"{before if match[1] else ''}{REPLACED}"
@@ -241,8 +246,8 @@ class Secrets:
 
     def _reverse_ipv4(self, match: re.Match[str]) -> str:
         """Return "0." in place of each of the one to three numbers before in-addr.arpa, which name
-        a reversed IPv4 subnet, and record them as removed. Return the match if all are 0. Whole
-        addresses, of four numbers, are replaced by _address()."""
+        a reversed IPv4 subnet, and record them, followed by in-addr.arpa, as removed. Return the
+        match if each is "0". Whole addresses, of four numbers, are replaced by _address()."""
         parts = [part for part in match[1].split(".") if part]
         if all(part == "0" for part in parts):
             return match[0]
@@ -282,7 +287,7 @@ class Secrets:
     def stand_in_for(self, name: str) -> str:
         """Return the replacement for the name of a host, "host", "host2", …, which is always the
         same for a name, in upper or lower case, and with any of . - _ as separators. The name is
-        added to `removed`."""
+        added to `removed`, in lower case."""
         key = _with_dots(name.lower().strip("."))
         self.removed.add(name.lower())
         if key not in self._stand_ins:
@@ -291,24 +296,25 @@ class Secrets:
         return self._stand_ins[key]
 
     def learn(self, name: str) -> None:
-        """Replace a host's name in all texts that are cleaned from now on. Ignored are addresses,
-        texts that can't be a name, names of usual words without a domain, and names beyond
-        MOST_HOSTS."""
+        """Replace a host's name in all texts that are cleaned from now on. A name for which
+        _Name.of() returns None is ignored, as is each name if MOST_HOSTS are already known."""
         if len(self._names) < MOST_HOSTS and (one := _Name.of(name)):
             self._names.append(one)
             self._harmless.clear()
 
     def series_name(self, name: str) -> str:
-        """Return a series' name, as clean() returns it, with those words replaced that neither
-        Flent nor this package writes. Each such word is replaced in all later texts, too."""
+        """Return a series' name, as clean() returns it, with those words replaced that are not
+        usual ones (is_common()). Words end at blanks and "::". Each such word is also replaced in
+        all texts that are cleaned later, unless learn() ignores it."""
         clean, _kinds = self.clean(name)
         words = _WORD_OF_NAME.split(clean)
         return "".join(word if is_common(word) else self._stand_in_word(word) for word in words)
 
     def _stand_in_word(self, word: str) -> str:
-        """Return a word of a series' name with the part between brackets, commas and semicolons
-        replaced as a host's name (stand_in_for()). That part is also replaced in all texts that are
-        cleaned later (learn())."""
+        """Return a word of a series' name, without the brackets, commas and semicolons at its ends,
+        replaced as a host's name (stand_in_for()), between the same brackets, commas and
+        semicolons. It is also replaced in all texts that are cleaned later, unless learn() ignores
+        it."""
         inner = word.strip("()[],;")
         self.learn(inner)
         start = word.index(inner) if inner else 0
@@ -338,8 +344,9 @@ class Secrets:
         return by
 
     def _mac(self, match: re.Match[str]) -> str:
-        """Return six pairs of zeros, with the same separator, for a hardware address. Return the
-        match if all of its digits are 0."""
+        """Return six pairs of zeros, with the same separator, for a hardware address in any form of
+        patterns.MAC, or twelve zeros if it has no separator. Return the match if all of its digits
+        are 0."""
         text = match[0]
         digits = re.sub("[^0-9A-Fa-f]", "", text)
         if not digits.strip("0"):
@@ -392,7 +399,8 @@ class Secrets:
 
     def _dashed(self, match: re.Match[str]) -> str:
         """Return the replacement for an IPv4 address with dashes or underscores that is part of a
-        name. Return the match if it is not part of a name, is no address, or reveals nobody."""
+        name, with the same separator. Return the match if it is not part of a name, is no address,
+        or reveals nobody."""
         whole, (start, end) = match.string, match.span()
         named = (patterns.NAME_BEFORE.search(whole[max(start - 2, 0):start])
                  or patterns.NAME_BEHIND.match(whole[end:end + 2]))
@@ -403,8 +411,9 @@ class Secrets:
         return self._stand_in_for_address(word).replace(".", match[2])
 
     def _literal(self, match: re.Match[str]) -> str:
-        """Return the replacement for an IPv6 address before .ipv6-literal.net, or the match if it
-        is no address or reveals nobody."""
+        """Return the replacement for an IPv6 address before .ipv6-literal.net, with dashes in place
+        of colons, or the match if it is no address or reveals nobody. A zone, such as s4, is
+        dropped."""
         word = match[1].replace("-", ":")
         if not is_address(word) or tells_of_nobody(word):
             return match[0]
@@ -412,8 +421,9 @@ class Secrets:
         return self._stand_in_for_address(word).replace(":", "-")
 
     def _reverse(self, match: re.Match[str]) -> str:
-        """Return the replacement for a reversed IPv6 address before ip6.arpa, in reverse order,
-        or the match if it reveals nobody."""
+        """Return the replacement for a reversed IPv6 address or network before ip6.arpa: 32
+        hexadecimal digits in reverse order, each with a dot behind it. Return the match if it
+        reveals nobody."""
         digits = match[1].replace(".", "")[::-1].ljust(32, "0")
         word = ":".join(digits[place:place + 4] for place in range(0, 32, 4))
         if tells_of_nobody(word):
@@ -424,13 +434,13 @@ class Secrets:
 
     @property
     def gone(self) -> set[str]:
-        """Texts that must not occur in the shared file: those that were removed, but for
-        replacements."""
+        """Texts that must not occur in the shared file: those of `removed` that are not also a
+        replacement for a host or an address."""
         return self.removed - set(self._stand_ins.values())
 
     def _seen_address(self, match: re.Match[str]) -> str:
-        """Return the replacement for an IPv4 address that was replaced before and stands here with
-        other separators. Nothing is added to `removed`."""
+        """Return the replacement, with dots, for an IPv4 address that was replaced before and
+        stands here with any of . _ : - as separators. Nothing is added to `removed`."""
         return self._stand_ins[str(ipaddress.ip_address(re.sub("[._:-]", ".", match[0])))]
 
     def _stand_in_for_address(self, word: str) -> str:
@@ -461,10 +471,12 @@ class _Name:
     """A host's name.
 
     Attributes:
-        first: its first part, before the first dot.
+        first: its first part, before the first dot, in lower case.
         marks: texts in lower case. Each text with the name contains one of them.
-        pattern: matches all of its forms: whole, without its domain, and other hosts of the domain.
-            Group 1 is a user before it with "@", group 2 the form.
+        pattern: matches its forms in upper and lower case: the whole name, the first part alone or
+            with any domain unless it is a usual word, and, if the domain has several parts, the
+            domain alone or after another host. Group 1 is a user before it with "@", group 2 the
+            form.
     """
 
     first: str
@@ -473,9 +485,9 @@ class _Name:
 
     @classmethod
     def of(cls, name: str) -> _Name | None:
-        """Return the record of a host's name. None for an address, for text with characters that no
-        name has, and for a name without a domain that is a number, in COMMON, or of usual words
-        (is_common())."""
+        """Return the record of a host's name. None for an address, for text that can't be a name by
+        its characters or length, and for a name without a domain that is a number, in COMMON, or of
+        usual words (is_common())."""
         name = name.strip(".").lower()
         if is_address(name) or not re.fullmatch(r"[a-z0-9_][a-z0-9_.-]{0,250}", name):
             return None
@@ -519,7 +531,7 @@ def is_domain(name: str) -> bool:
 
 
 def is_stand_in_of_router(text: str) -> bool:
-    """Return whether a text is the replacement for a router's address."""
+    """Return whether a text is the replacement for a router's address, ssh://root@router."""
     return text == "ssh://root@router"
 
 
@@ -532,8 +544,9 @@ def _is_private(value: int) -> bool:
 
 
 def host_names(metadata: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the names of the hosts that took part, from the metadata in which Flent and this
-    package record them. A name may occur several times."""
+    """Yield the names or addresses of the hosts that took part, from the metadata in which Flent
+    and this package record them: HOST, HOSTS, LOCAL_HOST, test parameters with "host" in their
+    name, and the names of routers behind ssh in AQM. One may occur several times."""
     aqm = metadata.get("AQM")
     requested = aqm.get("requested") if isinstance(aqm, dict) else None
     requested = requested if isinstance(requested, dict) else {}
@@ -571,7 +584,8 @@ def users(metadata: Mapping[str, Any]) -> set[str]:
 
 
 def texts(tree: Any) -> Iterator[str]:
-    """Yield every text in a tree of dicts and lists, including keys, each once, in any order."""
+    """Yield each different text in a tree of dicts and lists, including keys, once, in any order.
+    """
     seen: set[str] = set()
     pending: list[Any] = [tree]
     while pending:

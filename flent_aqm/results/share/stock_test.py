@@ -45,23 +45,26 @@ def _test_with_directions(series_names: Sequence[str]) -> str:
 
 
 def _as_is(series_names: Sequence[str]) -> StockTest:
-    """Return the StockTest for files whose series already have Flent's names."""
+    """Return the StockTest for files whose series already have Flent's names: the test that
+    _test_with_directions() returns, without other names or parameters."""
     return StockTest(_test_with_directions(series_names))
 
 
 def _stock_test_of_quic_download(series_names: Sequence[str]) -> StockTest:
-    """Return the StockTest for files of this package's test quic_download: Flent's tcp_download."""
+    """Return the StockTest for files of this package's test quic_download: Flent's tcp_download,
+    with "QUIC download" as its "TCP download". `series_names` is not used."""
     return StockTest("tcp_download", {"QUIC download": "TCP download"})
 
 
 def _stock_test_of_rrul_compete(series_names: Sequence[str]) -> StockTest:
     """Return the StockTest for files of this package's test rrul_compete: Flent's rrul. Its series
-    keep their names."""
+    keep their names. `series_names` is not used."""
     return StockTest("rrul")
 
 
 def _stock_test_with_streams(direction: str, series_names: Sequence[str]) -> StockTest:
-    """Return the StockTest of Flent's tcp_ndown or tcp_nup, with the series as its streams.
+    """Return the StockTest of Flent's tcp_ndown or tcp_nup, with the series as its streams, such as
+    "TCP download::1", and their number as its parameter download_streams or upload_streams.
 
     Args:
         direction: "download" or "upload".
@@ -92,8 +95,8 @@ def _stock_test_of_aqm_flows(series_names: Sequence[str]) -> StockTest:
 
 def _stock_test_of_ping_exp(series_names: Sequence[str]) -> StockTest:
     """Return the StockTest for files of this package's test ping_exp: Flent's test with the same
-    directions. The first host's ping is that of the test, the others are in its parameter
-    ping_hosts."""
+    directions. The first host's ping is that of the test, the others are extra series, with their
+    hosts in the parameter ping_hosts, with commas between them."""
     before = "Ping (ms) ICMP "
     hosts = [name.removeprefix(before) for name in series_names if name.startswith(before)]
     series = {f"{before}{host}": f"{before}{host} (extra)" for host in hosts[1:]}
@@ -110,8 +113,9 @@ OWN_SERIES: Mapping[str, Callable[[Sequence[str]], StockTest]] = {
 
 
 def store(whole: Object) -> None:
-    """Convert the content of a file of this package's tests to the form of Flent's test, in place.
-    Files of other tests are not changed."""
+    """Convert the content of a file of this package's tests to the form of Flent's test, in place,
+    with the record that restore() needs. Test parameters that the file already has keep their
+    values. Files of other tests are not changed."""
     metadata = whole["metadata"]
     name = metadata.get("NAME")
     if name not in our_tests():
@@ -157,7 +161,8 @@ def restore(whole: Object, metadata: Object) -> None:
 
 
 def _rename(whole: Object, names: Mapping[str, str]) -> None:
-    """Rename series wherever they are keys, in place. Their order is kept.
+    """Rename series, and their values such as NAME::down, in raw_values, results and SERIES_META,
+    in place. Their order is kept.
 
     Args:
         whole: content of the file.

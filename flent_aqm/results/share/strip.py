@@ -42,8 +42,9 @@ class StrippedFile:
 
 
 def strip(data: DataFile) -> StrippedFile:
-    """Return the content of a data file that can be given to anyone. Raises BadResult if a secret
-    would remain, or if the file names too many hosts. `data` is not changed."""
+    """Return the content of a data file that can be given to anyone, in the form of a test of Flent
+    (stock_test.store()), and its new file name. Raises BadResult if a secret would remain, or if
+    the file names too many hosts. `data` is not changed."""
     secrets = Secrets(data.metadata)
     # Series are cleaned first, because a name found here may also occur in the metadata.
     changed: dict[str, str] = {}
@@ -72,12 +73,13 @@ def strip(data: DataFile) -> StrippedFile:
 
 
 def _refuse_left(whole: dict[str, Any], name: str, secrets: Secrets) -> None:
-    """Raise BadResult if a secret is left in the content or the name of the file. Times and
-    versions (_TIMES, _VERSIONS) are not searched, because allowed.py has checked their form.
+    """Raise BadResult if a secret is left in the content or the name of the file. The metadata in
+    _TIMES, and those of AQM in _VERSIONS, are not searched, because allowed.py has checked their
+    form.
 
     Args:
         whole: content of the file.
-        name: file name.
+        name: file name without its suffix.
         secrets: the secrets of the file.
     """
     aqm = whole["metadata"].get("AQM")
@@ -94,13 +96,14 @@ def _refuse_left(whole: dict[str, Any], name: str, secrets: Secrets) -> None:
 
 def _with_clean_names(series: Any, where: str, secrets: Secrets, changed: dict[str, str]
              ) -> Mapping[str, Any]:
-    """Return the values of series under clean names. Empty if `series` is no object.
+    """Return the values of series under clean names. A name that another series already has is
+    changed (unused()). Empty if `series` is no object.
 
     Args:
         series: name of a series -> value.
-        where: the part of the file.
-        secrets: the file's secrets.
-        changed: gets an entry for each changed name.
+        where: the part of the file, such as "results".
+        secrets: the file's secrets, which learns the names that it replaces.
+        changed: gets an entry for each name that was cleaned: place -> what was replaced.
     """
     if not isinstance(series, dict):
         return {}

@@ -81,7 +81,10 @@ def parse_dump(answer: bytes) -> dict[int, QueueSample]:
     qdisc below holds or drops. Marks are added over all qdiscs, because only the qdisc that marks
     counts them.
 
-    Raises ParseError if `answer` is not a dump of qdiscs.
+    answer: all that is_complete() accepted. A missing end isn't noticed here.
+
+    Raises ParseError if a message or a qdisc in it is cut off or damaged, or if the kernel reports
+    an error.
     """
     roots: dict[int, tuple[int, ...]] = {}
     marks: dict[int, int] = {}
@@ -127,8 +130,8 @@ def _count_marks(kind: str, app: bytes) -> int:
 
 
 def _split_messages(answer: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield type and body of each netlink message. Raises ParseError if a message is cut off, or if
-    the kernel reports an error."""
+    """Yield type and body of each netlink message. A cut-off header at the end is ignored. Raises
+    ParseError if a message is shorter than its header says, or if the kernel reports an error."""
     offset = 0
     while offset + _HEADER.size <= len(answer):
         length, kind, _, _, _ = _HEADER.unpack_from(answer, offset)
@@ -144,8 +147,9 @@ def _split_messages(answer: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _split_attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield type and content of each netlink attribute. Raises ParseError if an attribute's length
-    is smaller than its header."""
+    """Yield type, without its flags, and content of each netlink attribute. The content of the last
+    one is cut off if `data` are. Raises ParseError if an attribute's length is smaller than its
+    header."""
     offset = 0
     while offset + _ATTRIBUTE.size <= len(data):
         length, kind = _ATTRIBUTE.unpack_from(data, offset)

@@ -265,7 +265,9 @@ def _with_version(tc: str) -> Iterator[None]:
 
 
 def _parse_direction(entries: Mapping[str, str], role: str, tc: str) -> Direction:
-    """Parse the lines about one device. Raises ParseError if a line is missing or damaged.
+    """Parse the lines about one device. Without the line bql or hardware it has no byte queue limit
+    or is virtual, without the line queues it has one. Raises ParseError if another line is missing,
+    or if one is damaged.
 
     Args:
         entries: name of the @ line -> value or text.
@@ -342,7 +344,7 @@ def parse_qdiscs_json(text: str, where: str) -> tuple[Qdisc, ...]:
 
     where: name of the device, for messages.
 
-    Raises ParseError if the text is not JSON, or has values of wrong types.
+    Raises ParseError if the text is not JSON, or if values are missing or of wrong types.
     """
     try:
         whole = json.loads(_HFSC_OPTIONS.sub(r'{"default":"0x\1"}', text))
@@ -406,8 +408,9 @@ def _text_field(fields: Mapping[str, object], key: str, where: str) -> str:
 
 
 def _checked_counter(value: object, where: str) -> object:
-    """Return a counter of tc's JSON: a number, or a list of dicts for CAKE's tins. CoDel's state
-    `dropping`, which is true or left out, becomes 1. Raises ParseError for other values.
+    """Return a counter of tc's JSON: a number below 2^64, or a list of dicts for CAKE's tins.
+    CoDel's state `dropping`, which is true or left out, becomes 1. Raises ParseError for other
+    values.
 
     where: name of the counter, for the message.
     """
@@ -422,14 +425,14 @@ def _checked_counter(value: object, where: str) -> object:
 
 
 def _fits_64_bits(value: float | str) -> bool:
-    """Return whether 64 bits can hold a number. JSON can also have larger numbers, such as 1e999
-    for infinity. True for text."""
+    """Return whether a number is between -2^64 and 2^64, without these. JSON can also have larger
+    numbers, such as 1e999 for infinity. True for text."""
     return isinstance(value, str) or abs(value) < _TOO_LARGE
 
 
 def _checked_scalar(value: object, where: str) -> Scalar:
-    """Return a parameter's value of tc's JSON: a number, text, True or False. null becomes True,
-    and a list becomes text with blanks. Raises ParseError for other values.
+    """Return a parameter's value of tc's JSON: a number below 2^64, text, True or False. null
+    becomes True, and a list becomes text with blanks. Raises ParseError for other values.
 
     where: name of the parameter, for the message.
     """
@@ -697,9 +700,15 @@ def _parse_counters(block: str, where: str, patterns: tuple[re.Pattern[str], ...
 
 def _parse_filter(block: str, where: str) -> list[str]:
     """Parse one `filter` block. Return one line, as describe_filter() makes it, in a list. The list
-    is empty for a block that isn't a filter but the heading of a list, or a hash table. A filter of
-    a kind that this package never makes, such as bpf, has the rule "unknown". Raises ParseError if
-    the first line has no protocol or no pref. where: name of the device, for the message."""
+    is empty for a block that isn't a filter but the heading of a list, or a hash table.
+
+    A filter of a kind that this package never makes, such as bpf, has the rule "all" if it has a
+    target, else the rule "unknown". A filter without a target has the target "nowhere".
+
+    where: name of the device, for the message.
+
+    Raises ParseError if the first line has no protocol or no pref.
+    """
     words = _first_line(block).split()
     if "protocol" not in words[:-1] or "pref" not in words[:-2]:
         raise ParseError(f"{where}: expected a filter with 'protocol' and 'pref', got "

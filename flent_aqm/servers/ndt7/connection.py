@@ -59,8 +59,8 @@ def serve(client: Client, settings: Settings, uuid_prefix: str) -> None:
 
 
 def _open_transport(client: Client) -> Transport:
-    """Return the transport of a client's connection, after the TLS handshake if it uses TLS. Raises
-    OSError if the handshake fails."""
+    """Return the transport of a client's connection, after the TLS handshake if it uses TLS, which
+    ends client.in_handshake. Sets TCP_NODELAY. Raises OSError if the handshake fails."""
     set_no_delay(client.sock)
     if client.tls is None:
         return PlainTransport(client.sock)
@@ -76,8 +76,9 @@ def _open_transport(client: Client) -> Transport:
 
 
 def _run_test(client: Client, transport: Transport, settings: Settings, uuid_prefix: str) -> None:
-    """Answer the client's request, run its test and log the result. Raises Refused if the request
-    is no valid one, OSError if the connection ends before the test."""
+    """Answer the client's request, run its test and log the result. The client's deadline is moved
+    to a while after the test's end. Raises Refused if the request is no valid one, OSError if the
+    connection ends before the test."""
     # Set it before the request, so that the kernel needn't change it while data flows.
     congestion_control = use_congestion_control(client.sock, settings.congestion_control)
     try:

@@ -40,7 +40,7 @@ class Ndt7:
 
     def take(self, client: Client) -> None:
         """Start a thread that serves the client. load() comes first. Raises RuntimeError if no
-        thread can be started."""
+        thread can be started, ImportError or OSError if the modules for TLS can't be loaded."""
         if client.tls is not None:
             import flent_aqm.servers.ndt7.tls  # noqa: F401 (connection.py takes it from memory)
         client.thread = threading.Thread(target=self._serve_in_thread, args=(client,), daemon=True)

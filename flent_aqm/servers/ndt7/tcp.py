@@ -124,7 +124,7 @@ def receive_buffer() -> memoryview:
 
 class LowWaterMark:
     """SO_RCVLOWAT of a socket that receives a load, adapted to the rate of arrival. Creating the
-    object sets it to 16 KiB, and each follow() sets it anew.
+    object sets it to 16 KiB, and follow() adapts it.
 
     The socket needs SO_RCVTIMEO as well: with a mark alone, a receiver would wait for bytes that
     never arrive. Linux doesn't delay acknowledgements because of the mark.

@@ -98,8 +98,8 @@ class Inbound:
         self._used: dict[int, int] = {}
 
     def begin(self, stream: int, headers: Sequence[tuple[object, object]]) -> None:
-        """Record the head of a stream, which the head doesn't end. The stream is bulk if the head
-        has no content-length.
+        """Record a stream that doesn't end with its head. The stream is bulk if the head has no
+        content-length.
 
         Args:
             stream: number of the stream.

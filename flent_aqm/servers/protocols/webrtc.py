@@ -188,7 +188,7 @@ class Picture(MediaStreamTrack):
 class End:
     """One end of a call, at an address of this machine. The address is its only ICE candidate, and
     no STUN server is used. The address holds for all connections of aiortc that this process opens,
-    until another End is made.
+    until another End is made. The fixed certificate holds for them, too (use_fixed_certificate()).
 
     Args:
         address: IPv4 or IPv6 address.

@@ -274,8 +274,8 @@ def _first_kept(folders: Iterable[Path]) -> Path | None:
 def _add_backport(cache: Path, tree: KernelTree, backport: Backport, work: Path, progress: Progress
                   ) -> None:
     """Replace the architecture `um` of an old kernel's source by that of a newer one, and apply the
-    backport's patch. Raises PatchDoesntFit if it doesn't fit, SetupError if the newer source can't
-    be unpacked.
+    backport's patch. Raises PatchDoesntFit if it doesn't fit, and, if there is no kept tree of the
+    newer source, as _kept_tree() does.
 
     work: folder for unfinished work.
     """

@@ -143,7 +143,7 @@ def expected_lines(tree: Path) -> int:
         """Return the time at which a file was changed, in epoch seconds. 0 if there is no such
         file.
 
-        name: path of the file relative to `tree`, the argument of expected_lines().
+        name: path of the file, absolute or relative to `tree`, the argument of expected_lines().
         """
         path = tree / name
         return path.stat().st_mtime if path.is_file() else 0.0

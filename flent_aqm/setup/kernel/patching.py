@@ -66,7 +66,8 @@ Keep = Callable[[Iterable[str]], None]
 
 
 class PatchDoesntFit(SetupError):
-    """Raised if a patch can't be applied to the source of a kernel or program."""
+    """Raised if a patch can't be applied to the source of a kernel or program. It is a SetupError,
+    too."""
 
 
 def apply_all(tree: Path, patches: Sequence[Patch], *, keep: Keep,
@@ -100,9 +101,9 @@ def apply_all(tree: Path, patches: Sequence[Patch], *, keep: Keep,
 
 
 def apply_own(tree: Path, name: str, content: bytes, *, keep: Keep) -> None:
-    """Apply one patch, completely or not at all. Raises PatchDoesntFit, with the parts that don't
-    fit, or if the content isn't a patch, and CommandFailed if patch failed for another reason, such
-    as a full disk.
+    """Apply one patch. Raises PatchDoesntFit, with the parts that don't fit, or if the content
+    isn't a patch. Then nothing is changed. Raises CommandFailed if patch failed for another reason,
+    such as a full disk. Then the patch may be applied in part.
 
     Args:
         tree: folder of the source, of a kernel or another program.

@@ -137,7 +137,8 @@ class Recipe:
 
     @property
     def lab_hash(self) -> str:
-        """16 hex digits that identify the lab's own inputs: options and patches."""
+        """16 hex digits that identify the lab's own inputs: options and patches, with the
+        backport's. The source isn't among them."""
         changes = [self.backport.patch] if self.backport else []
         return _digest([self.fragment.encode(), *_effective_parts(self.patches),
                         *_effective_parts(changes)])

@@ -81,7 +81,8 @@ class DebianOrigin:
 
     @staticmethod
     def folder_of(source: KernelSource) -> str:
-        """Return the name of the folder in which the source's tree is kept."""
+        """Return the name of the folder in which the source's tree is kept, such as
+        "linux-source-7.3_7.3.4-1"."""
         return f"{source.package}_{source.version}".replace(":", "-")
 
     def fill(self, tree: Path, scratch: Path, progress: Progress) -> None:
@@ -137,7 +138,7 @@ class InstalledOrigin:
 
     def fill(self, tree: Path, scratch: Path, progress: Progress) -> None:
         """Unpack the package into a new tree. A kept tree stays as it is. Raises SetupError if the
-        tarball can't be unpacked."""
+        tarball can't be unpacked, ToolMissing if a program for that isn't installed."""
         if (tree / NOTES).is_dir():
             return
         progress.step(f"unpacking {self._tarball}")
@@ -210,11 +211,13 @@ class GitTree:
 
     def _git(self, *words: str, env: dict[str, str] | None = None,
              status_matters: bool = True) -> str:
-        """Run git on set-up's repository and return its output. Raises SetupError if git fails.
+        """Run git on set-up's repository and return its output. Variables GIT_… of the caller are
+        left out. Raises SetupError if git fails.
 
         Args:
             words: arguments of git.
-            env: further environment variables.
+            env: further environment variables. GIT_WORK_TREE has to be among them, and git runs in
+                that folder.
             status_matters: False to return "" if git fails.
         """
         clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
@@ -274,8 +277,8 @@ class GitOrigin(GitTree):
         self.series = self._read_series()
 
     def _repository(self) -> Path | None:
-        """Return the path of the user's git repository (its .git folder). None if the folder isn't
-        the top of a repository."""
+        """Return the path of the user's git repository: its .git folder, or a bare repository
+        itself. None if the folder isn't the top of a repository."""
         try:
             folders = run(["git", "-C", self._top, "rev-parse", "--show-toplevel",
                            "--git-common-dir"]).splitlines()

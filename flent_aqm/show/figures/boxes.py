@@ -27,10 +27,12 @@ STATISTICS = [*QUANTILES, "mean", "sd"]
 
 def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, title: str
          ) -> tuple[Table, list[str]]:
-    """Draw one of figures 1 to 6: a distribution of the runs' throughputs, or of all their probes'
-    latencies, for each direction, queue and rate of the grid. Return its values, with a row for
-    each distribution, and the parts of its caption. Distributions without a value are listed in
-    `missing`.
+    """Draw one of figures 1 to 6: a distribution of the runs' throughputs, or of the latencies of
+    all their probes under load, for each rate and queue of the grid. There is a panel for each
+    direction in which a run has values, for both if none has any.
+
+    Return its values, with a row for each distribution that has values, and the parts of its
+    caption. The other distributions are listed in the table's `missing`.
 
     Args:
         figure: the row of FIGURES.

@@ -55,7 +55,7 @@ def gather(paths: Sequence[Path], jobs: int | None) -> tuple[list[FigureRow], li
 
     Args:
         paths: data files.
-        jobs: number of processes, None for the default.
+        jobs: largest number of processes, None for one per core.
     """
     rows: list[FigureRow] = []
     faults: list[str] = []
@@ -91,7 +91,8 @@ def row_of(data: DataFile) -> FigureRow:
 
 
 def _reported_latencies_ms(run: Run, ways: Sequence[str]) -> dict[str, float]:
-    """Return direction -> latency in ms that NDT7's client reports. Empty for other tools."""
+    """Return direction -> latency in ms that NDT7's client reports. Directions without one are
+    missing. Empty for other tools."""
     by_way = {direction: a_number(flow.ndt7.get("latency_ms")) for direction in ways
               for flow in run.flows_of(direction) if flow.ndt7}
     return {direction: value for direction, value in by_way.items() if value is not None}

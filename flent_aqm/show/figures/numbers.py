@@ -29,7 +29,8 @@ class Table:
         columns: names of the columns.
         rows: cells of each row, in the order of the columns.
         runs: number of runs.
-        missing: names of the figure's cells that have no run, or whose runs have no value.
+        missing: names of the figure's cells that have no run. In figures of distributions and over
+            time, also of those whose runs have no value.
     """
 
     columns: Sequence[str]
@@ -73,8 +74,9 @@ def deviation(values: Floats) -> float:
 
 
 def _for_csv(cell: Cell) -> Cell:
-    """Return a cell as CSV has it: text that a spreadsheet doesn't take for a formula, floats with
-    six significant digits as text, and LOST for infinity. Integers are unchanged."""
+    """Return a cell as CSV has it: text as one printable line that a spreadsheet doesn't take for a
+    formula, floats with six significant digits as text, and LOST for infinity. Integers are
+    unchanged."""
     if isinstance(cell, str):
         return for_spreadsheet(plain(cell))
     if isinstance(cell, float):

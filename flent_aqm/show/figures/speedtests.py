@@ -112,8 +112,8 @@ def _metric_text(run: Run, name: str, form: str) -> str:
 
 
 def _verdict_text(run: Run, shown: Shown) -> str:
-    """Return the verdict that a speed test's user sees, DASH in place of missing metrics, and "a
-    rate, no more" for a test without a verdict.
+    """Return the verdict that a speed test's user sees: its parts, DASH in place of missing
+    metrics, with shown.between between them. "a rate, no more" for a test without a verdict.
 
     Args:
         run: the run.
@@ -197,8 +197,9 @@ def _link_rate_mbps(run: Run, direction: str) -> float | None:
 
 
 def _shown_ms(run: Run, shown: Shown) -> float | None:
-    """Return the latency under load that the test shows, the higher one of its directions, in ms.
-    RPM are converted to ms; 0 RPM is no latency. None if it shows none.
+    """Return the latency under load that the test shows, the highest one of the metrics in
+    shown.latency, in ms. RPM are converted to ms; 0 RPM is no latency. None if none of them is
+    known.
 
     Args:
         run: the run.
@@ -215,9 +216,9 @@ def _shown_ms(run: Run, shown: Shown) -> float | None:
 
 
 def _queue_ms(run: Run, data: DataFile) -> float | None:
-    """Return the 95th percentile of the backlog under load as time in ms at the link's rate, for
-    the fuller queue. None if the queues were not sampled under load, or if the rate is not known.
-    """
+    """Return the 95th percentile of the backlog under load as time in ms at the link's rate, the
+    longer one of both directions. A direction doesn't count if its queue was not sampled under
+    load, or if its rate is not known. None if neither counts."""
     window = run.load_window
     queues_ms = []
     by_way = queues(data.raw_values)
@@ -238,11 +239,11 @@ def page_of(row: SpeedtestRow) -> tuple[Setting, ...]:
 
 
 def in_order(page: tuple[Setting, ...]) -> tuple[list[float], str]:
-    """Return the sort key of a page. Cross traffic is sorted as text, because it may be a word,
-    such as call.
+    """Return the sort key of a page: its rates and base delay as numbers, then its cross traffic as
+    text, because that may be a word, such as call.
 
     Args:
-        page: key of the page.
+        page: key of the page, as page_of() returns it.
     """
     return [float(value) for value in page[:3]], str(page[3])
 
@@ -285,7 +286,8 @@ def draw(rows: Sequence[SpeedtestRow], canvas: Any, title: str) -> tuple[Table, 
 
 
 def _offsets(aqms: Sequence[str]) -> dict[str, float]:
-    """Return queue -> vertical offset from the middle of a test's row, which is 1 high."""
+    """Return queue -> vertical offset from the middle of a test's row, which is 1 high. Offsets
+    ascend in the order of `aqms`. The first one is negative, 0 if it is alone."""
     return {aqm: (number - (len(aqms) - 1) / 2) * 0.78 / len(aqms)
             for number, aqm in enumerate(aqms)}
 
@@ -318,8 +320,10 @@ def _draw_shares(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[s
 
 
 def _draw_latencies(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> None:
-    """Draw the middle panel: the latency in ms that the test shows, over that of the probe and the
-    router's queue. A queue of less than 0.1 ms is not drawn. Arguments: as for _draw_shares()."""
+    """Draw the middle panel, in ms: the probe's latency as a bar from the 5th to the 95th
+    percentile, with its mean, then the router's queue, and on top the latency that the test shows.
+    A lost percentile has no place on it: the bar then ends at the highest of the other values. A
+    queue of less than 0.1 ms is not drawn. Arguments: as for _draw_shares()."""
     looks, offsets = looks_for(aqms), _offsets(aqms)
     axis.set_xscale("log")
     for line, test in enumerate(tests):
@@ -347,8 +351,9 @@ def _draw_latencies(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequenc
 
 
 def _draw_verdicts(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> None:
-    """Draw the right panel: the verdict of each test for each queue. Arguments: as for
-    _draw_shares()."""
+    """Draw the right panel: the verdict of each test for each queue, on a colour for how the
+    latency that it shows compares with the measured one. Cells without a run say "no run".
+    Arguments: as for _draw_shares()."""
     from matplotlib.patches import Rectangle
 
     for line, test in enumerate(tests):
@@ -369,7 +374,7 @@ def _draw_verdicts(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence
 
 
 def _draw_legend(canvas: Any, aqms: Sequence[str], title: str) -> None:
-    """Draw the figure's legend, with the title above it."""
+    """Draw the figure's legend, with the title, "" for none, above it."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

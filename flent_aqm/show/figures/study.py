@@ -42,7 +42,7 @@ class Figure:
 
     @property
     def conditions(self) -> str:
-        """Burst shaping and cross traffic as text."""
+        """Burst shaping and cross traffic as text: "with burst shaping, without cross traffic"."""
         return (f"{'with' if self.burst else 'without'} burst shaping, "
                 f"{'with' if self.cross else 'without'} cross traffic")
 
@@ -102,8 +102,9 @@ def grid(rows: Sequence[FigureRow]) -> Grid:
 
 
 def rows_of(figure: Figure, rows: Sequence[FigureRow], test: str) -> list[FigureRow]:
-    """Return the runs of a test with a figure's burst shaping and cross traffic, at any rate. test:
-    name of the test."""
+    """Return the runs of a test whose settings burst_shaping and cross_traffic are the figure's, at
+    any rate. Runs that don't record one of them, or whose cross traffic is a word, are left out.
+    test: name of the test."""
     return [row for row in rows if row.has(test=test, burst_shaping=figure.burst,
                                            cross_traffic=figure.cross)]
 
@@ -117,5 +118,6 @@ def of_least_delay(rows: Sequence[FigureRow]) -> list[FigureRow]:
 
 
 def nearest(rates_mbps: Sequence[float], wanted_mbps: float) -> float:
-    """Return the rate that is closest to the wanted rate. There must be at least one."""
+    """Return the rate that is closest to the wanted rate, the first of two that are equally close.
+    There must be at least one."""
     return min(rates_mbps, key=lambda rate: abs(rate - wanted_mbps))

@@ -119,8 +119,8 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
 
 def shade(metric: Metric, values: Sequence[float | None]) -> list[float]:
     """Return the shade of each cell in a row: 0 for the best, 1 for DARKEST_FACTOR times worse or
-    more, NaN for a missing value. It is logarithmic. Values below that of _LEAST for the metric's
-    unit count as this.
+    more, and for a lost probe, NaN for a missing value. It is logarithmic. Values below that of
+    _LEAST for the metric's unit count as this.
 
     Args:
         metric: the metric of the row.

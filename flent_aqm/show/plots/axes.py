@@ -111,8 +111,9 @@ def start_s(run: Run) -> float:
 
 
 def shade_load(axis: Any, runs: Sequence[Run], absolute: bool = False) -> None:
-    """Shade the time of the load of the first run that has one, if all runs with a load have it at
-    the same time since their start, to 1 s. Otherwise do nothing.
+    """Shade the time of the load of the first run that has one, and label it, if the load's start
+    and end, in whole seconds since the run's start, are the same in all runs with a load. Otherwise
+    do nothing.
 
     Args:
         axis: matplotlib axes over time.

@@ -117,8 +117,9 @@ class ChartPlotter(Framed):
         return self.first(drawn, most)
 
     def note_pooled(self, runs: Sequence[Run], used: Sequence[str]) -> None:
-        """Note below the plot the settings in which runs of a group differ, and those that always
-        differ together with settings in `used`. Nothing is noted if there are none.
+        """Note below the plot the settings in which runs of a group differ, see pooled_over(), and
+        further settings in which runs differ, but no runs of the same group and the same pooled
+        settings, see along_with(). Nothing is noted if there are none.
 
         Args:
             runs: the runs.
@@ -215,8 +216,8 @@ class ChartPlotter(Framed):
             self.connect_interactive()
 
     def verify(self) -> tuple[bool, list[int]]:
-        """Return whether the figure has anything on it, and the number of drawn parts of each axis.
-        Called by Flent."""
+        """Return whether the figure has axes, and for each of them the number of matplotlib's
+        parts, of which frame and ticks are some. Called by Flent."""
         parts = [len(axis.get_children()) for axis in self.figure.axes]
         return any(parts), parts
 
@@ -295,8 +296,9 @@ def probes_of(runs: Iterable[Run]) -> Iterable[Probe]:
 
 def about(runs: Sequence[Run], samples: int | None = None, what: str = "samples",
           probes: Iterable[Probe] = ()) -> str:
-    """Return the caption's text on the data of a plot: number of runs and samples, the tools whose
-    probes measured latency, router model, testbed.
+    """Return the caption's text on the data of a plot, as far as it is known: number of runs and
+    samples, the tools whose probes measured latency, router model, testbed. "2 runs, 900 probes
+    (irtt), testbed virtual".
 
     Args:
         runs: the runs of the plot.

@@ -54,8 +54,8 @@ class ComparePlotter(ChartPlotter):
 
 
 class AqmCompareSidesPlotter(ComparePlotter):
-    """Boxes or violins (the plot's key `kind` is "box" or "violin"), with a row of panels for each
-    direction."""
+    """Boxes or violins (the plot's key `kind` is "box" or "violin"), with a panel for each
+    direction, one below the other."""
 
     def _draw(self, runs: Sequence[Run], ways: Sequence[str]) -> None:
         conditions = condition_grid(self, runs)

@@ -113,8 +113,9 @@ class AqmCompareEcdfPlotter(ComparePlotter):
         self._label_axes(self.axes, columns)
 
     def _column_count(self, panels: int) -> int:
-        """Return the number of columns for a number of panels: at most 3, in a narrow figure 1 for
-        up to three panels and 2 for more."""
+        """Return the number of columns for a number of panels: one for each of up to three panels,
+        else as many as fill the fewest rows of at most three as evenly as possible, 2 for four. In
+        a narrow figure, 1 for up to three panels and 2 for more."""
         if panels <= 3:
             return 1 if self._narrow else panels
         return 2 if self._narrow else math.ceil(panels / math.ceil(panels / 3))

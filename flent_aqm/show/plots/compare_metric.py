@@ -59,11 +59,11 @@ class AqmCompareMetricPlotter(ChartPlotter):
 
 
 def _explain_marks(kind: str, cells: Any, runs: Sequence[Run]) -> list[str]:
-    """Return the caption's lines that explain the marks and the interval. The last one may be "".
+    """Return the caption's lines that explain the marks and the interval. One may be "".
 
     Args:
         kind: "dots" or "box".
-        cells: arrays of values, one for each group of runs.
+        cells: arrays of values, one for each group of runs, not all of them empty.
         runs: runs of the plot.
     """
     sizes = [cell.size for cell in cells if cell.size]

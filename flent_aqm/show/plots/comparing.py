@@ -29,7 +29,7 @@ LINE_STYLES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 class QueueColours(Plotter):
     """Mixin for Flent's plotters, placed before them: each file gets the colour of its queue,
     further files of the same queue shades of it. Colours that the user requests win. Several files
-    are labelled with the settings in which they differ.
+    are labelled with the settings in which they differ, see label_by_settings().
 
     Attributes:
         metadata: metadata of a result set, for title and annotation.
@@ -61,7 +61,8 @@ class QueueColours(Plotter):
         super().plot(results, config, *args, **kwargs)
 
     def choose_colours(self, results: Sequence[Any], config: Any) -> None:
-        """Set self.colours, which Flent gives to the result sets in turn.
+        """Set self.colours, which Flent gives to the result sets in turn, to the colours of
+        looks_of().
 
         Args:
             results: Flent's result sets.
@@ -153,8 +154,10 @@ class Combined(QueueColours):
 
 
 def looks_of(results: Sequence[Any]) -> list[Look]:
-    """Return the look of each result set, in their order. A combined one has the look of its first
-    member's queue. Result sets whose file can't be read have looks that no queue has, in turn."""
+    """Return a look for each result set, in their order: that of its queue for the first one of a
+    queue, and shades of it for further ones, see looks_of_files(). A combined result set has its
+    first member's queue. Result sets whose file can't be read have looks that no queue has, in
+    turn."""
     runs: list[Run | None] = []
     for result in results:
         try:

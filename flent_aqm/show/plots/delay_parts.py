@@ -33,9 +33,9 @@ def parts_in(result: Any) -> DelayParts:
 
 
 class AqmDelayPartsPlotter(ChartPlotter):
-    """Parts of the probes' RTT: for one run, over time and their means; for several runs, the means
-    only, of at most MOST_LINES runs. Runs without records of the parts are left out, with a note.
-    """
+    """Parts of the probes' RTT: for one run, over time and their means; for several runs, or on one
+    axis that Flent gives, the means only, of at most MOST_LINES runs. Runs without records of the
+    parts are left out, with a note."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         drawn = []

@@ -165,8 +165,8 @@ def _differ(values: Numbers) -> bool:
 
 
 def _draw_box(axis: Any, at: float, width: float, values: Numbers, look: Look, edge: float) -> None:
-    """Draw a box with whiskers. For 1,000 values or more, p99 is marked; for 30 or fewer, each
-    value. Arguments: as for _draw_dots()."""
+    """Draw a box from the lower to the upper quartile, with whiskers at p5 and p95. For 1,000
+    values or more, p99 is marked; for 30 or fewer, each value. Arguments: as for _draw_dots()."""
     low, first, median, third, high, tail = (min(of_any(values, percent), edge) for percent in (
         WHISKERS_PCT[0], 25, 50, 75, WHISKERS_PCT[1], 99))
     box = {"med": median, "q1": first, "q3": third, "whislo": low, "whishi": high, "fliers": []}

@@ -45,8 +45,9 @@ class FromZero:
         self, axis: Any, data: Any, btm: float, top: float, unit: str | None = None,
         allow_log: bool = True,
     ) -> None:
-        """Set the range of a value axis from zero. If it is logarithmic or has no value above zero,
-        let Flent set it. Called by Flent with all values on the axis.
+        """Set the range of a value axis from zero; an axis in ms is turned over if self.invert_y is
+        set. If it is logarithmic or has no value above zero, let Flent set the range. Called by
+        Flent with all values on the axis.
 
         Args:
             axis: matplotlib axes.

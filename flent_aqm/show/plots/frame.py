@@ -166,8 +166,9 @@ class Framed(Plotter):
         return []
 
     def _make_legend(self) -> bool:
-        """Make the legend of self.handles, if the user wants one. Return whether the plot's title
-        has to be the legend's title, because both are above the axes."""
+        """Make the legend of self.handles, if there are any and the user wants one. It may make a
+        narrow picture higher. Return whether the plot's title has to be the legend's title, because
+        both are above the axes."""
         handles = self.handles
         if not self.print_legend or not handles:
             return False
@@ -201,7 +202,8 @@ class Framed(Plotter):
         return bool(above)
 
     def _is_long(self, labels: Sequence[str]) -> bool:
-        """Return whether the labels are too long for a legend in one or two lines."""
+        """Return whether the labels are too long for a legend in one or two lines: more than 8, or
+        more than 4 with more than 60 letters together."""
         return len(labels) > 8 or (len(labels) > 4 and sum(map(len, labels)) > 60)
 
 

@@ -92,7 +92,8 @@ def medians(
         columns: the settings of the columns, and their combinations of values.
 
     Returns:
-        Array of medians in rows and columns, and a reason for each run without a value.
+        Array of medians in rows and columns, and a reason for each of the cells' runs without a
+            value. A lost probe is a value.
     """
     table = numpy.full((len(rows[1]), len(columns[1])), numpy.nan)
     reasons: list[str] = []

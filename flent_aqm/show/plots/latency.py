@@ -99,7 +99,7 @@ class LatencyLine:
         return [run.loaded(None, probe) for run, probe in self.members]
 
     def idle(self) -> list[Samples]:
-        """Return the probes before the load of each run, or all probes of a test without load. Runs
+        """Return the probes before the load of each run, or all probes of a run without flows. Runs
         without such probes are left out."""
         samples = []
         for run, probe in self.members:
@@ -206,7 +206,8 @@ def short_name(name: str) -> str:
 
 
 def pooled(samples: Sequence[Samples]) -> Numbers:
-    """Return the RTTs of all samples together in ms, sorted. A lost probe is infinite."""
+    """Return the RTTs of all samples together in ms, sorted, as one array. A lost probe is
+    infinite. Empty without samples."""
     if not samples:
         return numpy.empty(0)
     return numpy.sort(numpy.concatenate([one.rtt_ms for one in samples]))
@@ -512,12 +513,14 @@ class AqmPercentilesOverTimePlotter(ChartPlotter):
 
 def span_s(probe: Probe) -> float:
     """Return the length in s of the spans into which a latency series is divided: SHORTEST_S if
-    that is the time of 102 probes or more, otherwise the shortest whole number of seconds that is
-    the time of 97 probes, somewhat fewer than SPAN_PROBES, or more: a 90th percentile takes 95, as
-    samples_beyond() rounds. If the series has fewer than FEWEST_SPANS such spans, they are shorter,
-    in tenths of a second, but have at least 2 * SAMPLES_BEYOND probes, enough for a median, so that
-    a short series still has fewer spans. Raises NotAvailable if the series has fewer than two
-    probes at different times."""
+    that is the time of 102 probes or more, otherwise the smallest whole number of seconds that is
+    the time of 97 probes or more. That is about SPAN_PROBES, which a 90th percentile takes.
+
+    If the series has fewer than FEWEST_SPANS such spans, they are shorter: as long as FEWEST_SPANS
+    of them need, but at least the time of 2 * SAMPLES_BEYOND probes, which a median takes, rounded
+    up to tenths of a second. Raises NotAvailable if the series has fewer than two probes at
+    different times.
+    """
     spacing_s = probe.spacing_ms / 1000
     lasts_s = float(probe.sent_s[-1] - probe.sent_s[0])
     if not spacing_s > 0 or not math.isfinite(spacing_s) or not lasts_s > 0:
@@ -542,7 +545,7 @@ def spans(probe: Probe, length_s: float, load: Window | None = None
     forwards, and again from its end, because a span with both would show the load's effect before
     it began. A lost probe is slower than any other. A percentile that is a lost probe is NaN. The
     key "90th percentile" is missing if it is NaN in all spans. `slowest` is that of the answered
-    probes.
+    probes, NaN if all were lost.
 
     Args:
         probe: the latency series.

@@ -189,7 +189,7 @@ def draw_throughput(axis: Any, members: Mapping[str, Sequence[Run]],
 def _throughputs_mbps(runs: Sequence[Run]) -> list[Numbers]:
     """Return an array of the runs' throughputs in Mbit/s for each direction, download first. Runs
     and directions without a value are left out. If the means of the directions differ by less than
-    ALIKE (1 %), only the first array is returned."""
+    ALIKE (1 %) of the larger one, only the first array is returned."""
     by_way = [one for way in directions(runs)
               if (one := values(QUANTITIES["throughput"], runs, way)).size]
     means = [float(one.mean()) for one in by_way]
@@ -203,8 +203,9 @@ def _setting_values(runs: Sequence[Run], name: str) -> list[Any]:
 
 
 def _link_text(runs: Sequence[Run]) -> str:
-    """Return a text on the link of at least one run, with its rates and base RTT if all runs record
-    the same rates, else "the link"."""
+    """Return a text on the link of at least one run, with its rates and base RTT: "a 50 Mbit/s
+    link, base RTT 20 ms" (see _base_rtt_text()), or "the link" if the runs have different rates or
+    don't record both."""
     rates = {(run.settings.get("rate_down_mbps"), run.settings.get("rate_up_mbps")) for run in runs}
     down, up = next(iter(rates))
     if len(rates) > 1 or not isinstance(down, (int, float)) or not isinstance(up, (int, float)):
@@ -215,8 +216,8 @@ def _link_text(runs: Sequence[Run]) -> str:
 
 def _base_rtt_text(runs: Sequence[Run]) -> str:
     """Return the end of a text on the link, such as ", base RTT 20 ms", the RTT without a queue, or
-    ", base RTT < 1 ms" without an added delay. "" if this package did not build the path of all
-    runs, or if the delay differs between them."""
+    ", base RTT < 1 ms" if no delay was added or none is recorded. "" if this package did not build
+    the path of all runs, or if the delay differs between them."""
     requested = {(run.settings.get("testbed"), run.settings.get("base_delay_ms")) for run in runs}
     delays = {delay for _, delay in requested}
     if {testbed for testbed, _ in requested} - {VIRTUAL, NETNS} or len(delays) > 1:
@@ -228,7 +229,7 @@ def _base_rtt_text(runs: Sequence[Run]) -> str:
 
 def _loaded_rtts_ms(runs: Sequence[Run]) -> Numbers:
     """Return the RTTs in ms of all probes while the test loaded any direction, sorted, infinite if
-    lost. Runs without such probes are left out."""
+    lost. Runs without such probes are left out. Empty if none is left."""
     rtts_ms = []
     for run in runs:
         try:

@@ -64,9 +64,9 @@ def drop_untouched(picture: str) -> None:
 
 
 def write_caption(picture: str | Path, lines: Iterable[str]) -> Path:
-    """Write title and caption of a picture to a text file beside it, with the suffix .txt, and
-    return its path. Empty lines are left out. An existing file is overwritten. Raises OSError if it
-    can't be written."""
+    """Write title and caption of a picture to a text file beside it, with the suffix .txt in place
+    of the picture's, and return its path. Empty lines are left out. An existing file is
+    overwritten. Raises OSError if it can't be written."""
     path = Path(picture).with_suffix(".txt")
     path.write_text("\n".join(filter(None, lines)) + "\n", encoding="utf-8")
     return path

@@ -54,8 +54,9 @@ class ConditionGrid:
 
 def condition_grid(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_PLACES
                    ) -> ConditionGrid:
-    """Arrange a chart's runs in a grid of at most `most` conditions. Notes below the chart tell if
-    others are left out. Raises ConfigError if the user groups by a setting that no run has."""
+    """Arrange a chart's runs in a grid of at most `most` conditions, by the settings that axes_of()
+    chooses. Notes below the chart tell if others are left out. Raises ConfigError if the user
+    groups by a setting that no run has."""
     along, beside = axes_of(runs, chart.group_names(runs))
     keys = chart.first(sorted_keys(runs, along), most)
     values = sorted_values(beside, [setting(run.settings, beside) for run in runs])

@@ -21,8 +21,9 @@ from flent_aqm.show.plots.tcp_info import WAY_LINES, loads_both_at_once
 
 
 class AqmQueuesPlotter(ChartPlotter):
-    """Backlog of the router's queues in packets, and below it drops and marks counted since the
-    first sample. For one run, each sampled direction. For several, the first run of each group."""
+    """Backlog of the router's queues in packets, and below it drops and, if there are any, marks,
+    counted since the first sample. For one run, each sampled direction. For several, the first run
+    of each group."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         sampled = {id(run): queues_in(result)
@@ -62,8 +63,8 @@ class AqmQueuesPlotter(ChartPlotter):
 def _queue_lines(runs: Sequence[Run], sampled: dict[int, dict[str, QueueSamples]],
            groups: Sequence[RunGroup]) -> list[tuple[str, Look, Run, QueueSamples]]:
     """Return the lines to draw, as label, look, run and queue. For one run, all sampled directions.
-    For several runs, the first run of each group, and those of its directions that any of the tests
-    loads. Empty without samples.
+    For several runs, the first run of each group, and those of its sampled directions that any of
+    the tests loads. May be empty.
 
     Args:
         runs: runs with samples.

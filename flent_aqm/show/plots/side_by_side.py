@@ -31,7 +31,8 @@ LOST: dict[str, Any] = {"linestyle": "none", "marker": "x", "markersize": 3.5}
 
 
 class AqmSideBySidePlotter(ChartPlotter):
-    """Every latency series of up to MOST_RUNS runs. Lost probes are crosses at the top, and the
+    """Every latency series of up to MOST_RUNS runs, with a column for each run: its RTTs over time,
+    their distribution, and that of jitter_ms(). Lost probes are crosses at the top, and the
     distribution of a series with lost probes ends below 1. A column's title has the share of lost
     probes of each series, in the order of the legend."""
 

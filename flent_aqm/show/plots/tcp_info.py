@@ -108,8 +108,9 @@ def _window(flow: Flow) -> tuple[Numbers, Numbers] | None:
 
 
 def _retransmits(flow: Flow) -> tuple[Numbers, Numbers] | None:
-    """Return times in epoch seconds and the packets sent again since the previous sample. None if
-    they were not reported, or if only the receiver reported TCP's state."""
+    """Return times in epoch seconds and the packets sent again since the previous sample, which are
+    estimated, with decimals, where only bytes were reported. None if neither was reported, or if
+    only the receiver reported TCP's state."""
     if _is_receivers(flow):
         return None
     samples = _field(flow, "retransmits")

@@ -61,8 +61,8 @@ QUANTITIES = {
 
 
 def directions(runs: Sequence[Run]) -> list[str]:
-    """Return the directions that any of the tests loads, "download" before "upload". Empty without
-    load."""
+    """Return the directions that any of the tests loads, "download" before "upload". Empty if no
+    flow of a test is in a known direction."""
     return [direction for direction in DIRECTIONS
             if any(flow.direction == direction for run in runs for flow in run.speed_test)]
 

@@ -84,7 +84,8 @@ class Explained:
 
 
 def to_json(explained: Explained) -> dict[str, Any]:
-    """Return an explanation as an object for JSON, as read() takes it. NaN becomes None."""
+    """Return an explanation as an object for JSON, as read() takes it when it has been parsed. NaN
+    among a curve's values becomes None."""
     def curve(one: Mapping[str, Any]) -> dict[str, Any]:
         """Return a curve's object with None in place of NaN among its values."""
         return {**one, "values": [None if value != value else value for value in one["values"]]}
@@ -238,7 +239,8 @@ def _draw_window(axis: Any, explained: Explained) -> None:
 
 
 def _draw_probes(axis: Any, explained: Explained) -> list[Any]:
-    """Draw the RTT of the probes of each run, and mark the explained probe. Return the handles."""
+    """Draw the RTT of the probes of each run, and mark the explained probe unless it was lost.
+    Return the handles."""
     own, *changed = explained.runs
     looks = looks_for([_queue_of(one) for one in changed])
     handles = list(axis.plot(own.at_s, own.values, linewidth=1.8, color="black",

@@ -38,9 +38,9 @@ _SENTENCE = re.compile(r"(.{20,}?)(?:[.?:;](?= |$)|$)")
 def purpose(words: Sequence[str]) -> str:
     """Return the purpose of a batch of this package: the first paragraph of the comment at the
     beginning of its file, up to the first full stop, question mark, colon or semicolon that ends a
-    word after 20 characters or more, without this mark. Overrides that change
-    what is measured follow in brackets. Return "" for other batches, and if the comment is missing
-    or shorter than 20 characters.
+    word after 20 characters or more, without this mark. Overrides that change what is measured
+    follow in brackets. Return "" for other batches, and if the comment is missing or shorter than
+    20 characters.
 
     Args:
         words: the words of the sweep's command line.
@@ -62,7 +62,8 @@ def purpose(words: Sequence[str]) -> str:
 def _overrides_of_purpose(words: Sequence[str], batch: str) -> str:
     """Return the overrides of a command line that change what its batch measures, as text:
     "share=95, length=4". Left out are overrides of keys that neither the batch nor a setting of a
-    run has, and of values with other characters than _VALUE allows: words of a stranger.
+    run has, and of values with other characters than _VALUE allows: words of a stranger. "" if none
+    is left.
 
     Args:
         words: the words of the sweep's command line.
@@ -108,8 +109,8 @@ def offered_command(*words: str | Path) -> str:
 
 
 def _as_comment(line: str) -> str:
-    """Return a command line as a shell comment, cut to _MOST_CHARACTERS, with unprintable
-    characters replaced."""
+    """Return a command line as a shell comment in one line. Unprintable characters are replaced,
+    and of a line longer than _MOST_CHARACTERS the rest by "…"."""
     shown = "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in line)
     return "# " + (shown if len(shown) <= _MOST_CHARACTERS else shown[:_MOST_CHARACTERS] + " …")
 
@@ -133,8 +134,9 @@ def _only_measures(words: Sequence[str]) -> bool:
 
 
 def _is_harmless(option: str, value: str) -> bool:
-    """Return whether an option of flent is known and has a value that can only change how a lab
-    measures. value: "" for an option without one."""
+    """Return whether flent's option is one of those that need a value and may be offered, and the
+    value can only change how a lab measures. False for options without a value, also for those in
+    _SWITCHES. value: "" if it is missing."""
     match option:
         case "-B" | "--batch-file":
             return value in {text for path in resource_dir("batches").glob("*.batch")

@@ -336,5 +336,6 @@ def is_less_mbps(less: QueueRuns, more: QueueRuns, direction: str) -> bool:
 
 
 def _unnoticed_ms(least_ms: float) -> float:
-    """Return the difference in ms that users don't notice, for a latency of `least_ms`."""
+    """Return the difference in ms that users don't notice, for a latency of `least_ms`: ALIKE_SHARE
+    of it, but at least ALIKE_MS."""
     return max(least_ms * ALIKE_SHARE, ALIKE_MS)

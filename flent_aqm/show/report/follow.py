@@ -46,7 +46,7 @@ class Follower:
     Args:
         folders: folders of results.
         title: heading of the page.
-        jobs: number of processes that read files, None for the default.
+        jobs: largest number of processes that read files, None for one per core.
     """
 
     def __init__(self, folders: Sequence[Path], title: str, jobs: int | None = None) -> None:
@@ -220,7 +220,8 @@ class Follower:
 
 
 def _json(whole: Any) -> bytes:
-    """Return a value as JSON without blanks, in UTF-8."""
+    """Return a value as JSON without blanks, in UTF-8, with null in place of each number that is
+    not finite."""
     return _bytes(json_text(whole, compact=True))
 
 

@@ -169,9 +169,9 @@ def _per_step(at_s: Any, values: Any, middle: Callable[[Any], Any] = numpy.media
 
 
 def _errors(data: DataFile) -> tuple[str, ...]:
-    """Return the errors of the run's tools as "SERIES: LINE", at most three of each series. If no
-    tool reported any but some gave no data, return a line with their number. Empty without either.
-    """
+    """Return the errors of the run's tools as "SERIES: LINE", cut to twice LONGEST characters, at
+    most three of each series. If no tool reported any but some gave no data, return a line with
+    their number. Empty without either."""
     lines = [f"{name}: {line}"[:2 * LONGEST] for name, meta in data.series_meta.items()
              if isinstance(meta.get("ERROR"), list) for line in meta["ERROR"][:3]]
     failed = a_number(data.metadata.get("FAILED_RUNNERS"))

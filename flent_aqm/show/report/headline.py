@@ -153,9 +153,9 @@ def _most_named(cases: Cases) -> tuple[list[str], Cases]:
 
 
 def _in_how_many(names: Sequence[str], cases: Cases, among: Sequence[Standing]) -> str:
-    """Return in how many conditions each of the queues was named: " in 3 of 4 conditions", or ",
-    each in 3 of 4 conditions" if these are not the same conditions for all. "" if there is only one
-    condition.
+    """Return in how many conditions each of the queues was named: " in both conditions", " in 3 of
+    4 conditions", or ", each in 3 of 4 conditions" if these are not the same conditions for all. ""
+    if there is only one condition.
 
     Args:
         names: the queues.

@@ -84,8 +84,8 @@ def _environment() -> jinja2.Environment:
 
 
 def duration(seconds: float | None) -> str:
-    """Return a duration as text: "90 s" below 2 min, "45 min" below 2 h, else "2 h 5 min", rounded
-    down to minutes. "" for None."""
+    """Return a duration as text: "90 s" below 2 min, "45 min" (rounded) below 2 h, else "2 h 5 min"
+    (rounded down). "" for None."""
     if seconds is None:
         return ""
     whole = round(seconds)

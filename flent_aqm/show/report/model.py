@@ -203,7 +203,7 @@ def data_of(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimension]) -
     - statistic_metrics: names of the metrics that these compare.
     - variance: each factor's share of the variance, see statistics.variance().
     - runs: file, queue, rate, slice and numbers of each run: its values of `metrics`, in their
-    order, null without one.
+      order, as slices.json_value() returns them, null without one.
     - labels: setting -> its name on the page.
 
     Args:

@@ -77,11 +77,11 @@ def panels(conditions: Sequence[Condition]) -> Mapping[str, Any]:
 
 
 def _queue_data(line: QueueRuns, tail_pct: float, common: Scale) -> dict[str, Any]:
-    """Return the data of a queue in a panel, for the template: queue (its name), colour, runs
-    (their number), the ends of its bar `from` (median) and `to` (tail percentile) in percent of the
-    panel's width, whether the tail is `lost`, and as texts `middle` and `latency` (these two
-    latencies with their unit), `lost_pct` (share of lost probes in percent, "" if it is 0 or not
-    known) and `throughput`.
+    """Return the data of a queue in a panel, for the template: queue (its name), colour (as CSS has
+    it), runs (their number), the ends of its bar `from` (median) and `to` (tail percentile) in
+    percent of the panel's width, whether the tail is `lost`, and as texts `middle` and `latency`
+    (these two latencies with their unit), `lost_pct` (share of lost probes in percent, "" if it is
+    0 or not known) and `throughput` (that of each direction, " / " between them).
 
     Args:
         line: the queue with its runs.

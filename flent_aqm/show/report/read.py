@@ -24,7 +24,7 @@ def read(paths: Sequence[Path], jobs: int | None = None
 
     Args:
         paths: data files and folders.
-        jobs: number of processes, None for the default.
+        jobs: largest number of processes, None for one per core.
 
     Raises ConfigError if a path doesn't exist or has no data files. A folder in which a sweep has
     not yet finished a run is no error.

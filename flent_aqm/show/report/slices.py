@@ -245,8 +245,8 @@ def _latency_data(loaded_ms: Any) -> dict[str, Any]:
 
 def _curve_over_runs(curves: Sequence[Any]) -> dict[str, Any] | None:
     """Return the median, the smallest and the largest value over runs at each step of time: s
-    (middle of each step), middle, and with several curves least and most. Steps without finite
-    values are left out. None without curves.
+    (middle of each step, in s), middle, and with several curves least and most. Steps without
+    finite values are left out, and so are curves without a step. None if no curve is left.
 
     Args:
         curves: a curve of each run, with a value for each step of STEP_S. NaN (no value) and

@@ -16,7 +16,8 @@ from flent_aqm.spec.readers import flag, one_of, whole
 
 
 def _read_tcp_ecn(name: str, value: object) -> bool | str:
-    """Return True, False or ACCECN. Raises ConfigError for another value.
+    """Return True or False for a word for a switch (see base/switch.py), and ACCECN unchanged.
+    Raises ConfigError for another value.
 
     name: name of the key, for the message.
     """

@@ -97,8 +97,8 @@ def _read_up_aqm(key: str, settings: Settings) -> str | None:
 def _given_parameters(key: str, settings: Settings) -> dict[str, str]:
     """Return the given parameters of a queue or shaper, name -> text without blanks at its ends.
     They come from keys PREFIX_NAME, and from a mapping under the key PREFIX_parameters, the form of
-    Scenario.as_dict(). If both have a parameter, the key PREFIX_NAME counts, unless its value is
-    "". True and False become "1" and "0".
+    Scenario.as_dict(). If both have a parameter, the key PREFIX_NAME counts, unless its value is ""
+    or None, which is as if it weren't given. True and False become "1" and "0".
 
     Args:
         key: PREFIX_parameters, such as "aqm_parameters".
@@ -193,7 +193,7 @@ def _read_rate(key: str, settings: Settings) -> float:
 
 def _read_tbf_burst_ms(key: str, value: object) -> float:
     """Return the burst of the TBF shaper, as time at its rate in ms. Raises ConfigError if it isn't
-    a number or is out of range.
+    a number above 0 and up to MAX_TBF_BURST_MS.
 
     key: name of the key, for the message.
     """

@@ -63,7 +63,8 @@ def from_tc_words(aqm: str, key: str, text: str) -> dict[str, str]:
 
 def _hint_for_tc_word(aqm: str, name: str, text: str, prefix: str) -> str:
     """Return the end of a message about an unknown parameter whose name may be one of tc's words:
-    how to give that word, or why it can't be set. "" if it isn't one of tc's words.
+    how to give that word, or why it can't be set. "" if it isn't one of tc's words. Of a queue that
+    isn't in the table of queues, every name may be one.
 
     Args:
         aqm: name of the queue.

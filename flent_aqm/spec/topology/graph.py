@@ -193,7 +193,9 @@ def _order_from_client(edges: list[tuple[str, str, str]]) -> tuple[Link, ...]:
 
 def _advise(used: list[tuple[str, str, str]], unused: list[tuple[str, str, str]]) -> str:
     """Return the end of a message that names a link by which nodes can be reached, ": link A to B",
-    with up to _MOST_ADVISED B that work. "" if no such link is enough.
+    with up to _MOST_ADVISED B that work. If no such link is enough, return the advice to link them
+    to a host that forwards, "" if that doesn't help either, because a router or the server is among
+    them.
 
     Args:
         used: links of the nodes that the client reaches.

@@ -40,7 +40,8 @@ def keys_and_values(stock: Callable[[str], dict[str, str]], text: str) -> dict[s
     """Parse the text of --batch-override as Flent does, except for two kinds of keys: the value of
     test_parameters is all text after it, and that of router_model, client_model or server_model may
     have = in it. Return the values by key. Raises argparse's ArgumentTypeError, as Flent's parser
-    does, for a part without =.
+    does, for another part that isn't KEY=VALUE with exactly one =, and ValueError for unbalanced
+    quotes.
 
     Args:
         stock: Flent's parser, which splits at each ; and = outside of two pairs of quotes.
@@ -54,7 +55,8 @@ def keys_and_values(stock: Callable[[str], dict[str, str]], text: str) -> dict[s
 
 
 def _unquoted(value: str) -> str:
-    """Return a value without the white space and pairs of quotes around it."""
+    """Return a value without the white space around it, and then without the pairs of quotes (' or
+    ") around it, however many there are."""
     value = value.strip()
     while len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
         value = value[1:-1]  # Flent itself would need two pairs
@@ -79,8 +81,8 @@ def argument_lists(runner: Any, batch: Mapping[str, Any]) -> list[Sequence[Any]]
     Each list has names of arguments, which are sections [Arg::NAME]. If all arguments of a `for_…`
     list have a key of --batch-override, the list has only those with the override's value, or a new
     one with it. A key `kernel = one, other` or `aqm = one, other` gives a list with an argument for
-    each value, in place of a `for_…` list of this key alone. The last list has the numbers of
-    repetitions.
+    each value, in place of a `for_…` list of this key alone. The last list has the numbers of the
+    repetitions, from 1.
 
     Args:
         runner: Flent's batch runner. New arguments are added to its `args`: for an override with a
@@ -120,8 +122,8 @@ def _values_as_arguments(batch: Mapping[str, object], args: MutableMapping[str, 
     joined by ", ". Other keys are left out.
 
     Words that are names of sections, or patterns that match such names, only become lower-case.
-    Repeated words are left out. A rate may have a unit, and its list may be called `for_rate`. A
-    word of that list which is no rate stays, too.
+    Repeated words are left out. A rate may have a unit, and the list for_rate_mbps may be called
+    `for_rate`. A word of this list which is no rate only becomes lower-case, too.
 
     Args:
         batch: keys and values of the batch.
@@ -152,7 +154,8 @@ def _values_as_arguments(batch: Mapping[str, object], args: MutableMapping[str, 
 
 def _rate_mbps(text: str) -> str:
     """Return a rate such as 20, 2.5mbit or 1gbit as the text of a number of Mbit/s, rounded to six
-    significant digits: "20", "2.5", "1000". Return "" for any other text."""
+    significant digits: "20", "2.5", "1000". Return "" for any other text, also for one with more
+    than six digits before or after the point."""
     match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)\s*(?:([kmg])bit)?", text.lower())
     factor = {None: 1, "k": 0.001, "m": 1, "g": 1000}
     return f"{float(match[1]) * factor[match[2]]:g}" if match else ""

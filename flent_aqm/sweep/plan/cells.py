@@ -91,8 +91,9 @@ def make_cell(
 def _cell_commands(where: str, sections: Iterable[Mapping[str, Any]]
                    ) -> dict[str, Mapping[str, str]]:
     """Return the batch's commands in the form of Cell.commands: ROUTER_HOOK for the command that
-    sets the router, hook1, hook2, … for others by their number -> keys of the command. The command
-    that sets the router is added as the first one, unless it is among the batch's commands.
+    sets the router, hook1, hook2, … for others by their number among all commands, from 1 -> keys
+    of the command. The command that sets the router is added as the first one, unless it is among
+    the batch's commands.
 
     Args:
         where: names the batch in messages.
@@ -113,11 +114,12 @@ def _cell_commands(where: str, sections: Iterable[Mapping[str, Any]]
 
 
 def add_cross_traffic_parameter(section: MutableMapping[str, Any]) -> None:
-    """Put the value of the key cross_traffic before the other test parameters of a batch section,
-    in place. Nothing is changed if the section lacks the key, or if its test isn't one of this
-    package.
+    """Put "cross_traffic=VALUE", with the value of the key cross_traffic, before the other test
+    parameters of a batch section, in place. Nothing is changed if the section lacks the key, or if
+    its test isn't one of this package.
 
-    section: keys and expanded values, among them test_name.
+    section: keys and expanded values, among them test_name. The test parameters are the text of its
+        key test_parameters, which is added if it is missing.
     """
     if "cross_traffic" in section and section["test_name"] in our_tests():
         others = str(section.get("test_parameters", ""))

@@ -24,7 +24,8 @@ class Definitions:
 
     def load(self, settings: Any) -> None:
         """Change Flent's settings as the definition of their test does, like Flent's load_test().
-        Raises the exceptions of the definition."""
+        The values that it sets are shared by all settings that were the same before. Raises the
+        exceptions of the definition."""
         before = _relevant(settings)
         key = repr(before)
         if key in self._changes_by_settings:

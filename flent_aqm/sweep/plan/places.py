@@ -34,16 +34,17 @@ class Placed(str):
     """Text of a value in a batch file, with its position.
 
     Attributes:
-        place: position in the file, None if it is not known.
+        place: position in the file, None if it is not known. The constructor doesn't set it;
+            placed_sections() does.
     """
 
     place: FilePosition | None
 
 
 def placed_sections(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the name, and the keys with their values, of each section of a batch file. Each value
-    is a Placed. Raises ConfigError if the file can't be read or is not UTF-8, configparser.Error if
-    it can't be parsed."""
+    """Yield the name, and the keys (in lower case) with their values, of each section of a batch
+    file. Each value is a Placed. Before the first section, raises ConfigError if the file can't be
+    read or is not UTF-8, configparser.Error if it can't be parsed."""
     parser = RawConfigParser()
     try:
         with open(file) as opened:
@@ -119,9 +120,10 @@ def placed(values: Mapping[str, object], overrides: Mapping[str, object]) -> Ite
 
 
 def _key_of_value(key: str, values: Mapping[str, object]) -> str | None:
-    """Return the key under which the value of `key` is written: itself, the key that sets both
-    directions (rate_mbps for rate_up_mbps), or another key that it refers to as ${name}. None if
-    `values` has none of these."""
+    """Return the key under which the value of `key` is written: `key` itself, or if `values` lacks
+    it the key that sets both directions (rate_mbps for rate_up_mbps). If the value there is nothing
+    but a reference ${name}, return the key `name`, and so on. None if `values` lacks the key that
+    was found."""
     if key not in values:
         key = KEYS[key].both if key in KEYS else ""
     for _ in values:  # keys may refer to each other in a circle

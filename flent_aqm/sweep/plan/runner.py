@@ -100,9 +100,10 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         self.expand_groups()
 
     def run(self) -> bool:
-        """Plan and run the batches that -b names, or all for -b ALL, and return True. Without -b,
-        run the batches that have the name of a batch file and are neither abstract nor disabled, or
-        if there are none, all that are neither.
+        """Plan and run the batches that -b names, or all for -b ALL, without those that are
+        abstract or disabled, and return True. Without -b, run the batches that have the name of a
+        batch file and are neither abstract nor disabled, or if there are none, all that are
+        neither.
 
         A dry run only plans and prints. Raises an AqmError if a batch is wrong or a run of a sweep
         has failed, KeyboardInterrupt after an interrupt.
@@ -176,9 +177,9 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         return self._of_both({**self.batches[name], **self.settings.BATCH_OVERRIDE})
 
     def _of_both(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return keys and values in which keys of one direction, such as rate_up_mbps, refer to the
-        key of both, rate_mbps, if an override gives that: otherwise the override would do
-        nothing."""
+        """Return a copy of keys and values in which keys of one direction, such as rate_up_mbps,
+        refer to the key of both, rate_mbps, if an override gives that, but not the key itself:
+        otherwise the override would do nothing."""
         # Imported late, as in argument_lists().
         from flent_aqm.spec.scenario import KEYS
 

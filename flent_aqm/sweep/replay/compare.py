@@ -23,10 +23,10 @@ class Difference:
     user.
 
     Attributes:
-        where: series and index, or key path in the metadata.
+        where: series and index from 0, or key path in the metadata.
         t_s: seconds since the run's start, None for a value without a time.
-        was: the value in the recorded file, as text.
-        now: the value in the new file, as text.
+        was: the value in the recorded file, as text. NOTHING if it has none.
+        now: the value in the new file, as text. NOTHING if it has none.
     """
 
     where: str
@@ -72,12 +72,12 @@ def _versions(metadata: Mapping[str, Any]) -> dict[str, str]:
 
 
 def differences(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
-    """Return the differences between the contents of two data files, in the order in which they
-    arose.
+    """Return the differences between the contents of two data files.
 
-    Samples come first, by their time, then resampled results, counters of the router, and other
-    metadata. Of each series, at most one difference of the samples and one of the results is
-    returned, because the later ones follow from it. Values that leave_out.py lists are not
+    Samples come first, by their time, those without a time before the others, then resampled
+    results, counters of the router, and other metadata. Of each series, at most one difference of
+    the samples and one of the results is returned, because the later ones follow from it. Values
+    that leave_out.py lists, and metadata that may have been removed from the recorded file, are not
     compared.
 
     Args:
@@ -146,7 +146,8 @@ def _object(value: object) -> Mapping[str, Any]:
 
 
 def _differing_fields(was: object, now: object) -> tuple[str, str]:
-    """Return two samples as JSON text, reduced to the fields that differ if both are objects.
+    """Return two samples as JSON text, reduced to the fields that differ if both are objects. A
+    missing field and null count as equal.
 
     Args:
         was: sample of the recorded run.

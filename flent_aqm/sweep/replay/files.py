@@ -27,8 +27,8 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 def without_paths(requested: Mapping[str, Any], aqm: Mapping[str, Any], places: Sequence[Path]
                   ) -> dict[str, Any]:
-    """Return the requested settings, with the path of each trace replaced by that of a file with
-    the same content.
+    """Return a copy of the requested settings, with the path of each trace replaced by that of a
+    file with the same content.
 
     Args:
         requested: settings of the recorded run.
@@ -36,7 +36,7 @@ def without_paths(requested: Mapping[str, Any], aqm: Mapping[str, Any], places: 
         places: files, and folders with files, in which to look.
 
     Raises ConfigError if there is no such file, if its size or hash is not recorded, if it is
-    larger than 64 MiB, or if `topology` or `link_trace` has a path.
+    larger than 64 MiB, if `topology` is the path of a file, or if `link_trace` is set.
     """
     topology = str(requested.get("topology", "")).strip()
     if topology.endswith(SUFFIX):

@@ -91,7 +91,8 @@ def read(path: Path, folder: Path, traces: Sequence[Path] = (), *, run_programs:
 
 def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: Mapping[str, Any],
                path: Path, folder: Path, *, run_programs: bool) -> Cell:
-    """Make the cell that repeats a run from metadata. Its values are checked here.
+    """Make the cell that repeats a run from metadata. Its values are checked here. Its length_s is
+    0, because files don't record it.
 
     Args:
         run: the file's AQM.run: test, settings, commands.

@@ -39,8 +39,9 @@ def _column_names(place: str, group: Sequence[Column]) -> str:
 
 
 def _row_key(column: Column) -> tuple[str, str, str]:
-    """Return the place in a data file that the column comes from, its unit and its description.
-    Columns for which all three are equal share a row."""
+    """Return the place in a data file that the column comes from, its unit and its description. All
+    requested settings have one common key, and so have all that the kernel reported as applied.
+    Columns with equal keys share a row."""
     place = ".".join(column.path)
     if place.startswith("AQM.requested."):
         return _REQUESTED, "", "as requested"

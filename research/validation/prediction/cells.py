@@ -66,7 +66,7 @@ class Cell:
         """Return the cell as an argument of `flent-aqm calibrate`, RATE=GOODPUT/RISE or
         RATE+burst=GOODPUT/RISE: the rate and the median goodput in Mbit/s, and how far the median
         round-trip time under load is above the idle one, in ms, at least 0. Raises ConfigError if a
-        run has no throughput."""
+        run has no throughput, NotAvailable where values() or idle_ms do."""
         one = self.runs[0].settings
         rise_ms = max(0.0, float(numpy.median(self.values("median"))) - self.idle_ms)
         return (f"{float(str(one['rate_up_mbps'])):g}{'+burst' if one['burst_shaping'] else ''}="

@@ -55,7 +55,7 @@ class Stray:
 
     Attributes:
         more: True if they show that the test side has larger values: they are the test side's
-            highest, or the base side's lowest.
+            highest, or the base side's lowest. True also if there are none.
         share: their number as a share of one side's values, 0 to 1.
         probability: probability that chance alone gives so many stray values, on whichever side and
             at whichever end.
@@ -67,10 +67,13 @@ class Stray:
 
 
 def mean_of(base: Numbers, test: Numbers) -> Mean:
-    """Compare base and test, whose values are paired by index, by the mean of the differences test
-    - base (t-test of pairs). If all differences are equal, the interval has no width, and the
-    probability is 1 if they are 0, otherwise 0. Without pairs, return a difference of 0 with
-    probability 1."""
+    """Compare base and test by the mean of the differences test - base (t-test of pairs). The
+    values are paired by index, and all are finite.
+
+    If all differences are equal but for rounding, such as that of a single pair, the interval has
+    no width, and the probability is 1 if they are 0, otherwise 0. Without pairs, return a
+    difference of 0 with probability 1.
+    """
     from scipy import stats
 
     if not base.size:

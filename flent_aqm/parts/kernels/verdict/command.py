@@ -94,16 +94,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Print the verdict's page in Markdown, on a terminal without its backslashes. With --output,
-    write it to that file, and print only what was found. If so many runs of the test side failed
-    that too few are left to compare, print a line that says so in place of the page. Print errors
-    to standard error.
+    write it to that file, and print only what was found. If too few runs are left to compare, and
+    the failed runs of the test side are evidence against the change, print a line that says so in
+    place of the page. Print errors to standard error.
 
     Returns:
         The exit status: 0 if the change does what --expect says. 1 if it is worse: a metric, more
-            failed runs, a broken rule of counters or a call that may sleep (0 with --expect worse).
-            2 if an error prevented a verdict. 3 if these runs can't tell. 4 if the change never
-            ran, or some of its lines never or rarely did and no metric is better. 5 if it is
-            better, the same or has other counters where --expect says otherwise.
+            failed runs, a kernel under test that failed in a run, a broken rule of counters or a
+            call that may sleep (0 with --expect worse). 2 if an error prevented a verdict. 3 if
+            these runs can't tell. 4 if the change never ran, or some of its lines never or rarely
+            did and no metric is better. 5 if it is better, the same or has other counters where
+            --expect says otherwise.
     """
     try:
         return _run_verdict(args)
@@ -114,8 +115,9 @@ def main(args: argparse.Namespace) -> int:
 
 def _run_verdict(args: argparse.Namespace) -> int:
     """Compare the runs, print or write the page, and return the exit status, as main() describes.
-    Makes further runs for --until-decided, and runs with an instrumented kernel unless
-    --no-coverage is given. Raises AqmError if there can be no verdict."""
+    Makes further runs for --until-decided, runs with an instrumented kernel unless --no-coverage is
+    given, and for --suggest runs of other cells. Prints failed runs, runs without a partner and
+    advice to standard error. Raises AqmError if there can be no verdict."""
     form = PAGES.get(args.output.suffix) if args.output else PAGES[".md"]
     if form is None:
         raise ConfigError(f"--output: {args.output} ends with neither .md nor .html; expected "
@@ -225,11 +227,12 @@ def _fails_more(failed: Sequence[Failed], made: Mapping[str, int]) -> bool:
 
 
 def _say_failures(failed: Sequence[Failed], expected: str) -> int:
-    """Print that the test side is worse because its runs fail, and return the exit status.
+    """Print that the test side is worse because its runs fail, with the number of failed runs of
+    each side. Return the exit status: 0 if `expected` is "worse", otherwise 1.
 
     Args:
         failed: runs of both sides that could not be made.
-        expected: value of --expect.
+        expected: value of --expect: "same", "better" or "worse".
     """
     count = Counter(run.side for run in failed)
     print(f"Worse: {counted(count['test'], 'run')} of the test side failed, {count['base']} of the "
@@ -239,12 +242,17 @@ def _say_failures(failed: Sequence[Failed], expected: str) -> int:
 
 def _exit_status(expected: str, *, worse: bool, better: bool, differs: bool,
                  is_decided: bool) -> int:
-    """Return the exit status, as main() describes it, for runs in which the change was exercised.
+    """Return the exit status for runs in which the change was exercised. The first that applies:
+
+    - `worse`: 0 if that is expected, otherwise 1.
+    - `better` or `differs`, where "same" is expected: 5.
+    - Not `is_decided`: 3.
+    - Otherwise 0 if "better" is expected and `better` is true, or "same" is expected, else 5.
 
     Args:
         expected: value of --expect: "same", "better" or "worse".
-        worse: whether the runs are evidence against the change, see is_bad(), or the kernel
-            under test failed.
+        worse: whether the runs are evidence against the change, see is_bad(), or the kernel under
+            test failed.
         better: whether a metric got better and none worse.
         differs: whether counters differ between runs with the same samples.
         is_decided: whether these runs can tell everything that the verdict is about.
@@ -268,9 +276,10 @@ def _compare_and_judge(sides: Sequence[Sequence[ScoredFile]], failed: Sequence[F
         failed: runs of both sides that could not be made.
         names: names of the metrics.
 
-    Raises TooFewPairs if no cell has enough pairs. Raises ConfigError if the sides differ in test,
-    flows or cross traffic, a side has two runs with the same settings and seed, a name is no metric
-    that can be judged, or no run has a value to judge.
+    Raises TooFewPairs if no cell has enough pairs. Raises ConfigError if all runs of a side have
+    one test, number of flows or cross traffic, and all of the other side another one, if a side has
+    two runs with the same settings and seed, if a name is no metric that can be judged, or if no
+    run has a value to judge.
     """
     paired = pair(*sides)
     for name in _LOAD:
@@ -335,12 +344,14 @@ class Failed(NamedTuple):
 
 
 def failed_runs(side: str, paths: Sequence[Path]) -> Iterator[Failed]:
-    """Yield the runs of a side that a sweep could not make, if no later run has made their data
-    file.
+    """Yield the runs of a side that a sweep could not make, as its sweep.json says, if no later run
+    has made their data file.
 
     Args:
         side: "base" or "test", for the records.
-        paths: the side's folders. Their subfolders `more-seeds` are searched, too.
+        paths: the side's folders and files. Of each folder, its sweep.json and that of its
+            subfolder `more-seeds` are read. Files, and folders without a sweep.json that can be
+            read, yield none.
     """
     for folder in (place for path in paths for place in (path, path / FOLDER)):
         sweep = status.read(folder)
@@ -350,8 +361,9 @@ def failed_runs(side: str, paths: Sequence[Path]) -> Iterator[Failed]:
 
 
 def scored(files: Sequence[Path]) -> list[ScoredFile]:
-    """Read the data files of a side. Return each run with its metrics, hash of samples, counters,
-    programs and kernel. Raises BadResult for the first file that is damaged."""
+    """Read the data files of a side. Return each run, in the files' order, with its metrics, hash
+    of samples, counters, programs and kernel. Raises BadResult for the first file that can't be
+    read or is damaged."""
     runs = []
     for _, result in each_file(files, _score_with_evidence):
         if isinstance(result, BadResult):

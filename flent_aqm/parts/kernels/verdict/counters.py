@@ -99,9 +99,10 @@ def _counters_of_direction(counters: Counters, direction: str) -> Counters:
 
 def differing(comparison: Comparison) -> dict[str, str]:
     """Return the counters that differ between partners with the same samples: name of the counter
-    -> both values and the cell, of the first such pair, such as "3 → 4, overload". If the sides
-    have queues of different names, counters that one of them lacks are left out: tc reports none of
-    a queue's own counters if it doesn't know its name."""
+    -> both values, base first, with 6 digits, and the cell, of the first such pair, such as "3 → 4,
+    overload". A value that is missing is "none". If the sides have queues of different names,
+    counters that one of them lacks are left out: tc reports none of a queue's own counters if it
+    doesn't know its name."""
     found: dict[str, str] = {}
     other_queue = not {"aqm", "up_aqm"}.isdisjoint(comparison.compared)
     for cell in comparison.cells:
@@ -117,13 +118,13 @@ def differing(comparison: Comparison) -> dict[str, str]:
 
 
 def _number(value: float | None) -> str:
-    """Return a counter's value as text, "none" for None."""
+    """Return a counter's value as text with 6 significant digits, "none" for None."""
     return "none" if value is None else f"{value:g}"
 
 
 def sentences(comparison: Comparison) -> list[str]:
     """Return the page's sentences on counters: one on broken rules, and one on counters that
-    differ. Each is left out if there is nothing to tell."""
+    differ, of which the first few are named. Each is left out if there is nothing to tell."""
     texts = []
     if rules := broken(comparison):
         texts.append("Worse: counters break a rule: " + "; ".join(

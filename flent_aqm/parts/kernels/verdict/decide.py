@@ -77,15 +77,18 @@ class Effect:
     Attributes:
         cell: name of the cell.
         seeds: number of pairs.
-        base: median of the base side over the seeds, in the metric's unit. NaN without values.
-        test: median of the test side.
-        difference: mean of test - base. If the sides lost probes in different pairs, the difference
-            of the medians, which may be infinite. NaN without values.
-        low: lower end of the difference's interval. -infinity if it isn't known, NaN without
-            values.
-        high: upper end of the interval. Infinity if it isn't known, NaN without values.
+        base: median of the base side over the seeds, in the metric's unit. Infinite if it is a lost
+            probe's, NaN if a run of either side has no value.
+        test: median of the test side, likewise.
+        difference: mean of test - base over the pairs without lost probes, 0 if there is none. If
+            the sides lost probes in different pairs, or in all pairs but one, the difference of the
+            medians, which may be infinite. NaN if a run has no value or there are too few pairs.
+        low: lower end of the difference's interval. -infinity if it isn't known, NaN where
+            `difference` is.
+        high: upper end of the interval. Infinity if it isn't known, NaN where `difference` is.
         verdict: BETTER, WORSE, SAME or UNTOLD.
-        why: reason of an UNTOLD verdict, or of a verdict by some seeds only. Otherwise "".
+        why: reason of an UNTOLD verdict, or share of the seeds for a BETTER or WORSE verdict by
+            stray values ("in 40% of the seeds"). Otherwise "".
         seeds_needed: number of seeds that would probably decide an UNTOLD verdict. None if 1000
             seeds (MOST_SEEDS) would not be enough, if the number isn't known, and for other
             verdicts.
@@ -111,8 +114,8 @@ class JudgedMetric:
         metric: the metric.
         verdict: BETTER, WORSE, MIXED, SAME or UNTOLD.
         effects: its effect in each cell. Cells with a better or worse verdict come first, then
-            those that can't be told, then the same. Within each group, the largest relative
-            difference is first.
+            those that can't be told, then the same. Within each group, the largest difference, as a
+            share of the base's median, is first.
     """
 
     metric: Metric
@@ -269,7 +272,7 @@ def _untold_effect(cell: Cell, base: float, test: float, why: str) -> Effect:
 
 def _path_latency_ms(metric: Metric, cell: Cell) -> float:
     """Return the base side's median of the part of a latency that no queue can change, in ms. 0 for
-    metrics without such a part, or if no run has a value of it."""
+    metrics without such a part, or if no run of the base side has a value of it."""
     name = next((path for start, path in PATH_OWN.items() if metric.name.startswith(start)), "")
     idle = [value for run, _ in cell.pairs
             if (value := ranked(run.values.get(name, Unavailable("")))) is not None]
@@ -277,11 +280,13 @@ def _path_latency_ms(metric: Metric, cell: Cell) -> float:
 
 
 def _margin(metric: Metric, whole: float) -> float:
-    """Return the largest difference that nobody cares about, in the metric's unit.
+    """Return the largest difference that nobody cares about, in the metric's unit: a share of
+    `whole`, but at least a fixed number of units. Share and number depend on the metric.
 
     Args:
         metric: the metric.
-        whole: the base side's median, for a latency without the path's own part.
+        whole: the base side's median, of a latency under load less the path's own part. Not below
+            0.
     """
     share = ALIKE_SHARE_BY_UNIT.get(metric.unit, ALIKE_SHARE)
     share = next((of for name, of in ALIKE_SHARE_BY_STATISTIC.items()
@@ -334,7 +339,8 @@ def _decide_effect(measured: _Measured, mean_by_chance: float, stray_by_chance: 
 
 
 def _why_untold(needed: int | None, measured: _Measured) -> str:
-    """Return how many seeds would tell, in words that follow "can't tell: ".
+    """Return, in words that follow "can't tell: ", how many seeds may tell, that 1000 (MOST_SEEDS)
+    would not, or that the number isn't known.
 
     Args:
         needed: as _seeds_needed() returned it.
@@ -403,7 +409,8 @@ def _overall_verdict(effects: Sequence[Effect]) -> str:
 
 def _effect_sort_key(effect: Effect) -> tuple[int, float]:
     """Return the sort key of an effect: better and worse before UNTOLD before SAME, then the
-    largest relative difference first."""
+    largest difference first, as a share of the base's median. Effects whose share is infinite or
+    unknown are the first of their group."""
     size = abs(effect.difference) / abs(effect.base) if effect.base else math.inf
     order = 2 if effect.verdict == SAME else 1 if effect.verdict == UNTOLD else 0
     return order, -size if math.isfinite(size) else -math.inf

@@ -87,7 +87,7 @@ class Exercised:
             no instrumented line names).
         changes: the changed files.
         why_unknown: reason why nothing is known, "" if something is.
-        recording: the instrumented kernel, None if nothing is known.
+        recording: the instrumented kernel, None if nothing is known or there is a `fault`.
         fault: a call that may sleep in a context where that is forbidden, with its location. ""
             without such a call.
     """
@@ -113,7 +113,7 @@ class Exercised:
     @property
     def is_whole(self) -> bool:
         """Whether all changed lines that have code ran, each at least 20 times (RARELY) in some
-        cell."""
+        cell. False if no changed line has code, or nothing is known."""
         return bool(self.ran) and not self.never and not self.rarely
 
     @property
@@ -159,17 +159,17 @@ def unknown(why: str) -> Exercised:
 
 def exercise(cells: Sequence[Pairs], folder: Path | None) -> Exercised | None:
     """Return which lines of the change between the two sides' kernels ran in each cell. Builds an
-    instrumented kernel and makes a run of each cell, unless the test side's folder has notes of
-    such runs. Writes the notes.
+    instrumented kernel unless the cache has it, and makes a run with it of each cell that has no
+    note of such a run in the test side's folder. Notes the runs there.
 
     Args:
         cells: the cells of the verdict.
         folder: folder of the test side, where the notes are. None: runs are not noted.
 
     Returns:
-        None if a run of the first pair names no kernel, or both name the same build of one.
-            An Exercised with `fault` if the kernel reported a call that may sleep, or with
-            `why_unknown` if the lines can't be recorded.
+        None if a run of the first pair names no kernel, or both name the same build of one. An
+            Exercised with `fault` if the kernel reported a call that may sleep, or with
+            `why_unknown` if the lines can't be recorded: AqmErrors and OSErrors aren't raised.
     """
     then = [run.kernel for run in cells[0].pairs[0] if run.kernel]
     if len(then) < 2 or then[0] == then[1]:
@@ -284,8 +284,8 @@ def _run_cells(cells: Sequence[Pairs], folder: Path, kernel: NamedKernel) -> dic
         folder: folder for the new data files.
         kernel: the instrumented kernel.
 
-    Raises AqmError if no run succeeds, _Sleeps if a call of the change may sleep in a context where
-    that is forbidden.
+    Raises AqmError if no run succeeds or a recorded run can't be repeated, _Sleeps if a call of the
+    change may sleep in a context where that is forbidden.
     """
     sweep = Sweep(resumes=True)
     made: dict[Path, str] = {}
@@ -352,7 +352,8 @@ def _blocks_of_line(change: ChangedFile, line: int, code: Instrumented,
     """Return the basic blocks whose run shows that a changed line ran: the line's own, if any.
     Otherwise, if defined_name() finds a name in the line, those of all lines of changed files with
     that name. Without a name, those of the line's statement, or else of the last line with code
-    before it in the function. Empty for blank lines, comments and lines without any such block.
+    before it in the function. Empty for lines without any such block, and for blank lines, lines of
+    braces and comments that have none of their own.
 
     Args:
         change: the changed file.
@@ -415,7 +416,8 @@ def _lines_of_statement(text: Sequence[str], line: int) -> range:
 
 def sentence(exercised: Exercised) -> str:
     """Return the page's sentence on which lines of the change ran, which never, and which rarely.
-    If there is a `fault`, return it as a sentence. If nothing is known, return the reason."""
+    At most four cells and ranges of each (MOST_NAMED) are named. If there is a `fault`, return it
+    as a sentence. If nothing is known, or no changed line has code, say so."""
     if exercised.fault:
         return f"Worse: {exercised.fault}."
     if exercised.why_unknown:
@@ -447,7 +449,9 @@ def lines_by_file(exercised: Exercised) -> list[str]:
 
 
 def function_at(text: str, line: int) -> str:
-    """Return the name of the function that a line is in, "" if it is in none.
+    """Return the name of the function that a line is in, its first and last lines included, "" if
+    it is in none. A line of words from the first column on, of which one after the first is
+    followed by a parenthesis, such as a prototype, counts as the beginning of a function.
 
     Args:
         text: content of the C file, in the kernel's style: a brace in the first column ends a

@@ -37,7 +37,8 @@ def add_seeds(cells: Sequence[Pairs], folders: Sequence[Path], most: int, until_
         until_s: end of the time, on the clock of time.monotonic().
 
     Returns:
-        True if runs were made. False if there was no time, or no need, for any run.
+        True if runs were started, even if they failed. False if there was no time, or no need, for
+            any run.
 
     Raises ConfigError if a kernel was built again since the recorded runs, other AqmErrors if the
     runs can't be made.
@@ -77,7 +78,8 @@ def _with_seed(cell: Cell, seed: int) -> Cell:
 
 
 def _refuse_another_kernel(model: recorded.RecordedRun) -> None:
-    """Raise ConfigError if the name of the recorded run's kernel now stands for another build."""
+    """Raise ConfigError if the name of the recorded run's kernel now stands for another build,
+    ToolMissing or SetupError if there is no usable kernel of that name."""
     name = model.cell.scenario.lab.kernel
     then, now = model.data["metadata"]["AQM"]["kernel"]["hash"], kernel_called(name).hash
     if then != now:

@@ -59,10 +59,9 @@ HOW = ("Base and test: medians over seeds. Difference: the mean over seeds, whic
 
 def sentence(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
     """Return the verdict in one sentence: the metrics that are worse, mixed, better and can't be
-    told, by name, the first three of a verdict with their largest difference and its cell, the
-    number of runs of the test side that failed, if any, and the number of metrics that are the
-    same. If there is nothing but the same, the sentence says so, and whether all samples are
-    identical.
+    told, by name, the first three of each verdict as _named() gives them, the number of runs of the
+    test side that failed, if any, and the number of metrics that are the same. If there is nothing
+    but the same, the sentence says so, and whether all samples are identical.
 
     If more runs failed on the test side than chance explains, the sentence begins with "Worse:" and
     the numbers of runs that failed on one side alone, in place of the number of failed runs.
@@ -100,9 +99,10 @@ def _named(judged: JudgedMetric) -> str:
 
 def findings(comparison: Comparison, judged: Sequence[JudgedMetric],
              exercised: Exercised | None) -> list[str]:
-    """Return what was found, a paragraph each: settings and programs besides the kernel in which
-    the sides differ, which lines of the change ran, sentences on counters, and the verdict last.
-    Paragraphs without anything to tell are left out.
+    """Return what was found, a paragraph each: what else differs between the sides, which lines of
+    the change ran, sentences on counters, and last the verdict, or that these runs say nothing
+    because the change didn't run. What else differs are programs, and settings if the sides'
+    kernels differ. Paragraphs without anything to tell are left out.
 
     Args:
         comparison: the paired runs.
@@ -188,7 +188,8 @@ def markdown(heading: str, comparison: Comparison, judged: Sequence[JudgedMetric
 
 
 def without_escapes(text: str) -> str:
-    """Return the Markdown page without its backslashes, to be read on a terminal."""
+    """Return the Markdown page without the backslashes that escape characters, to be read on a
+    terminal."""
     return re.sub(rf"\\([{re.escape(_SPECIAL)}])", r"\1", text)
 
 

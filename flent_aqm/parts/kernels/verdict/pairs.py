@@ -33,6 +33,7 @@ class Cell:
 
     Attributes:
         name: the runs' title if no other cell has it, otherwise the settings in which cells differ.
+            "all runs" if all runs of both sides are of one cell.
         pairs: (run of the base side, run of the test side), one pair for each seed.
     """
 
@@ -41,7 +42,8 @@ class Cell:
 
     @property
     def identical(self) -> int:
-        """Number of pairs whose runs have identical samples."""
+        """Number of pairs whose runs have identical samples. Runs whose samples aren't recorded
+        don't count."""
         return sum(bool(base.samples) and base.samples == test.samples
                    for base, test in self.pairs)
 
@@ -51,9 +53,9 @@ class Comparison:
     """The runs of two sides in pairs.
 
     Attributes:
-        compared: setting in which the sides differ -> (value of the base side, value of the test
-            side).
-        cells: the cells, sorted by name.
+        compared: setting that has one value on the whole base side and another one on the whole
+            test side -> (value of the base side, value of the test side), as texts, "-" for none.
+        cells: the cells with pairs, sorted by name.
         alone: (side, name of the cell) -> number of runs without a partner. Sides are "base" and
             "test".
         failed: side -> number of runs that failed.
@@ -105,8 +107,10 @@ def failed_alone_at_most(failed: Mapping[str, int], alone: Mapping[str, int]) ->
 
 
 def pair(base: Sequence[ScoredFile], test: Sequence[ScoredFile]) -> Comparison:
-    """Pair the runs of the two sides. Runs without a partner are only counted. `failed` and
-    `programs` of the result are empty, for the caller to fill.
+    """Pair the runs of the two sides that have the same seed and the same settings, except for
+    settings that have one value on the whole base side and another one on the whole test side. Runs
+    without a partner are only counted. `failed` and `programs` of the result are empty, for the
+    caller to fill.
 
     Raises TooFewPairs if there is no pair, ConfigError if a side has two runs with the same
     settings and seed.
@@ -140,8 +144,9 @@ Key = tuple[Values, str]
 
 
 def _cell_names(kept: Sequence[str], runs: Mapping[Key, ScoredFile]) -> dict[Values, str]:
-    """Return the name of each cell: the title of its runs if there are several cells and no other
-    has that title, otherwise the settings that differ between cells ("all runs" if none does).
+    """Return values of the settings -> name of their cell: the title of its runs, if there are
+    several cells and only this one has it and no other title. Otherwise the settings that differ
+    between cells, as "name value, …", without those that aren't set ("all runs" if none is left).
 
     Args:
         kept: names of the settings whose values make a cell.

@@ -179,10 +179,10 @@ class Connection(ABC, asyncio.Protocol):
         alpn: ALPN name of the protocol, "" without ALPN.
         server: address of the server.
         tcp_ms: duration of the TCP handshake, 0 until the connection is open.
-        tls_ms: duration of the TLS handshake, None in cleartext.
+        tls_ms: duration of the TLS handshake, None in cleartext and until the connection is open.
         paused: True while asyncio's write buffer is full.
-        limit: limit of unsent bytes in the kernel.
-        transport: asyncio's transport.
+        limit: limit of unsent bytes in the kernel, not there until the connection is open.
+        transport: asyncio's transport, likewise.
     """
 
     alpn = ""
