@@ -53,7 +53,9 @@ def remove_abandoned(folders: Iterable[Path]) -> None:
     folders: folders to search, without their subfolders.
     """
     for folder in folders:
-        for path in folder.glob(f".*{_SUFFIX}"):
+        for path in folder.glob(f".*.*{_SUFFIX}"):
+            if not path.name.removesuffix(_SUFFIX).rpartition(".")[2].isdecimal():
+                continue
             with contextlib.suppress(OSError), path.open("rb") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 path.unlink()

@@ -215,7 +215,8 @@ def _copy_file(copy: _CopyState, source: int, target: int, name: str) -> str:
         if existing is not None and not replace and _is_same(new, existing, name, target):
             return name
         mode = 0o777 if os.fstat(new).st_mode & 0o100 else 0o666
-        part = f".{name[:200]}.{secrets.token_hex(4)}.part"
+        # Not .part: a sweep removes files of that ending from its folder, see whole_file.
+        part = f".{name[:200]}.{secrets.token_hex(4)}.copy"
         try:
             with _opened_at(part, target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode) as out:
                 _copy_content(new, out)

@@ -53,8 +53,7 @@ class OwnPrograms:
 
     def outputs(self, out: Path) -> dict[str, Path]:
         """Return the files with the programs' output: name of the program, for messages -> path.
-        They need not exist. The command on the client has one for each of its two outputs. Of
-        servers with the same name (_name()), only the last is there.
+        They need not exist. The command on the client has one for each of its two outputs.
 
         out: folder of the output files.
         """
@@ -107,7 +106,14 @@ class OwnPrograms:
     def _name(self, number: int) -> str:
         """Return the name of a server for messages: "the server 'COMMAND'", in which the command is
         cut to _LONGEST_LINE characters. number: its position in `servers`, from 1."""
-        return f"the server {plain(shlex.join(self.servers[number - 1]))[:_LONGEST_LINE]!r}"
+        name, same = self._command(number), [one for one in range(1, len(self.servers) + 1)
+                                             if self._command(one) == self._command(number)]
+        which = f" ({number})" if len(same) > 1 else ""
+        return f"the server {name!r}{which}"
+
+    def _command(self, number: int) -> str:
+        """Return the command of a server as _name() shows it. number: as there."""
+        return plain(shlex.join(self.servers[number - 1]))[:_LONGEST_LINE]
 
 
 NO_PROGRAMS = OwnPrograms(Programs())

@@ -131,6 +131,7 @@ class Pool:
             kill: ends all runs of this process. It is called repeatedly.
         """
         self._stopped.set()
+        self.take_no_more()
         self._threads.shutdown(wait=False, cancel_futures=True)
         # wait() would never return for a future that was cancelled before a thread took it.
         running = [future for future in self._futures if not future.cancelled()]

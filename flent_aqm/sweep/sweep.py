@@ -129,10 +129,11 @@ class Sweep:
             # Last, so that no further ^C takes the place of the line that says how to go on.
             self._interrupts.__exit__(kind, value, trace)
 
-    def plan(self, cell: Cell, section: Mapping[str, object]) -> None:
-        """Add a run to the sweep. Keys of the sweep (`jobs`, `scheduler`, `summary_by`) are taken
-        from the last run that is planned. A run in virtual time that is the same as a planned one,
-        and has the same data file, is not added again: it would give the same samples.
+    def plan(self, cell: Cell, section: Mapping[str, object]) -> bool:
+        """Add a run to the sweep, and return True. Keys of the sweep (`jobs`, `scheduler`,
+        `summary_by`) are taken from the last run that is planned. A run in virtual time that is the
+        same as a planned one, and has the same data file, is not added again, because it would give
+        the same samples. Then return False.
 
         Args:
             cell: the run.
@@ -158,6 +159,7 @@ class Sweep:
             raise ConfigError(f"two different runs would be written to {cell.data_file.name}; add "
                               f"{_differing_keys(cell, other)}, in which they differ, to the key "
                               "filename_extra, after the text that it has now or inherits")
+        return other is cell
 
     def testbeds_elsewhere(self) -> list[str]:
         """Return the sorted addresses (ssh://…) of the planned runs' testbeds that are other

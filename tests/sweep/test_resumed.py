@@ -366,8 +366,9 @@ def test_two_runs_that_differ_in_anything_are_not_written_to_one_file(
     other = (replace(cell, **change) if hasattr(cell, next(iter(change)))
              else replace(cell, scenario=cell.scenario.but(**change)))
     both = sweep.Sweep()
-    both.plan(cell, {})
-    both.plan(replace(cell), {})
+    assert both.plan(cell, {})
+    assert not both.plan(replace(cell), {})
+    assert list(both.planned.values()) == [cell]
     with pytest.raises(ConfigError, match=re.escape(keys)):
         both.plan(other, {})
 

@@ -12,11 +12,18 @@ from pathlib import Path
 from flent_aqm.base.errors import AqmError, ConfigError, ToolMissing
 from flent_aqm.base.paths import cache_to_write
 from flent_aqm.base.words import plain
-from flent_aqm.parts.kernels.own import KernelRequest, build_named, read_options, read_patches
+from flent_aqm.parts.kernels.own import (
+    READY_MADE,
+    KernelRequest,
+    build_named,
+    read_options,
+    read_patches,
+)
 from flent_aqm.setup.install import locked
 from flent_aqm.setup.kernel import named
 from flent_aqm.setup.kernel.additions import CONTROL, QUEUE, read_additions
 from flent_aqm.setup.kernel.locate import find_kernel
+from flent_aqm.setup.kernel.sources import absolute_source
 from flent_aqm.setup.tc_plugin import read_files
 from flent_aqm.spec.kernel import STOCK, parse_kernel
 
@@ -109,13 +116,13 @@ def _build_and_print(args: argparse.Namespace) -> None:
 
 
 def _command_line(args: argparse.Namespace) -> str:
-    """Return the command line that builds the same kernel again, quoted for a shell, with absolute
-    paths of files and folders. A REPOSITORY@REF stays as the user gave it."""
+    """Return the command line that builds the same kernel again, from any folder."""
     words = ["flent-aqm", "kernel", "build", args.name]
-    for option in ("source", "config"):
-        if value := getattr(args, option):
-            there = Path(value)
-            words += [f"--{option}", str(there.absolute() if there.exists() else value)]
+    if args.source:
+        words += ["--source", absolute_source(args.source)]
+    if args.config:
+        words += ["--config", args.config if args.config in READY_MADE
+                  else str(Path(args.config).absolute())]
     for option in ("patch", "qdisc", "tcp", "tc"):
         if getattr(args, option):
             words += [f"--{option}", *(str(path.absolute()) for path in getattr(args, option))]

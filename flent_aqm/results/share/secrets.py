@@ -195,7 +195,8 @@ class Secrets:
         if name in NOBODY or name in (REPLACED, "s", "the", "a"):
             return match[0]
         self.removed.add(name)
-        return f"{match[1]}user"
+        quote = match[2][0] if match[2][0] in "'\"" else ""
+        return f"{match[1]}{quote}user"
 
     def _device_number(self, match: re.Match[str]) -> str:
         """Return the match with the number of a device replaced by REPLACED, or REPLACED alone for
@@ -363,9 +364,9 @@ class Secrets:
         return match[1] + "0" * 12
 
     def _in_url(self, match: re.Match[str]) -> str:
-        """Return the URL's start with "user" in place of user and password, or the match if the
-        user, without a password, is in NOBODY."""
-        if match[2] in NOBODY:
+        """Return the URL's start with "user" in place of user and password, or the match if both
+        are empty or the user, without a password, is in NOBODY."""
+        if not match[2] or match[2] in NOBODY:
             return match[0]
         self.removed.add(f"{match[2]}@")
         return f"{match[1]}user@"

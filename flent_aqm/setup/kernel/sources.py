@@ -318,6 +318,10 @@ class GitOrigin(GitTree):
         return f"{match[1]}.{match[2]}" if match else ""
 
 
+# A package with a kernel's source.
+_PACKAGE = re.compile(r"linux-source-\d+\.\d+")
+
+
 def commit_of(option: str, repository: Path, ref: str) -> str:
     """Return the full name of a commit. Raises ConfigError if there is no such commit, or if a
     short hash is the beginning of several.
@@ -355,7 +359,7 @@ def parse_origin(text: str, cache: Path, archive: DebianArchive) -> Origin:
     be made.
     """
     package, _, version = text.partition("=")
-    if re.fullmatch(r"linux-source-\d+\.\d+", package):
+    if _PACKAGE.fullmatch(package):
         found = archive.versions(r"linux-source-\d+\.\d+")
         versions = [one.version for one in found if one.name == package]
         if not versions:
@@ -365,9 +369,7 @@ def parse_origin(text: str, cache: Path, archive: DebianArchive) -> Origin:
             raise ConfigError(f"--source: Debian's suites have no {package} {version}; they have "
                               f"{', '.join(versions)}")
         return DebianOrigin(cache, archive, KernelSource(package, version or versions[0]))
-    folder, at, ref = text.rpartition("@")
-    if Path(text).is_dir() or not at:
-        folder, ref = text, ""
+    folder, ref = _split_at_ref(text)
     if ref and not Path(folder).is_dir():
         raise ConfigError(f"--source: {text!r}: there is no folder {folder!r}; REPOSITORY@REF "
                           "takes the path of a git repository on this machine: clone it first")
@@ -375,6 +377,22 @@ def parse_origin(text: str, cache: Path, archive: DebianArchive) -> Origin:
         raise ConfigError(f"--source: {text!r} is neither a package such as linux-source-6.18 nor "
                           "a folder with a kernel's source, nor REPOSITORY@REF")
     return GitOrigin(cache / "trees", Path(folder), ref or None)
+
+
+def absolute_source(text: str) -> str:
+    """Return a value of the option --source that means the same in any folder: paths are absolute,
+    packages stay."""
+    if _PACKAGE.fullmatch(text.partition("=")[0]):
+        return text
+    folder, ref = _split_at_ref(text)
+    return f"{Path(folder).absolute()}{'@' if ref else ''}{ref}"
+
+
+def _split_at_ref(text: str) -> tuple[str, str]:
+    """Return the folder and the ref of FOLDER or REPOSITORY@REF, "" for no ref. A folder whose name
+    has an @ is one."""
+    folder, at, ref = text.rpartition("@")
+    return (text, "") if Path(text).is_dir() or not at else (folder, ref)
 
 
 def cached_archive(cache: Path, source: KernelSource) -> Path | None:

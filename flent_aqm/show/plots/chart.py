@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy
 
-from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.errors import BadResult, ConfigError, NotAvailable
 from flent_aqm.base.words import counted
 from flent_aqm.results.combined import description_of
 from flent_aqm.results.grouping import (
@@ -73,8 +73,8 @@ class ChartPlotter(Framed):
     # Methods for subclasses.
 
     def grid(self, rows: int = 1, columns: int = 1, **options: Any) -> list[Any]:
-        """Make the axes, keep them as self.axes, and return them row by row. If Flent gives one
-        axis for a part of a plot, the list has only this axis, whatever the number requested.
+        """Make the axes, keep them as self.axes, and return them row by row. For a part of a plot,
+        that is the axis that Flent gives. Raises NotAvailable if a part needs several.
 
         Args:
             rows: number of rows.
@@ -82,6 +82,9 @@ class ChartPlotter(Framed):
             options: options of matplotlib's Figure.subplots(), such as sharex.
         """
         if self._part_axis is not None:
+            if rows * columns > 1:
+                raise NotAvailable("this plot has several panels, and a part of another plot has "
+                                   "room for one; show it as a plot of its own")
             self.axes = [self._part_axis]
         else:
             cells = self.figure.subplots(rows, columns, squeeze=False, **options)

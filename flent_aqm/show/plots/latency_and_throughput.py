@@ -62,8 +62,7 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
         looks = looks_for(sides)
         axes = self._make_panels(len(rows))
         counted = 0
-        # strict is false, because there is only one axis if Flent gives it.
-        for row, left, right in zip(rows, axes[0::2], axes[1::2], strict=False):
+        for row, left, right in zip(rows, axes[0::2], axes[1::2], strict=True):
             members = {side: of_side for side in sides if (of_side := [
                 run for run in runs if key_of(run, names) == row
                 and word(sides_are, setting(run.settings, sides_are)) == side])}
@@ -216,15 +215,16 @@ def _link_text(runs: Sequence[Run]) -> str:
 
 def _base_rtt_text(runs: Sequence[Run]) -> str:
     """Return the end of a text on the link, such as ", base RTT 20 ms", the RTT without a queue, or
-    ", base RTT < 1 ms" if no delay was added or none is recorded. "" if this package did not build
-    the path of all runs, or if the delay differs between them."""
+    ", base RTT < 1 ms" without an added delay. "" if this package did not build the path of all
+    runs, or if the delay differs between them or isn't recorded."""
     requested = {(run.settings.get("testbed"), run.settings.get("base_delay_ms")) for run in runs}
     delays = {delay for _, delay in requested}
     if {testbed for testbed, _ in requested} - {VIRTUAL, NETNS} or len(delays) > 1:
         return ""
     delay = delays.pop()
-    return f", base RTT {delay:g} ms" if isinstance(delay, (int, float)) and delay else (
-        ", base RTT < 1 ms")
+    if not isinstance(delay, (int, float)):
+        return ""
+    return f", base RTT {delay:g} ms" if delay else ", base RTT < 1 ms"
 
 
 def _loaded_rtts_ms(runs: Sequence[Run]) -> Numbers:

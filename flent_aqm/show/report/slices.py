@@ -59,7 +59,8 @@ def with_sides(rows: Sequence[ReportRow]) -> tuple[list[ReportRow], tuple[str, .
     Returns:
         The rows, and the names of the settings that belong to what is compared. If configurations
         are compared, `side` of each row is set to its configuration's name, unless each queue has a
-        single configuration, so that the queue's name tells it, and SQM isn't part of it.
+        single configuration, so that the queue's name tells it, and SQM isn't part of it. Runs
+        without a batch are compared by the titles that the user gave them, see _with_titles().
     """
     apart = [name for name in _ROUTER if len(_value_pairs(AQM, name, rows)) > 1
              and len(_value_pairs(AQM, name, rows)) < len(_value_pairs(AQM, AQM, rows))
@@ -67,15 +68,30 @@ def with_sides(rows: Sequence[ReportRow]) -> tuple[list[ReportRow], tuple[str, .
     names = (AQM, *apart)
     keys = {_values_of(row, names) for row in rows}
     if not apart or len(keys) > MOST_SIDES:
-        return list(rows), (AQM,)
+        return _with_titles(rows, (AQM,)), (AQM,)
     # Each queue has a configuration of its own. But no_aqm is no name for a line without SQM.
     if len(keys) == len(_value_pairs(AQM, AQM, rows)) and SHAPER_RATE not in apart:
-        return list(rows), names
+        return _with_titles(rows, names), names
     titles = [_own_title_words(row, rows) for row in rows]
     pairs = {(title, _values_of(row, names)) for title, row in zip(titles, rows, strict=True)}
     if not len(pairs) == len(set(titles)) == len(keys):  # the user calls them otherwise
         titles = [_configuration_name(row, names) for row in rows]
     return [replace(row, side=title) for row, title in zip(rows, titles, strict=True)], names
+
+
+def _with_titles(rows: Sequence[ReportRow], names: Sequence[str]) -> list[ReportRow]:
+    """Return the rows with their titles as `side`, if the user named what is compared by them: no
+    run is of a batch, each has a queue and a title, and several titles stand for as many different
+    values of the settings `names`. Otherwise return the rows unchanged."""
+    # A batch's titles say again what its settings are.
+    if any(row.settings.get("batch") or not row.settings.get(AQM) for row in rows):
+        return list(rows)
+    titles = [_own_title_words(row, rows) for row in rows]
+    keys = [_values_of(row, names) for row in rows]
+    pairs = set(zip(titles, keys, strict=True))
+    if not all(titles) or not 1 < len(pairs) == len(set(titles)) == len(set(keys)):
+        return list(rows)
+    return [replace(row, side=title) for row, title in zip(rows, titles, strict=True)]
 
 
 def _value_pairs(name: str, other_name: str, rows: Sequence[ReportRow]

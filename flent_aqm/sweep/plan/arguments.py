@@ -289,8 +289,8 @@ def _values_of_override(value: object, instead_of: Sequence[object]) -> list[str
         value: value of --batch-override.
         instead_of: the arguments' values that it replaces.
     """
-    words = _words(value)
-    if len(words) > 1 and (set(words) <= {str(each) for each in instead_of} or all(
+    words = list(map(_normalised, _words(value)))
+    if len(words) > 1 and (set(words) <= set(map(_normalised, instead_of)) or all(
             math.isfinite(number_or_nan(str(word))) for word in [*words, *instead_of])):
         return words
     return [_normalised(value)]

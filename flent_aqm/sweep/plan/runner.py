@@ -145,12 +145,14 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             return True
 
     def _batches_to_run(self) -> Sequence[str]:
-        """Return the names of the batches to run: those that -b names, or for -b ALL all, in both
-        cases also abstract and disabled ones. Without -b, those that have the name of a batch file
-        and are neither abstract nor disabled, or if there are none, all that are neither.
+        """Return the names of the batches to run, each once: those that -b names, or for -b ALL
+        all, in both cases also abstract and disabled ones. Without -b, those that have the name of
+        a batch file and are neither abstract nor disabled, or if there are none, all that are
+        neither.
 
         Raises ConfigError if -b names an unknown batch, or if without -b all batches are abstract
-        or disabled, or there are none."""
+        or disabled, or there are none.
+        """
         settings = self.settings
         files = ", ".join(settings.BATCH_FILES)
         names = ", ".join(self.batches) or "none"
@@ -159,7 +161,7 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         if settings.BATCH_NAMES:
             if unknown := [name for name in settings.BATCH_NAMES if name not in self.batches]:
                 raise ConfigError(f"{files}: unknown batch {', '.join(unknown)}; batches: {names}")
-            return list(settings.BATCH_NAMES)
+            return list(dict.fromkeys(settings.BATCH_NAMES))
         if not self.batches:
             raise ConfigError(f"{files}: no batch to run: there is no section [Batch::NAME]")
         runnable = [name for name in self.batches if not _must_not_run(self._keys_of_batch(name))]
@@ -203,8 +205,9 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
 
     def _plan_batch(self, name: str) -> Iterator[Cell]:
         """Check the batch's runs, add them to the sweep, and yield their cells in the order of the
-        batch's lists. Raises ConfigError if a run can't be made, RuntimeError if Flent refuses it,
-        such as for an unknown test or command."""
+        batch's lists, without those that Sweep.plan() doesn't add again. Raises ConfigError if a
+        run can't be made, RuntimeError if Flent refuses it, such as for an unknown test or command.
+        """
         batch = self._keys_of_batch(name)
         with self._with_positions(batch):
             _pause_s(name, batch)
@@ -233,8 +236,9 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             with self._with_positions(*self.commands.values(), values):
                 cell = make_cell(section, settings, self.commands_for(section, settings),
                                  Path(folder), settings_parser)
-                self._sweep.plan(cell, section)
-            yield cell
+                is_new = self._sweep.plan(cell, section)
+            if is_new:
+                yield cell
 
     def _with_positions(self, *sections: Mapping[str, object]) -> Any:
         """Return the context manager that puts the position of a value of these sections before a

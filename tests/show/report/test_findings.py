@@ -170,6 +170,24 @@ def test_line_without_sqm_is_not_called_after_its_queue() -> None:
     assert not any(one.side for one in with_sides(rows)[0])
 
 
+def test_runs_of_no_batch_are_compared_as_their_titles_call_them() -> None:
+    """What `flent -t TITLE` says is the user's word for the queue. A batch's title says again what
+    its settings are, and a title that several queues share tells none of them."""
+    def sides(*runs: tuple[str, str, float], batch: str = "") -> list[str]:
+        return [one.side for one in with_sides([
+            row(aqm, FAST, title=title, rate_mbps=rate, batch=batch)
+            for aqm, title, rate in runs])[0]]
+
+    named = (("no_aqm", "SQM off 50.0", 50.0), ("cake", "tuesday 50.0", 50.0),
+             ("cake", "tuesday 9.0", 9.0))
+    assert sides(*named) == ["SQM off", "tuesday", "tuesday"]
+    assert sides(*named, batch="quick") == ["", "", ""]
+    assert sides(("no_aqm", "here", 50.0), ("cake", "here", 50.0)) == ["", ""]
+    assert sides(("cake", "monday", 50.0), ("cake", "tuesday", 50.0)) == ["", ""]
+    assert sides(("no_aqm", "SQM off", 50.0), ("cake", "", 50.0)) == ["", ""]
+    assert sides(("cake", "SQM on", 50.0)) == [""]
+
+
 def test_what_is_tried_with_every_queue_is_a_condition() -> None:
     """ECN on and off with both queues: two panels of two lines."""
     rows = [row(aqm, FAST, tcp_ecn=ecn) for aqm in ("no_aqm", "codel") for ecn in (True, False)]

@@ -58,12 +58,14 @@ def test_override_makes_an_argument_for_a_new_value() -> None:
     ("rate_mbps", ["20", "100"], "20, 20", ["20"]),
     ("rate_mbps", ["20", "100"], "20,", ["20,"]),  # no list of several
     ("share", ["85", "90", "100"], "90,100", ["90", "100"]),
+    ("modem", [True, False], "on,off", [True, False]),  # Flent makes True of on in batch files
+    ("modem", ["on", "off"], "no", ["off"]),
     ("ccs", ["cubic,bbr", "cubic,reno"], "cubic,reno", ["cubic,reno"]),
     ("rates", ["10,100", "100,10"], "5,10", ["5,10"]),
 ])
 def test_several_numbers_of_an_override_are_a_value_each(
-        key: str, of_arguments: list[str], override: str, values: list[str]) -> None:
-    """Only where the batch's own values are one number each."""
+        key: str, of_arguments: list[object], override: str, values: list[object]) -> None:
+    """Only where the batch's own values are one number each, or as many switches."""
     args: dict[str, dict[str, object]] = {f"a{n}": {key: v} for n, v in enumerate(of_arguments)}
     runner = new(SimpleNamespace(BATCH_FILES=[], INPUT=[], BATCH_NAMES=None, NAME=None))
     runner.args, runner.settings.BATCH_OVERRIDE = args, {key: override}

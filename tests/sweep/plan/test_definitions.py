@@ -43,7 +43,7 @@ from flent_aqm.sweep.sweep import Sweep
 plan, lengths_s = Sweep.plan, {}
 def noted(self, cell, section):
     lengths_s[cell.data_file] = cell.length_s
-    plan(self, cell, section)
+    return plan(self, cell, section)
 Sweep.plan = noted
 stock, count = testenv.TestEnvironment.execute, [0]
 def execute(self, filename):

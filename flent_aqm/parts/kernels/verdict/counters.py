@@ -118,8 +118,9 @@ def differing(comparison: Comparison) -> dict[str, str]:
 
 
 def _number(value: float | None) -> str:
-    """Return a counter's value as text with 6 significant digits, "none" for None."""
-    return "none" if value is None else f"{value:g}"
+    """Return a counter's value as text, "none" for None."""
+    # Digits enough for every count of bytes: counters that differ by one must not look alike.
+    return "none" if value is None else f"{value:.15g}"
 
 
 def sentences(comparison: Comparison) -> list[str]:

@@ -58,7 +58,8 @@ _ENDS = re.compile(r"[;{}:]\s*(?:/\*.*\*/\s*|//.*)?$")
 # A macro, or a variable with a value, outside of functions: those begin in the first column.
 _DEFINES = re.compile(r"^\s*#\s*define\s+(\w+)|^(?=\w)(?:static\s+)?(?:const\s+)?[\w\s\*]*?(\w+)\s*"
                       r"(?:\[[^\]]*\]\s*)?(?:__\w+\s*)?=[^=]")
-_FUNCTION = re.compile(r"^[A-Za-z_][\w\s\*]*?\b(\w+)\(", re.MULTILINE)
+# The head of a function, up to its parameters. A declaration of one ends in a semicolon.
+_FUNCTION = re.compile(r"^[A-Za-z_][\w\s\*]*?\b(\w+)\((?![^{;]*;)", re.MULTILINE)
 # The last line of a function, with a line after it.
 _END_OF_FUNCTION = re.compile(r"^\}[^\n]*\n", re.MULTILINE)
 
