@@ -131,12 +131,14 @@ def _print_left_out(faults: Sequence[str]) -> None:
 
 
 def _draw_speedtests(args: argparse.Namespace) -> int:
-    """Draw a page of the speed tests' figure for each rate, delay and cross traffic, and write it
-    to --output. Files that can't be used are left out with a message, those of other tests without
+    """Draw a page of the speed tests' figure for each combination of rates, delay and cross
+    traffic, and write each as SVG, PNG, PDF and CSV into the folder --output, which is created if
+    necessary. Files that can't be used are left out with a message, those of other tests without
     one. Return 0.
 
-    Raises ConfigError if no file is of a speed test that the figure shows, if --where has another
-    form than KEY=VALUE or excludes all, or if a file can't be written.
+    Raises ConfigError if a path in `results` doesn't exist or has no data files, if no file is of a
+    speed test that the figure shows, if --where has another form than KEY=VALUE or excludes all, or
+    if a file can't be written.
     """
     import matplotlib
 

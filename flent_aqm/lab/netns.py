@@ -110,14 +110,17 @@ class NetnsTestbed:
         """Do nothing: each run makes its own network."""
 
     def facts(self, kernel: str = STOCK) -> Facts:
-        """Return the release of this machine's kernel and the congestion control of the hosts.
-        `kernel` is ignored."""
+        """Return the release of this machine's kernel, and the congestion control of new
+        connections inside the namespaces: this package's own if this machine allows it there,
+        otherwise the machine's default. `kernel` is ignored."""
         return Facts({"version": os.uname().release, "hash": None},
                      {"tcp_congestion_control": _congestion_control()})
 
     def place(self, scenario: Scenario, run: FlentRun) -> Namespaces:
-        """Return the namespaces of one run of Flent, not started yet. Raises an AqmError if they
-        can't be made."""
+        """Return the environment of one run of Flent: a context manager that owns a temporary
+        folder, into which the run's files are written here. The namespaces themselves are made when
+        it is started. Raises an AqmError if the scenario's files can't be prepared, OSError if they
+        can't be written."""
         place = Namespaces(scenario, run.argv(IN_GUEST, RESULTS_IN_GUEST), servers=run.servers,
                            programs=run.programs, env=CELL_ENVIRONMENT,
                            wall_limit_s=wall_limit_s(run))

@@ -95,7 +95,9 @@ def _made(folder: Path, rate_mbps: int) -> Path:
 
 
 def _cost(command: str, file: Path) -> Cost:
-    """Return the cost of `flent-aqm COMMAND FILE`. Raises CalledProcessError if it fails.
+    """Return the wall time and processor time of `flent-aqm replay FILE`, or of `flent-aqm why FILE
+    --what-if none`, which makes no runs with something changed. Raises CalledProcessError if it
+    fails.
 
     Args:
         command: "replay" or "why".

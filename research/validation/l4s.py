@@ -68,11 +68,15 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def lines_of_links(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield the lines of a Markdown table: a row for each queue and link, with the classic flow's
-    rate and the ratio in a column for each of ECNS, and the probe's median and loss as pairs in one
-    cell. "-" stands for an ECN without a run. Raises
-    ValueError if a run's queue is not in PUBLISHED, or it doesn't have exactly two flows,
-    NotAvailable if it has none."""
+    """Yield the lines of a Markdown table, a row for each queue and link. For each of ECNS a column
+    has the classic flow's rate in Mbit/s and the flows' ratio. Two further columns have the probe's
+    median in ms and its loss in %, each with a value per ECN, in the order of ECNS. DASH stands for
+    an ECN without a run, and for a value that the run doesn't have. Of several runs of the same
+    queue, link and ECN, the last one counts.
+
+    Raises ValueError if a run's queue is not in PUBLISHED, or a run doesn't have exactly two flows,
+    NotAvailable if it has no flows.
+    """
     yield (f"| queue | link | {' | '.join(f'{ecn} ECN: classic flow, ratio' for ecn in ECNS)} | "
            "probe, median ms | probes lost, % |")
     yield "|" + "---|" * 6

@@ -62,8 +62,9 @@ _AGREE = 0.1
 
 
 def main() -> int:
-    """Print and write a part. Return the exit status, 1 if the results can't be read, or the page
-    can't be written."""
+    """Make the part of the page that the command line names, print it and, with -o, write it into
+    the page in that folder, with the figure of the part if it has one. Return the exit status, 1 if
+    the results can't be read, or the page can't be written."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.scorecard",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("part", choices=_PARTS)

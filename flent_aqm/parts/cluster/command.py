@@ -41,8 +41,9 @@ class _WorkerOptions:
         scheduler: address of the scheduler.
         jobs: number of parallel runs.
         host: address to listen on. None: this machine's address towards the scheduler.
-        dashboard: port of Dask's page. None: no page.
-        security: Dask's Security, with the certificates.
+        dashboard: port of Dask's page, 0 for any free port. None: no page.
+        security: Dask's Security, with the certificates if the scheduler's address is tls://…,
+            otherwise empty.
     """
 
     scheduler: str

@@ -52,8 +52,9 @@ async def measure(server: ServerAddress, report: ClientReport, call: Call) -> No
 
 
 async def _measure_idle(server: ServerAddress, report: ClientReport) -> None:
-    """Time ten requests on the idle line, and record ping (the shortest) and jitter. The first
-    request isn't counted. Raises BadResult if the connection or a request fails."""
+    """Send ten requests on the idle line. Record the waits of all but the first as samples, and of
+    them ping (the shortest) and jitter, in ms. Raises BadResult if the connection or a request
+    fails."""
     times_ms: list[float] = []
     async with Http1Connection(server) as connection:
         for number in range(PINGS):

@@ -384,9 +384,12 @@ def _mixed_words(words: Sequence[Column]) -> Column:
 
 def _flows(rows: Mapping[str, Column], named: Mapping[int, bytes]
            ) -> tuple[Column, Sequence[FlowKey]]:
-    """Return the index of each row's flow, and the flows in the order of their first packets.
+    """Return the index of each packet's flow, and the flows in the order of their first packets.
 
-    named: `ends` -> IP header of a packet.
+    Args:
+        rows: fields of the capture's packets, an array each.
+        named: value of the field `ends`, which stands for a packet's two addresses -> IP header of
+            a packet with them.
     """
     both_ports = ((rows["source_port"].astype(numpy.uint64) << numpy.uint64(16))
                   | rows["target_port"])

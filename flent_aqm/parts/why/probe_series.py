@@ -130,8 +130,9 @@ class ProbeFlow:
     first: int
 
     def rows(self, ledger: Ledger, direction: str) -> Mapping[int, int]:
-        """Return number of a probe -> row of its packet in a passage of a router. Empty if no
-        packet of the flow passed.
+        """Return probe -> row of its packet in the passage of a router. A probe is given by its
+        index in the series, from 0, lost ones included. Of several packets with the same number the
+        first counts. Empty if no packet of the flow passed.
 
         Args:
             ledger: packets of the router.

@@ -269,9 +269,16 @@ def glitches_per_minute(run: Run, threshold_ms: float) -> float:
 
 
 def longest_glitch_ms(run: Run, threshold_ms: float) -> float:
-    """Return the length of the longest glitch under load in ms, 0 without any. threshold_ms: a
-    probe is bad, and part of a glitch, if it is lost or its RTT exceeds the idle median by more
-    than this. Raises NotAvailable as glitches() does: without the probes that glitches need."""
+    """Return the length of the longest glitch under load in ms, 0 without any. It lasts from its
+    first bad probe until the probe after its last bad one was due. Bad probes with a pause of less
+    than 100 ms between them are of one glitch, even if good ones came between.
+
+    threshold_ms: a probe is bad if it is lost, or its RTT exceeds the idle median by more than
+    this.
+
+    Raises NotAvailable without probes under load, with too few probes before it or half or more of
+    these lost, or if probes are more than 20 ms apart or can't tell losses.
+    """
     return max((one.length_ms for one in glitches(run, threshold_ms)), default=0.0)
 
 

@@ -226,14 +226,13 @@ def _stream_count(value: Any) -> float:
 
 
 def _refuse_results(whole: dict[str, Any]) -> None:
-    """Raise BadResult unless x_values is a list of numbers or null, and results has at least one
-    series, each with a number or null for each of x_values. Also raises it if there are more than
-    1,000,000 times (MOST_STEPS) or 10,000 series (MOST_RESULTS), or if the name of a series can't
-    be printed, has more than 200 characters (LONGEST_SERIES_NAME), or is a formula to a
-    spreadsheet.
+    """Raise BadResult unless x_values is a list, results has at least one series, and each series
+    has a value for each of x_values, where all values are null or numbers between -1e18 and 1e18
+    (BEYOND_ALL_MEASURE). Also raise it if there are more than 1,000,000 times (MOST_STEPS) or
+    10,000 series (MOST_RESULTS), or if the name of a series can't be printed, has more than 200
+    characters (LONGEST_SERIES_NAME), or is a formula to a spreadsheet.
 
-    Args:
-        whole: content of the file.
+    whole: content of the file.
     """
     x_values, results = whole.get("x_values"), whole.get("results")
     if not isinstance(x_values, list) or not _all_numbers_or_none(x_values):

@@ -128,7 +128,11 @@ class _Reader:
         return self._matching(_HASH, value, place)
 
     def time(self, value: Any, place: str) -> Any:
-        """Copy a date and time, or a number. Other text is left out (NOTHING)."""
+        """Copy text that is a date with a time, such as "2026-01-31T23:59:59.000Z", a number, True,
+        False or None. Any other value is left out: record `place` in `removed`, and return NOTHING.
+
+        place: the value's place in the metadata, such as "BATCH_TIME".
+        """
         return self._matching(_TIME, value, place)
 
     def uuid(self, value: Any, place: str) -> Any:

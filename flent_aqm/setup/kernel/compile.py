@@ -180,7 +180,8 @@ def all_faults(output: str) -> str:
 
 
 def warnings_in(output: str, names: Sequence[str]) -> list[str]:
-    """Return the compiler's warnings about some files, each once, in the order of make's output.
+    """Return the lines of the compiler's warnings about some files, "FILE:LINE:COLUMN: warning:
+    TEXT", each once, in the order of make's output.
 
     Args:
         output: make's whole output.

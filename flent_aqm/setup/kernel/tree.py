@@ -73,7 +73,9 @@ class KernelTree:
         self._watches = False
 
     def watch(self) -> None:
-        """Start to record in `changed` the content that each file has before its first change."""
+        """Begin to record in `changed`, emptied before, the content that each file has before its
+        first change from now on. Only files that are passed to keep() are recorded, which write(),
+        append() and backport() do themselves."""
         self.changed, self._watches = {}, True
 
     def keep(self, names: Iterable[str]) -> None:

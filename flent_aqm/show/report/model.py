@@ -352,12 +352,12 @@ def failed(folder: Folder) -> list[tuple[str, str]]:
 def progress(folder: Folder, now_s: float) -> dict[str, Any]:
     """Return the progress of a folder's sweep: folder (its name), done (number of data files),
     planned (number of runs), failed (number of failed runs, which are not done), left_s (seconds
-    left, None if not known), going (whether it still runs). Without a sweep's status, planned is
-    the number of data files.
+    left at the present pace; None before the first run has ended, after the sweep's end, and
+    without a status), going (True if the sweep's status has no end: it still runs, or was killed
+    before it could write the end). Without a sweep's status, planned is the number of data files,
+    and going is False.
 
-    Args:
-        folder: the folder.
-        now_s: the time in epoch seconds.
+    now_s: the time in epoch seconds.
     """
     status = folder.status
     return {"folder": folder.path.name, "done": folder.done,

@@ -89,8 +89,9 @@ def is_router(name: str) -> bool:
 
 
 class Fault(Exception):
-    """A fault in a text of links. The message begins with the position, PATH:LINE:COLUMN or "column
-    COLUMN", or with the path of a file that is too large. It doesn't name the key."""
+    """Raised by parse_links() and read_links() for a fault in a text of links. It is no AqmError:
+    parse_topology() turns it into a ConfigError that names the key. The message begins with the
+    position, PATH:LINE:COLUMN or "column COLUMN", or with the path of a file that is too large."""
 
 
 def parse_links(text: str, path: str = "") -> Graph:

@@ -28,8 +28,10 @@ PAGE = "results/papers.md"
 
 
 def main() -> int:
-    """Print and write the tables. Return the exit status, 1 if the runs can't be read or don't
-    suit, or the page can't be written."""
+    """Print the table of the paper that the command line names and, with -o, write it into its part
+    of the page and renew the list at the top of the page. With --keep, write the paper's data file
+    for the tests. Return the exit status, 1 if the runs can't be read or don't suit, or the page
+    can't be written."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.papers",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("paper", choices=PAPERS)

@@ -99,8 +99,16 @@ def _run_gate_cell(model: Pairs, keys: Mapping[str, str], folder: Path, recordin
 
 
 def _with_gate_keys(model: Cell, keys: Mapping[str, str], recording: Recording) -> Cell:
-    """Return the recorded run's cell with the load and the link settings of a cell of gate.batch,
-    and with the instrumented kernel."""
+    """Return the recorded run's cell with all batch keys of a cell of gate.batch in place of its
+    own, with that cell's name and with the instrumented kernel.
+
+    Args:
+        model: cell of the recorded run, which gives all other settings.
+        keys: batch keys of the cell of gate.batch and their values, see gate_cells().
+        recording: the instrumented kernel.
+
+    Raises ConfigError if the settings don't fit together.
+    """
     settings = dict(model.settings)
     scenario: dict[str, object] = {"kernel": recording.kernel.name}
     parameters = {_FLOWS: keys[_FLOWS], "round_trips": "yes"}
