@@ -130,8 +130,12 @@ def make_results_folder(folder: Path | None) -> Path | None:
         return None
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise ConfigError(f"--results: {folder} is there, and is no folder; give another folder"
+                          ) from None
     except OSError as error:
-        raise ConfigError(f"--results: can't create {folder}: {cause_of(error)}") from None
+        raise ConfigError(f"--results: can't create {folder}: {cause_of(error)}; give another "
+                          "folder") from None
     if not os.access(folder, os.W_OK):
         raise ConfigError(f"--results: {folder} is not writable; give another folder")
     return folder.resolve()

@@ -15,6 +15,7 @@ from pathlib import Path
 from flent_aqm.base.errors import AqmError, CommandFailed, ConfigError, SetupError
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.base.shell import find_program
+from flent_aqm.base.words import counted
 from flent_aqm.setup import install
 from flent_aqm.setup.optional import find, folder_of
 from flent_aqm.setup.progress import Progress
@@ -71,12 +72,14 @@ def _build_with_go(program: Program, cache: Path, progress: Progress) -> None:
     go = _find_client("go", "Go 1.22 or newer")
     progress.step(f"building {program.version}")
     with install.staging(cache) as work:
+        (work / "bin").mkdir()
         _run_client(program, [go, "install", f"{program.package}@{program.version}"], cache,
                     env={**os.environ, "GOBIN": str(work / "bin")})
         built = [path for path in (work / "bin").iterdir() if path.is_file()]
         if len(built) != 1:
-            raise SetupError(f"{program.package} was built into {len(built)} programs; expected "
-                             "one")
+            raise SetupError(f"go built {counted(len(built), 'program')} of {program.package}; "
+                             "expected one: look whether the variable GOFLAGS is set, or install "
+                             f"{program.name} by hand")
         built[0].rename(work / "bin" / program.name)
         target = cache / "tools" / folder_of(program)
         install.publish(work / "bin", target, lambda folder: is_whole(folder / program.name))

@@ -45,7 +45,7 @@ def parse_words(key: str, text: str, models: Mapping[str, Model],
         number = number_or_nan(value)
         if not low <= number <= high:
             raise ConfigError(f"{key}: {parameter} has the value {value[:40]!r}; expected a "
-                              f"number from {low:g} to {high:g}")
+                              f"number from {low:.10g} to {high:.10g}, without +")
         parameters[parameter] = number
     return replace(models[name], **parameters)  # type: ignore[type-var]
 

@@ -29,7 +29,7 @@ _KILL_AGAIN_S = 0.05
 _LOOK_AGAIN_S = 0.5
 
 
-def parse_jobs(value: object, *, real_time: bool = False) -> int:
+def parse_jobs(value: object, *, real_time: str = "") -> int:
     """Return the number of runs to make side by side.
 
     The default is the number of processors that this process may use, but 1 on a testbed in real
@@ -37,7 +37,7 @@ def parse_jobs(value: object, *, real_time: bool = False) -> int:
 
     Args:
         value: value of the batch key `jobs`. None or "" stands for the default.
-        real_time: True if a testbed of the sweep runs in real time.
+        real_time: a testbed of the sweep that runs in real time, "" if none does.
 
     Raises ConfigError if the value is not a whole number from 1 to MAX_JOBS, or if it is more than
     1 in real time.
@@ -48,8 +48,9 @@ def parse_jobs(value: object, *, real_time: bool = False) -> int:
     if not text.isdecimal() or len(text) > 9 or not 1 <= int(text) <= MAX_JOBS:
         raise ConfigError(f"jobs: {text[:40]!r} is not a whole number from 1 to {MAX_JOBS}")
     if real_time and int(text) > 1:
-        raise ConfigError(f"jobs: {text} runs side by side would disturb each other in real time; "
-                          "leave jobs out, or use testbed virtual")
+        raise ConfigError(f"jobs: {text} runs side by side would disturb each other in real time, "
+                          f"on testbed {real_time}; leave jobs out, or use testbed virtual for all "
+                          "runs")
     return int(text)
 
 

@@ -305,9 +305,9 @@ class Sweep:
         return self._was_interrupted
 
     @property
-    def _real_time(self) -> bool:
-        """True if a testbed of the sweep runs in real time."""
-        return any(testbed.real_time for testbed in self._testbeds.values())
+    def _real_time(self) -> str:
+        """The first testbed of the sweep that runs in real time, "" if none does."""
+        return next((name for name, one in self._testbeds.items() if one.real_time), "")
 
     def _clean_up(self) -> list[str]:
         """Clean up all testbeds, even if one of them fails, and return the errors, one line each.

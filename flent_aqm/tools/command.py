@@ -15,6 +15,7 @@ name, with quotes as in a shell. Where the expression matches several times, the
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 import os
@@ -260,6 +261,8 @@ def find_command(option: str, name: str) -> str:
     program = shutil.which(name)
     if program is None and os.path.isfile(name):
         raise ConfigError(f"{option}: {_why_not_started(name)}")
+    if program is None and os.path.isdir(name):
+        raise ConfigError(f"{option}: {name[:200]!r} is a folder; give the path of a program in it")
     if program is None and os.sep in name:
         raise ConfigError(f"{option}: there is no program {name[:200]!r}; give the path of one")
     if program is None:
@@ -267,6 +270,11 @@ def find_command(option: str, name: str) -> str:
                           "or sh -c '…' for words of a shell")
     with suppress(OSError), open(program, "rb") as file:  # a program may be executable only
         begin = file.read(256)
+        if begin.startswith(codecs.BOM_UTF8 + b"#!"):
+            raise ConfigError(f"{option}: {name[:200]} begins with a byte order mark before its "
+                              "#!; save it as UTF-8 without that mark")
+        if not begin:
+            raise ConfigError(f"{option}: {name[:200]} is an empty file; give a program")
         if b"\0" not in begin and not begin.startswith(b"#!"):
             raise ConfigError(f"{option}: {name[:200]} has no first line that names its "
                               "interpreter, such as '#!/usr/bin/env python3'; add that line, or "

@@ -187,7 +187,7 @@ flent -B try.batch; echo status $?; ls results""")
 
 
 @pytest.mark.parametrize(("override", "message"), [
-    ("jobs=2", "jobs: 2 runs side by side would disturb each other in real time"),
+    ("jobs=2", "jobs: 2 runs side by side would disturb each other in real time, on"),
     ("router_model=omnia", "router_model: omnia is a model of the virtual lab"),
     # Of the models, omnia isn't one of a host, because its timers are late.
     ("server_model=ideal+rx_packet_ns=9",

@@ -21,7 +21,6 @@ from flent_aqm.tools.tool import Program
 
 GO = """#!/bin/sh
 echo "$@" >>{calls}
-mkdir $GOBIN
 printf '#!/bin/sh\\necho -service-url\\n' >$GOBIN/any-name
 chmod +x $GOBIN/any-name
 """
@@ -69,14 +68,15 @@ def test_go_program_is_built_once_and_found(
 @pytest.mark.parametrize(("go", "why"), [
     ("", "needs Go 1.22 or newer, but go is not on PATH; install it"),
     ("echo first; echo this version is not available >&2; exit 1", "this version is not available"),
-    ("true", "was built into 0 programs"),
+    ("true", "go built 0 programs of "),
+    (": >$GOBIN/one; : >$GOBIN/two", "go built 2 programs of "),
 ])
 def test_what_cannot_be_had_is_skipped_with_one_line(
     cache: Path, capsys: pytest.CaptureFixture[str], go: str, why: str
 ) -> None:
     """Which says why; nothing of it is left, and the next one is tried."""
     if go:
-        program(cache, "go", f"#!/bin/sh\nmkdir $GOBIN; {go}\n")
+        program(cache, "go", f"#!/bin/sh\n{go}\n")
     assert set_up_speedtests(["ethr", "librespeed-cli"], cache) == ["ethr", "librespeed-cli"]
     lines = [line for line in capsys.readouterr().err.splitlines() if "skipped" in line]
     assert [line.split(":")[0] for line in lines] == ["ethr", "librespeed-cli"]

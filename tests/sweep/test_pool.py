@@ -108,26 +108,27 @@ def test_error_of_one_cell_is_raised_when_all_have_ended() -> None:
 @pytest.mark.parametrize("text", ["²", "1²", "-1", "x"])
 def test_jobs_are_a_number_that_python_can_read(text: str) -> None:
     with pytest.raises(ConfigError, match="is not a whole number"):
-        parse_jobs(text, real_time=False)
+        parse_jobs(text, real_time="")
 
 
 def test_jobs_in_real_time_are_one() -> None:
     """Without the key there is one; more are refused, whatever the number of cores."""
-    assert parse_jobs(None, real_time=True) == parse_jobs("1", real_time=True) == 1
+    assert parse_jobs(None, real_time="netns") == parse_jobs("1", real_time="netns") == 1
     assert [parse_jobs(text) for text in ("1", "7", "1024")] == [1, 7, 1024]
     for text in ("0", "1025"):
         with pytest.raises(ConfigError, match="is not a whole number from 1 to 1024"):
             parse_jobs(text)
-    with pytest.raises(ConfigError, match="2 runs side by side would disturb each other"):
-        parse_jobs("2", real_time=True)
+    with pytest.raises(ConfigError, match="2 runs side by side would disturb each other in "
+                                          "real time, on testbed netns; leave jobs out, or use"):
+        parse_jobs("2", real_time="netns")
 
 
 @pytest.mark.parametrize(("value", "real_time", "jobs"), [
-    (None, False, 3), ("", False, 3), (None, True, 1), ("", True, 1), (0, False, None),
-    ("000000001", False, 1), ("0000000001", False, None), ("000001024", False, 1024),
-    (2, False, 2), ("9999999999", False, None)])
+    (None, "", 3), ("", "", 3), (None, "netns", 1), ("", "netns", 1), (0, "", None),
+    ("000000001", "", 1), ("0000000001", "", None), ("000001024", "", 1024),
+    (2, "", 2), ("9999999999", "", None)])
 def test_jobs_are_as_many_as_cores_of_this_process_unless_given(
-        monkeypatch: pytest.MonkeyPatch, value: object, real_time: bool, jobs: int | None) -> None:
+        monkeypatch: pytest.MonkeyPatch, value: object, real_time: str, jobs: int | None) -> None:
     """A number has at most nine digits, so that a long one isn't read. None: refused."""
     monkeypatch.setattr(os, "sched_getaffinity", {0: {1, 4, 7}}.__getitem__)
     if jobs is None:

@@ -109,18 +109,17 @@ class AqmIperf3Runner(SupervisedRunner):
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
         """Parse iperf3's JSON. If both directions ran, the download is in the metadata as a part.
         What was left out of the output is logged as warnings. Raises BadResult if iperf3 failed, if
-        a direction has no intervals, or over UDP if the server's intervals are missing, ParseError
-        if the output isn't iperf3's JSON."""
+        a direction has no intervals, or of a UDP upload if the server's intervals are missing,
+        ParseError if the output isn't iperf3's JSON."""
         report = parse_iperf3(text_of(output))
         if report.error and not self.stopped_by:
             raise BadResult(f"iperf3: {report.error}")
         for note in report.notes:
             logger.warning("%s: iperf3's output has %s", self.runner_name, note)
         shown = "upload" if self.direction == "both" else self.direction
-        if self.udp_mbps and not report.server_intervals:
-            raise BadResult("iperf3's client got no intervals of its server, without which a UDP "
-                            "flow has no throughput: the client was stopped early, or the server "
-                            "does not report in JSON; start it with: iperf3 -s -J -i 0.2")
+        if self.udp_mbps and self.direction != "download" and not report.server_intervals:
+            raise BadResult("iperf3's server sent no intervals, which alone tell what arrived of a "
+                            f"UDP upload; start it with: iperf3 -s -J -i 0.2 -p {self.port}")
         parsed = self._series_of(report, shown)
         if self.direction == "both":
             parsed[2][PARTS] = {"download": self._series_of(report, "download")}

@@ -93,10 +93,13 @@ def compare(page: Sequence[Card], others: Sequence[Card], name: str) -> Order:
     both = [side[test] for side in (ours, theirs) for test in tests]
     cells = set.intersection(*({one.without_seed for one in card.readings} for card in both)
                              ) if both else set()
-    if len(tests) < 2 or not cells:
-        raise ConfigError(f"--against: {name} has {counted(len(tests), 'test')} and "
-                          f"{counted(len(cells), 'cell')} in common with the page; expected two "
-                          "tests or more, on the same cells")
+    if len(tests) < 2:
+        raise ConfigError(f"--against: {name} has {counted(len(tests), 'test')} in common with the "
+                          f"page ({', '.join(theirs) or 'none'}; the page has "
+                          f"{', '.join(ours) or 'none'}); expected two tests or more")
+    if not cells:
+        raise ConfigError(f"--against: no cell has been measured with all of {', '.join(tests)} "
+                          f"both on the page and in {name}; score them on the same cells")
     ours, theirs = ({test: _restrict_to(side[test], cells) for test in tests}
                     for side in (ours, theirs))
     return Order(name, _describe_runs(theirs, cells), [
@@ -177,11 +180,16 @@ def hold(output: Path, folder: Path) -> Order:
         output: the page's folder, of the option -o. Its folders have the cards.
         folder: the other runs' folder of the option -o.
 
-    Raises ConfigError if the two folders don't have two tests and a cell in common, or if the
-    result can't be written. Raises BadResult if a card can't be read, is damaged, or has another
-    schema.
+    Raises ConfigError if a folder has no scorecards, if the two don't have two tests and a cell in
+    common, or if the result can't be written. Raises BadResult if a card can't be read, is damaged,
+    or has another schema.
     """
     name = folder.resolve().name
+    for option, place in (("-o", output), ("--against", folder)):
+        if not any(place.glob(f"*/{cards.NAME}")):
+            why = "has no scorecards" if place.is_dir() else "is no folder"
+            raise ConfigError(f"{option}: {place} {why}; give the folder that flent-aqm scorecard "
+                              "wrote with -o")
     result = compare([*cards.read_all(output)], [*cards.read_all(folder)], name)
     write_output(output / _FOLDER / f"{name}.json",
                  json_text(asdict(result), indent=1) + "\n")

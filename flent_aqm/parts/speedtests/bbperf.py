@@ -37,8 +37,9 @@ def measure(call: Call, report: ClientReport) -> None:
                     str(call.port), "-t", str(LENGTH_S), "-J", str(file), *more], folder):
                 last = line.text if line.text.startswith("ERROR") else last
             if not file.is_file():
-                raise BadResult(f"bbperf wrote no result file of the {direction}: "
-                                f"{last or 'it gave no reason'}")
+                raise BadResult(f"bbperf wrote no result file of the {direction}, and "
+                                + (f"printed: {last}" if last else "named no error: run it by "
+                                   f"hand: python -m bbperf.bbperf -c {call.host}"))
             read(file.read_text(encoding="utf-8"), direction, report, last)
 
 

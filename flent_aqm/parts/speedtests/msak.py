@@ -36,13 +36,16 @@ def read(lines: Iterable[Line], report: ClientReport) -> None:
     and the final ones.
 
     The client exits with status 0 even if it reached no server. Raises BadResult if a direction has
-    no rates, or no final rate. The message quotes the client's first unexpected line, if any.
+    no rates, or no final rate. The message quotes the client's first unexpected line of that
+    direction, or else before both, if any.
     """
-    complaint = ""
+    complaints: dict[str, str] = {}
+    running = ""
     for line in lines:
         start = re.match(r"Starting (download|upload) stream", line.text)
         match = _RESULT.search(line.text)
         if start:
+            running = start[1]
             report.load(start[1]).begin(line.at_s)
         elif match and not line.text.startswith(" "):
             load = report.load(match[1])
@@ -56,11 +59,12 @@ def read(lines: Iterable[Line], report: ClientReport) -> None:
             report.numbers[f"rtt_{match[1]}_ms"] = float(match[3])
             report.numbers[f"min_rtt_{match[1]}_ms"] = float(match[4])
         elif not re.match(r"Connected to|Stream \d|Test results|\s|$", line.text):
-            complaint = complaint or line.text
+            complaints.setdefault(running, line.text)
     for name in ("download", "upload"):
         load = report.load(name)
         if not load.rates or load.mbps is None:
             lacks = "its output has no final rate" if load.rates else "its output has no rates"
+            complaint = complaints.get(name) or complaints.get("")
             raise BadResult(f"msak-client reported no {name}: {complaint or lacks}")
 
 

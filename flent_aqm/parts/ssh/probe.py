@@ -75,33 +75,35 @@ class RouterProperties:
         return devices
 
 
-def probe(ask: Ask, *, kinds: Collection[str] = (),
-          addresses: Collection[str] = ()) -> RouterProperties:
-    """Query the router, and return what it tells.
+def probe(ask: Ask, *, kinds: Collection[str] = (), addresses: Collection[str] = (),
+          machine: str = "router") -> RouterProperties:
+    """Query the router or another machine, and return what it tells.
 
     Args:
         ask: function (command, *settings) that runs a command of on_router.sh and returns its
             output, such as SshConnection.run.
         kinds: kinds of qdisc, filter or device to try.
         addresses: addresses whose routes to look up.
+        machine: word for the machine in messages.
 
     Raises ParseError if the answer has another form, and the errors of `ask`.
     """
     return parse_probe(ask("probe", *(f"route={address}" for address in addresses),
-                           *(f"kind={kind}" for kind in sorted(kinds))))
+                           *(f"kind={kind}" for kind in sorted(kinds))), machine)
 
 
-def parse_probe(text: str) -> RouterProperties:
+def parse_probe(text: str, machine: str = "router") -> RouterProperties:
     """Parse the output of probe.sh. Texts and reasons are cut to 200 characters. Raises ParseError
     if it doesn't begin with `format 1` and end with `end`, or a line on a device, route or kind
     between them has another form."""
     lines = text.splitlines()
     if lines[:1] != ["format 1"]:
-        raise ParseError(f"the router printed {''.join(lines[:1])[:60]!r} before its answer to the "
-                         "probe; expected 'format 1': let its shell's start files print nothing")
+        raise ParseError(f"the {machine} printed {''.join(lines[:1])[:60]!r} before its answer to "
+                         "the probe; expected 'format 1': let its shell's start files print "
+                         "nothing")
     if lines[-1:] != ["end"]:
-        raise ParseError(f"the router's answer to the probe ends with {lines[-1][:60]!r}; expected "
-                         "'end': the answer is cut off, or something was printed after it")
+        raise ParseError(f"the {machine}'s answer to the probe ends with {lines[-1][:60]!r}; "
+                         "expected 'end': the answer is cut off, or something was printed after it")
     texts: dict[str, str] = {}
     links: dict[str, Link] = {}
     routes: dict[str, str] = {}
@@ -120,26 +122,27 @@ def parse_probe(text: str) -> RouterProperties:
             case "kind", [kind, "no", *why]:
                 kinds[kind] = " ".join(why)[:200]
             case "link" | "route" | "kind", _:
-                raise ParseError("the router's answer to the probe has an unexpected line "
+                raise ParseError(f"the {machine}'s answer to the probe has an unexpected line "
                                  f"{line[:80]!r}")
             case _:
                 texts[name] = rest[:200]
     return RouterProperties(texts, routes.pop("management", ""), links, routes, kinds)
 
 
-def check_host(facts: RouterProperties) -> None:
-    """Raise TestbedError if hooks can't work on the router: the user isn't root, tc is missing, or
+def check_host(facts: RouterProperties, machine: str = "router") -> None:
+    """Raise TestbedError if hooks can't work on a machine: the user isn't root, tc is missing, or
     less than 300 KB of memory are free. An unknown amount of memory is accepted."""
     if facts.text.get("uid") != "0":
-        raise TestbedError("the user on the router is not root, and only root may change "
-                           "queues; log in as root: ssh://root@ROUTER")
+        raise TestbedError(f"the user on the {machine} is not root, and only root may change "
+                           f"queues; log in as root: ssh://root@{machine.upper()}")
     if not facts.text.get("tc"):
-        raise TestbedError("the router has no tc; install it (OpenWrt: opkg install tc-full; "
+        raise TestbedError(f"the {machine} has no tc; install it (OpenWrt: opkg install tc-full; "
                            "Debian: apt install iproute2)")
     free_kb = facts.text.get("free_kb", "")
     if free_kb.isdecimal() and int(free_kb) < NEEDED_KB:
         raise TestbedError(f"only {free_kb} KB are free in /var/run; {NEEDED_KB} are needed to "
-                           "save the router's state, which is restored after the sweep; make room")
+                           f"save the {machine}'s state, which is restored after the sweep; make "
+                           "room")
 
 
 def check_devices(facts: RouterProperties, devices: Mapping[str, str]) -> None:

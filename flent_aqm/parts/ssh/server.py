@@ -44,8 +44,9 @@ class SshServer:
         """
         self._connection.start()
         try:
-            facts = probe.probe(self._connection.run, addresses=(self._client,), kinds=("netem",))
-            probe.check_host(facts)
+            facts = probe.probe(self._connection.run, addresses=(self._client,), kinds=("netem",),
+                                machine="server")
+            probe.check_host(facts, "server")
             self._device = facts.routes.get(self._client, "")
             if not self._device:
                 raise TestbedError("server_testbed: the server has no route to the client, "

@@ -108,7 +108,7 @@ def _checked_s(name: str, values: Iterator[Any] | Collection[Any], unit_s: float
     if times.size and not float(numpy.abs(times).max()) <= LATEST_S:
         worst = float(times[numpy.abs(times).argmax()])
         raise BadResult(f"{name[:60]!r} has the time {worst:g} s; expected seconds since 1970, "
-                        f"or of an interval, up to {LATEST_S:g}")
+                        f"or of an interval, from {-LATEST_S:g} to {LATEST_S:g}")
     return times
 
 

@@ -121,6 +121,10 @@ def parse_links(text: str, path: str = "") -> Graph:
     where = _at(path, 1, 1)
     for name in (CLIENT, ROUTER, SERVER):
         if name not in names:
+            others = [one for one in names if re.fullmatch(r"router\w+", one)]
+            if name == ROUTER and others:
+                raise Fault(f"{where}: the links have {others[0]!r}, but no {ROUTER!r}; call the "
+                            f"first router {ROUTER}, and further ones {ROUTER}2 to {ROUTER}9")
             raise Fault(f"{where}: no link has {name!r}; expected a path from client over a "
                         "router to server")
     if len(names) > MOST_NODES:

@@ -83,6 +83,8 @@ def test_topology_left_out_leaves_a_run_as_it_was() -> None:
     ("client-lan, lan-router, a-server, a-router2", "each node: link router2 to router$"),
     ("client-router, router2-a, router2-b, a-c, c-server", "each node: link a to router$"),
     ("client-a, a-server", "no link has 'router'"),
+    ("client-router2, router2-server", "have 'router2', but no 'router'; call the first router"),
+    ("client-router1, router1-server", "have 'router1', but no 'router'; call the first router"),
     ("parking-lot", "unknown value 'parking-lot'; did you mean 'parking_lot'"),
     ("home-net", "unknown value 'home-net'; known"),
     ("client-router", "no link has 'server'"),

@@ -495,7 +495,7 @@ def test_program_that_may_not_start_is_not_told_to_be_made_executable_again(
         find_command("--client", str(deep / "mine.py"))
 
 
-@pytest.mark.parametrize("text", ["import sys\n", "# späť\nprint(1)\n", ""])
+@pytest.mark.parametrize("text", ["import sys\n", "# späť\nprint(1)\n"])
 def test_script_without_an_interpreter_is_told_how(tmp_path: Path, text: str) -> None:
     """A shell would read the Python in it, and tell of a syntax error. With an interpreter before
     it, or in its first line, it starts."""
@@ -510,6 +510,20 @@ def test_script_without_an_interpreter_is_told_how(tmp_path: Path, text: str) ->
     script.write_text(f"#!/usr/bin/env python3\n{text}")
     command_tool("mine", f"{script} {{host}} {{port}}", "true {port}", READS)
     refuse_missing(Programs(server_program=str(script)))
+
+
+def test_what_is_no_program_is_named(tmp_path: Path) -> None:
+    """A folder, an empty file, and a script whose editor wrote a mark before its first line: no
+    path, and no first line, would help."""
+    for content, why in (("", "is an empty file; give a program$"), (
+            "\ufeff#!/bin/sh\n", "begins with a byte order mark before its #!; save it as UTF-8")):
+        script = tmp_path / "mine.py"
+        script.write_text(content)
+        script.chmod(0o755)
+        with pytest.raises(ConfigError, match=f"^--client: {script} {why}"):
+            find_command("--client", str(script))
+    with pytest.raises(ConfigError, match=f"'{tmp_path}' is a folder; give the path of a program"):
+        find_command("--client", str(tmp_path))
 
 
 def test_folder_with_failed_runs_alone_is_used_again(tmp_path: Path) -> None:

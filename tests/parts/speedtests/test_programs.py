@@ -217,6 +217,22 @@ def test_what_an_output_lacks_is_named() -> None:
         msak.read(start, ClientReport("x"))
 
 
+def test_complaint_of_msak_is_that_of_the_direction_which_failed() -> None:
+    """What the download's stream complained of at its end doesn't explain the upload. What came
+    before both, such as a server that isn't there, explains either."""
+    download = [Line(1.0, "Starting download stream (server: x)"),
+                Line(2.0, "Elapsed: 1s download rate: 9.4 Mb/s, rtt: 1ms, minrtt: 1ms"),
+                Line(3.0, "websocket: close 1006"),
+                Line(4.0, "  download rate: 9.4 Mb/s, rtt: 1ms, minrtt: 1ms"),
+                Line(5.0, "Starting upload stream (server: x)")]
+    with pytest.raises(BadResult, match="no upload: its output has no rates"):
+        msak.read(download, ClientReport("x"))
+    with pytest.raises(BadResult, match="no upload: dial tcp: refused"):
+        msak.read([*download, Line(6.0, "dial tcp: refused")], ClientReport("x"))
+    with pytest.raises(BadResult, match="no download: no such host"):
+        msak.read([Line(0.5, "no such host")], ClientReport("x"))
+
+
 def test_programs_that_write_no_result_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
                                                  ) -> None:
     """They end with status 0 all the same. Nor is a word a number of round trips."""
@@ -225,7 +241,7 @@ def test_programs_that_write_no_result_are_named(tmp_path: Path, monkeypatch: py
     (tmp_path / "bbperf" / "__init__.py").touch()
     (tmp_path / "bbperf" / "bbperf.py").write_text("print('ERROR: no such server')\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with pytest.raises(BadResult, match="no result file of the download: ERROR: no such server"):
+    with pytest.raises(BadResult, match="no result file of the download, and printed: ERROR: no"):
         bbperf.measure(Call("192.0.2.1", 1), ClientReport("bbperf"))
     with pytest.raises(BadResult, match="goresponsiveness printed 'many' as RPM"):
         goresponsiveness.read_text([Line(1.0, "Final RPM: many (P90)")], ClientReport("x"))

@@ -179,6 +179,17 @@ def test_libreqos_wants_a_second_of_a_phase(make_run: MakeRun) -> None:
         grades.libreqos_rise_ms(make_run([31.0] * 98))
 
 
+def test_libreqos_counts_the_time_of_a_probe_that_waits_for_replies(make_run: MakeRun) -> None:
+    """Such as UDP_RR: four probes in 8 s of load are more than a second of it."""
+    run = make_run([2000.0] * 1000)
+    loaded = run.loaded()
+    late = loaded.sent_s[::200]
+    kept = (run.probe.sent_s < loaded.sent_s[0]) | numpy.isin(run.probe.sent_s, late[:4])
+    sparse = replace(run, probes=(replace(run.probe, sent_s=run.probe.sent_s[kept],
+                                          rtt_ms=run.probe.rtt_ms[kept]),))
+    assert grades.libreqos_rise_ms(sparse) == pytest.approx(2000 - 21)
+
+
 def test_libreqos_of_a_probe_that_stopped_early_does_not_deny_the_load(make_run: MakeRun) -> None:
     """The load goes on for 10 s without probes."""
     run = make_run([31.0] * 1000)
