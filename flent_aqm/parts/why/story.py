@@ -64,7 +64,8 @@ class Cause(StrEnum):
     """Why a probe took long: what a flow or the line did (FILLS, SLOW_START, BANDWIDTH_PROBE,
     TIMEOUT, BURST, UNRESPONSIVE, DIP, STOP), SHARED_BUCKET of fair queueing, the router's
     PROCESSOR, interrupt moderation of the hosts' cards (CARD), a WIFI channel, NO_QUEUE (none held
-    it for 1 ms), or CANT_TELL. DROPPED: the queue dropped the probe."""
+    it for 1 ms), or CANT_TELL. DROPPED: the queue dropped the probe. INSIDE: the probe was still in
+    the queue when the capture ended."""
 
     FILLS = "fills"
     SLOW_START = "slow start"
@@ -79,6 +80,7 @@ class Cause(StrEnum):
     CARD = "interrupt moderation"
     WIFI = "wifi"
     DROPPED = "dropped"
+    INSIDE = "still inside"
     NO_QUEUE = "no queue"
     CANT_TELL = "can't tell"
 
@@ -208,9 +210,9 @@ class Story:
             when it came to the first router.
         rtt_ms: its RTT, None if the probe or its reply was lost.
         parts: parts of the round trip. Of a lost probe, the waits in queues only.
-        place: the place with the longest wait, or where it was dropped, such as "up" or "down
-            (modem)".
-        waited_ms: the wait there, 0 if it was dropped there.
+        place: the place with the longest wait, or that a lost probe never left, such as "up" or
+            "down (modem)".
+        waited_ms: the wait there, 0 if it never left.
         behind: packets that were ahead of it there, by the name of their flow, most bytes first.
         flow_queueing: whether the place has a queue for each flow.
         standing: since when the queue there stood, and why.
@@ -287,11 +289,12 @@ def explain(run: WatchedRun, number: int) -> Story:
         parts = [replace(part, place=ROUNDED) if part.place == "client side" else part
                  for part in parts]
     last = stops[-1]
-    lost_here = answer is None and last.fate is Fate.DROPPED
-    stop = last if lost_here else max(stops, key=lambda one: one.wait_ns)
+    never_left = answer is None and last.fate is not Fate.LEFT
+    stop = last if never_left else max(stops, key=lambda one: one.wait_ns)
     standing, decisions, ahead = _queue_story(run, stop, begin_ns)
-    if lost_here:
-        standing = replace(standing, cause=Cause.DROPPED)
+    if never_left:
+        standing = replace(
+            standing, cause=Cause.DROPPED if last.fate is Fate.DROPPED else Cause.INSIDE)
     elif other := _other_cause(run, number, parts, stop):
         standing = replace(standing, cause=other)
     elif stop.wait_ns < 1_000_000:
@@ -299,7 +302,7 @@ def explain(run: WatchedRun, number: int) -> Story:
     return Story(
         run.run.probe.name, number, (sent_ns - begin_ns) / 1e9,
         answer.rtt_ms if answer else None, parts, _place(stop),
-        0.0 if lost_here else stop.wait_ns / 1e6, _shares(run, stop, ahead),
+        0.0 if never_left else stop.wait_ns / 1e6, _shares(run, stop, ahead),
         _kind(scenario, stop) in _FLOW_QUEUES, standing, decisions,
         (stop.router, stop.direction, stop.row))
 
@@ -384,13 +387,21 @@ def _other_cause(run: WatchedRun, number: int, parts: Sequence[TimePart], stop: 
     if _held_by_cards(run, by_place, sum(part.ms for part in parts)):
         return Cause.CARD
     scenario = run.cell.scenario
-    client_ms = by_place.get("client side", by_place.get(ROUNDED, 0.0))
+    client_ms = _client_ms(by_place)
     wifi = "wifi" in run.data["metadata"].get("AQM", {})
     if wifi and client_ms > wait_ms and client_ms > 1:
         return Cause.WIFI
     outside_ms = max(by_place.get("server side", 0.0), client_ms,
                      by_place.get("between routers", 0.0))
     return Cause.CANT_TELL if outside_ms > max(wait_ms, 1.0) and scenario else None
+
+
+def _client_ms(by_place: Mapping[str, float]) -> float:
+    """Return the time at the client in ms, of ping with its rounding.
+
+    by_place: place of a part of the round trip -> ms.
+    """
+    return by_place.get("client side", by_place.get(ROUNDED, 0.0))
 
 
 def _held_by_cards(run: WatchedRun, by_place: Mapping[str, float], rtt_ms: float) -> bool:
@@ -405,7 +416,7 @@ def _held_by_cards(run: WatchedRun, by_place: Mapping[str, float], rtt_ms: float
         rtt_ms: its RTT.
     """
     each_ms = run.cell.scenario.hosts.host_moderation_us / 1000
-    hosts_ms = by_place.get("server side", 0.0) + by_place.get("client side", 0.0)
+    hosts_ms = by_place.get("server side", 0.0) + _client_ms(by_place)
     queues_ms = sum(ms for place, ms in by_place.items() if place.split(" (")[0] in ("up", "down"))
     return (each_ms > 0 and max(queues_ms, _CARDS_SHARE * rtt_ms) < hosts_ms
             <= 2 * (each_ms + _INTERRUPT_MS))

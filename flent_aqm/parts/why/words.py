@@ -54,15 +54,17 @@ def _in(place: str) -> str:
 
 def where(story: Story) -> str:
     """Return the sentence on where the probe's time went, as a sum of waits that gives its round
-    trip, with waits below 0.05 ms added up as "elsewhere". For a lost probe: where it was dropped,
-    or that the router passed it on, and its waits before."""
+    trip, with waits below 0.05 ms added up as "elsewhere". For a lost probe: where it was dropped
+    or still was when the capture ended, or that the router passed it on, and its waits before."""
     large = [part for part in story.parts if abs(part.ms) >= _SMALL_MS]
     if story.rtt_ms is None:
         told = ", ".join(f"{part.ms:.2f} ms in {_place(part.place)}" for part in large)
-        lost = (f"it was dropped at {_place(story.place)}"
-                if story.standing.cause is Cause.DROPPED else
-                "the router passed it on, so it was lost elsewhere, or its reply came too late")
-        return f"{lost[0].upper()}{lost[1:]}." + (f" Before: {told}." if told else "")
+        lost = {
+            Cause.DROPPED: f"It was dropped at {_place(story.place)}",
+            Cause.INSIDE: f"It was still in {_place(story.place)} when the capture ended"}.get(
+                story.standing.cause, "The router passed it on, so it was lost elsewhere, or its "
+                                      "reply came too late")
+        return f"{lost}." + (f" Before: {told}." if told else "")
     rest = sum(part.ms for part in story.parts) - sum(part.ms for part in large)
     told = " + ".join(f"{part.ms:.2f} ms {_in(part.place)}" for part in large)
     tail = f" + {rest:.3f} ms elsewhere" if abs(rest) >= 0.0005 else ""
@@ -130,7 +132,7 @@ def _window(one: Standing) -> str:
             "stand")
 
 
-_NOT_OF_A_QUEUE = (Cause.PROCESSOR, Cause.CARD, Cause.NO_QUEUE)
+_NOT_OF_A_QUEUE = (Cause.PROCESSOR, Cause.CARD, Cause.NO_QUEUE, Cause.INSIDE)
 # The sentence for each cause.
 _BECAUSE: Mapping[Cause, Callable[[Standing], str]] = {
     Cause.FILLS: lambda one: (
@@ -168,6 +170,9 @@ _BECAUSE: Mapping[Cause, Callable[[Standing], str]] = {
     Cause.DROPPED: lambda one: (
         "The queue dropped the probe" + (
             f"; {one.flow} had most of the bytes in it." if one.flow else ".")),
+    Cause.INSIDE: lambda one: (
+        "The capture ended before the probe left the queue: whether it would have been dropped is "
+        "not known."),
     Cause.NO_QUEUE: lambda one: "No queue of the router held the probe for 1 ms.",
     Cause.CANT_TELL: lambda one: (
         "Can't tell why: the packets at the router show no cause that this command knows."),

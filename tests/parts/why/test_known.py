@@ -29,6 +29,7 @@ from flent_aqm.parts.why.probe_series import (
 from flent_aqm.parts.why.story import Cause, Idle, explain, start_ns
 from flent_aqm.parts.why.watched import WatchedRun, run_again, watch
 from flent_aqm.parts.why.what_if import drop_filter, run_changed
+from flent_aqm.parts.why.words import where
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.show.plots.why import read
@@ -102,6 +103,24 @@ def test_known_cause_is_named(runs: Mapping[str, WatchedRun], name: str) -> None
     number = slowest(run.run) if at_s is None else at_time(run.run, at_s)
     story = explain(run, number)
     assert (story.standing.cause, story.decisions.idle) == (cause, idle)
+
+
+def test_probe_in_the_queue_when_the_capture_ends_was_neither_dropped_nor_passed_on(
+        runs: Mapping[str, WatchedRun]) -> None:
+    """A dropped probe, with the fate of a packet that is still inside."""
+    run, number = next(
+        (run, number) for run in runs.values()
+        for number in sorted(set(range(run.run.probe.rtt_ms.size)) - set(answers(run.run.probe)))
+        if explain(run, number).standing.cause is Cause.DROPPED)
+    router, direction, row = explain(run, number).where
+    fate = run.ledgers[router].passage(direction).fate
+    fate[row] = Fate.INSIDE
+    try:
+        story = explain(run, number)
+    finally:
+        fate[row] = Fate.DROPPED
+    assert (story.standing.cause, story.waited_ms) == (Cause.INSIDE, 0.0)
+    assert where(story).startswith("It was still in the router's ")
 
 
 def test_bbrs_start_is_no_bandwidth_probe(runs: Mapping[str, WatchedRun]) -> None:

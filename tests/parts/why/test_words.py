@@ -47,6 +47,8 @@ def test_parts_add_up_or_what_is_missing_is_told() -> None:
 def test_lost_probe_is_told_where_it_was_dropped_or_that_it_was_not() -> None:
     lost = replace(_story(Cause.DROPPED), rtt_ms=None, parts=[])
     assert where(lost) == "It was dropped at the router's upload queue."
+    inside = replace(lost, standing=_story(Cause.INSIDE).standing)
+    assert where(inside) == "It was still in the router's upload queue when the capture ended."
     assert "router passed it on" in where(replace(lost, standing=STANDING))
     assert "never came back" in title(lost, 20.0)
     assert "took 63.32 ms (median before the load: 20.00 ms)" in title(STORY, 20.0)
@@ -68,7 +70,8 @@ _WORDS = {
     Cause.UNRESPONSIVE: "is not TCP", Cause.DIP: "slower than its usual",
     Cause.STOP: "stood still", Cause.SHARED_BUCKET: "in one bucket",
     Cause.PROCESSOR: "processor was busy", Cause.WIFI: "Wi-Fi channel",
-    Cause.DROPPED: "dropped the probe", Cause.NO_QUEUE: "No queue of the router",
+    Cause.DROPPED: "dropped the probe", Cause.INSIDE: "before the probe left",
+    Cause.NO_QUEUE: "No queue of the router",
     Cause.CANT_TELL: "can't tell why",
 }
 
