@@ -276,13 +276,16 @@ def draw(rows: Sequence[SpeedtestRow], canvas: Any, title: str) -> tuple[Table, 
         for line in range(1, len(tests)):
             axis.axhline(line - 0.5, color=MISSING, linewidth=1)
     _draw_legend(canvas, aqms, title)
+    lost = any(row.truth_ms and not numpy.isfinite(row.truth_ms.get("p95", 0.0))
+               for row in cells.values())
     return _page_table(cells, tests, aqms), [
         counted(len(cells), "run"),
         ("bar: the run's own probe under load, 5th to 95th percentile, dash: its mean; cross: "
         "what stood in the router's queue, 95th percentile"),
         ("diamond: latency under load as the test shows it (the worse direction; RPM as 60000 / "
         "RPM); of NDT7, LibreSpeed, nuttcp and ethr the latency that they show at all"),
-        "no diamond: it shows none"]
+        "no diamond: it shows none", *(
+            ["arrow: the 95th percentile is a lost probe"] if lost else [])]
 
 
 def _offsets(aqms: Sequence[str]) -> dict[str, float]:
@@ -335,8 +338,11 @@ def _draw_latencies(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequenc
             if row.truth_ms:
                 truth = {name: value for name, value in row.truth_ms.items()
                          if numpy.isfinite(value)}
-                axis.plot([truth.get("p5", 1), truth.get("p95", max(truth.values()))], [at, at],
+                end = truth.get("p95", max(truth.values()))
+                axis.plot([truth.get("p5", min(truth.values())), end], [at, at],
                           color=colour, linewidth=5, alpha=0.35, solid_capstyle="butt")
+                if "p95" not in truth:
+                    axis.plot([end], [at], ">", color=colour, markersize=7)
                 if "mean" in truth:
                     axis.plot([truth["mean"]], [at], "|", color=colour, markersize=9,
                               markeredgewidth=2)

@@ -4,14 +4,23 @@
 from __future__ import annotations
 
 import csv
+import math
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 from matplotlib.image import imread
 
 from flent_aqm.cli import main
 from flent_aqm.results.data_file import read_data_file
-from flent_aqm.show.figures.speedtests import ADDS, HIDES, NOTHING, TELLS, SpeedtestRow
+from flent_aqm.show.figures.speedtests import (
+    ADDS,
+    HIDES,
+    NOTHING,
+    TELLS,
+    SpeedtestRow,
+    _draw_latencies,
+)
 from tests.files import RUNS, load, save
 
 GOLDEN = RUNS
@@ -122,3 +131,14 @@ def test_no_share_where_no_link_has_the_rate(tmp_path: Path) -> None:
     table, = tmp_path.glob("*.csv")
     row, = csv.DictReader(table.read_text(encoding="utf-8").splitlines())
     assert (row["share_download_pct"], row["share_upload_pct"], row["queue_p95_ms"]) == ("", "", "")
+
+
+@pytest.mark.parametrize(("p95_ms", "arrows"), [(80.0, []), (math.inf, [50.0])])
+def test_bar_whose_end_is_a_lost_probe_has_an_arrow(p95_ms: float, arrows: list[float]) -> None:
+    """It ends at the largest number that there is, which isn't the 95th percentile."""
+    row = SpeedtestRow(Path("x"), {}, "ndt7", {}, None,
+                       {"p5": 20.0, "mean": 50.0, "p95": p95_ms}, None, "")
+    axis = Figure().subplots()
+    _draw_latencies(axis, {("ndt7", "codel"): row}, ["ndt7"], ["codel"])
+    assert [line.get_xdata()[0] for line in axis.lines if line.get_marker() == ">"] == arrows
+    assert list(axis.lines[0].get_xdata()) == [20.0, arrows[0] if arrows else p95_ms]
