@@ -89,7 +89,7 @@ def _report_defect(words: Sequence[str], error: Exception) -> int:
     """
     from flent_aqm.base.crash_log import write_crash_log
 
-    where = write_crash_log(words, error)
+    where = write_crash_log(["flent-aqm", *words], error)
     print(f"flent-aqm: a bug in flent-aqm: {type(error).__name__}: {plain(error)}; please report "
           f"it with {where}", file=sys.stderr)
     return 3
@@ -114,13 +114,13 @@ def _run(words: list[str]) -> int:
     if args.version:
         from flent_aqm import __version__
 
-        print(f"flent-aqm {__version__}")
+        print(f"flent-aqm {__version__}", flush=True)
         return 0
     if args.command is None:
         from flent_aqm.commands.next_step import next_step
 
         print(f"{next_step(Path.cwd())}\n\n{_list_commands()}\n\n"
-              "flent-aqm COMMAND --help shows more.")
+              "flent-aqm COMMAND --help shows more.", flush=True)
         return 0
     parser = fill(argparse.ArgumentParser(prog=f"flent-aqm {args.command}"), args.command)
     status = module_of(args.command).main(parser.parse_args(words[1:]))

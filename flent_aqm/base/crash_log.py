@@ -23,11 +23,11 @@ def write_crash_log(argv: Sequence[str], error: BaseException) -> Path:
     written. If neither can, no file is written, and the returned path is a text that says so.
 
     Args:
-        argv: the words after `flent-aqm` on the command line.
+        argv: the words of the command line, with the program's name first.
         error: the exception that ended the command.
     """
     text = "\n".join([
-        f"command: flent-aqm {' '.join(argv)}",
+        f"command: {' '.join(argv)}",
         f"system: {platform.platform()}, Python {platform.python_version()}",
         *(f"{name}: {_package_version(name)}" for name in PACKAGES),
         "", *traceback.format_exception(error),

@@ -38,11 +38,12 @@ def base_batch(file: Path) -> Path | None:
     folder, if there is one (which may be the file itself), otherwise this package's, if a batch of
     the file inherits from `base` and the file has no section of that name. None if neither is to be
     read, also if there is none in the folder and the batch file can't be read."""
-    beside = file.with_name(BASE_BATCH)
-    if beside.is_file():
+    # Not Path.is_file(), which raises PermissionError for a folder that can't be entered.
+    beside = file.parent / BASE_BATCH
+    if os.path.isfile(beside):
         return beside
     try:
-        text = file.read_text("utf-8", errors="replace") if file.is_file() else ""
+        text = file.read_text("utf-8", errors="replace") if os.path.isfile(file) else ""
     except OSError:
         return None
     if _INHERITS_BASE.search(text) and not _BASE_SECTION.search(text):

@@ -9,6 +9,7 @@ ends. lab/folder.py does the same with folders.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import time
@@ -66,7 +67,15 @@ def _create_locked(path: Path) -> IO[bytes]:
     the file system has locks. A new file replaces one that another process keeps locked. Raises
     OSError if it can't be created."""
     while True:
-        file = path.open("wb")
+        try:
+            # Not through a link, which another user may have laid: its target would be emptied.
+            file = os.fdopen(os.open(
+                path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o666), "wb")
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+            path.unlink(missing_ok=True)
+            continue
         if not _take_lock(file):
             # Another user who may read the folder holds the lock, so a new file takes its place.
             path.unlink(missing_ok=True)

@@ -81,7 +81,8 @@ def _has_testbed(settings: Any) -> bool:
     """
     return bool(settings.BATCH_FILES) and ("testbed" in settings.BATCH_OVERRIDE or any(
         _may_have_testbed(path) for file in settings.BATCH_FILES
-        for path in (Path(file), base_batch(Path(file))) if path is not None and path.is_file()))
+        for path in (Path(file), base_batch(Path(file)))
+        if path is not None and os.path.isfile(path)))
 
 
 def _may_have_testbed(path: Path) -> bool:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -38,3 +39,15 @@ def test_one_beside_the_file_comes_first(tmp_path: Path) -> None:
 def test_file_that_is_not_there_or_no_file_has_none(tmp_path: Path) -> None:
     assert base_batch(tmp_path / "none.batch") is None
     assert base_batch(tmp_path) is None
+    assert base_batch(Path(".")) is None
+
+
+def test_folder_that_may_not_be_entered_has_none(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python's own question would raise; that the file can't be read is told later, in a line."""
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "stat", refuse)
+    monkeypatch.setattr(Path, "stat", refuse)
+    assert base_batch(tmp_path / "mine.batch") is None

@@ -14,7 +14,7 @@ def test_argument_that_is_no_text_is_in_the_log(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file's name may have any bytes, which Python keeps as surrogates."""
     monkeypatch.setattr(crash_log, "user_cache", lambda: tmp_path)
-    path = crash_log.write_crash_log(["score", "a\udcff.flent"], ValueError("x"))
+    path = crash_log.write_crash_log(["flent-aqm", "score", "a\udcff.flent"], ValueError("x"))
     assert path.parent == tmp_path / "crashes"
     text = path.read_text()
     assert "command: flent-aqm score a\\udcff.flent\n" in text

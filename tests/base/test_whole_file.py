@@ -53,6 +53,22 @@ def test_file_in_progress_that_a_stranger_has_locked_is_written_all_the_same(
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
+def test_link_in_the_place_of_the_file_in_progress_is_not_followed(tmp_path: Path) -> None:
+    """Who may write to the folder could else have any file of the writer's emptied."""
+    mine = tmp_path / "mine"
+    mine.write_text("kept")
+    (tmp_path / f".data.{os.getpid()}.part").symlink_to(mine)
+    whole_file.write_text(tmp_path / "data", "whole")
+    assert (mine.read_text(), (tmp_path / "data").read_text()) == ("kept", "whole")
+
+
+def test_hidden_file_of_the_users_is_not_taken_for_an_abandoned_one(tmp_path: Path) -> None:
+    """Temporary files have the number of a process before their ending."""
+    (tmp_path / ".mine.part").touch()
+    whole_file.remove_abandoned([tmp_path])
+    assert [path.name for path in tmp_path.iterdir()] == [".mine.part"]
+
+
 def test_file_in_progress_is_not_taken_for_an_abandoned_one(tmp_path: Path) -> None:
     """Its lock shows that it is in use; without, it was left by a process that is gone."""
     left, other = tmp_path / ".left.1.part", tmp_path / "left.part"
