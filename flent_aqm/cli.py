@@ -27,11 +27,13 @@ LEAST_BYTES = 1_000_000_000
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one subcommand and return the exit status: that of the subcommand (0 for success), or
-    after an error, which is printed to standard error, 1 for an expected one (AqmError, out of
-    memory, a Python package that a distribution may lack), 3 for any other (with a crash log, if it
-    can be written), 130 if interrupted. 141, without a message, if the reader of the output has
-    gone. Raises SystemExit for wrong usage (status 2), and after the text of --help (status 0).
+    """Run one subcommand (or print the version, or without words an overview) and return the exit
+    status: that of the subcommand (0 for success), or after an error, which is printed to standard
+    error, 1 for an expected one (AqmError, out of memory, a Python package that a distribution may
+    lack), 3 for any other (with a crash log, if it can be written), 130 if interrupted. 141,
+    without a message, after a BrokenPipeError, as when the reader of the output has gone; standard
+    output is then discarded. Raises SystemExit for wrong usage (status 2), and after the text of
+    --help (status 0).
 
     From then on, standard output writes characters that it can't encode as backslash escapes.
 
@@ -71,8 +73,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _refuse_little_memory() -> None:
-    """Raise AqmError if the limit on memory (ulimit -v) is below LEAST_BYTES, which the libraries
-    take: OpenBLAS would try for ever to get it."""
+    """Raise AqmError if this process's limit on memory (ulimit -v) is below LEAST_BYTES. With too
+    little, commands fail, or OpenBLAS tries for ever to get more."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY and limit < LEAST_BYTES:
         raise AqmError(f"the limit on memory, ulimit -v, is {limit / 1e6:.0f} MB; expected "
@@ -80,11 +82,11 @@ def _refuse_little_memory() -> None:
 
 
 def _report_defect(words: Sequence[str], error: Exception) -> int:
-    """Write a crash log, and print a message about an unexpected error to standard error. Return
-    the exit status, 3.
+    """Write a crash log, and print a message about an unexpected error, with the log's path, to
+    standard error. Return the exit status, 3.
 
     Args:
-        words: words of the command line.
+        words: words of the command line without the program's name.
         error: the error.
     """
     from flent_aqm.base.crash_log import write_crash_log
@@ -96,10 +98,10 @@ def _report_defect(words: Sequence[str], error: Exception) -> int:
 
 
 def _run(words: list[str]) -> int:
-    """Parse the command line and run the subcommand. Return the exit status. With --version, print
-    the version; without a subcommand, the next step and the list of commands; return 0. Raises
-    SystemExit for wrong usage (status 2), and after the text of --help (status 0). Errors of the
-    subcommand are raised.
+    """Parse the command line and run the subcommand. Return the exit status. With --version as the
+    first word, print the version; without a subcommand, the next step and the list of commands;
+    return 0. Raises SystemExit for wrong usage (status 2), and after the text of --help (status 0).
+    Errors of the subcommand are raised.
 
     words: words of the command line without the program's name.
     """

@@ -20,7 +20,8 @@ def write_crash_log(argv: Sequence[str], error: BaseException) -> Path:
     """Write a crash log and return its path.
 
     The log goes into the user's cache, or into a new temporary folder if the cache can't be
-    written. If neither can, no file is written, and the returned path is a text that says so.
+    written. Its name is the time; one of the same second is replaced. If neither folder can be
+    written, the returned path is a text that says so.
 
     Args:
         argv: the words of the command line, with the program's name first.

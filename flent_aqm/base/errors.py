@@ -84,11 +84,13 @@ def about(key: str) -> Iterator[None]:
 
 
 class ToolMissing(AqmError):
-    """A program, or a file that set-up builds, is not there, is too old, or can't be started."""
+    """A program, a Python package, or a file that set-up builds, is not there, is too old, is
+    damaged, or can't be started."""
 
 
 class SetupError(AqmError):
-    """A download or a build failed, or can't be made from what there is."""
+    """Set-up can't go on: a download or a build failed, or something that it needs, such as a
+    source package or room on the disk, is missing."""
 
 
 class LabError(AqmError):
@@ -98,7 +100,8 @@ class LabError(AqmError):
 
 
 class LabTimeout(LabError):
-    """The lab was stopped at its wall-time limit."""
+    """LabError of a run whose lab or namespaces were stopped before its command had ended: at the
+    wall-time limit, or earlier because the command was known never to end."""
 
 
 class RouterDisagrees(AqmError):
@@ -106,7 +109,8 @@ class RouterDisagrees(AqmError):
 
 
 class ParseError(AqmError):
-    """What a tool or the kernel printed or answered is not in its format."""
+    """What a tool, a router or the kernel printed, wrote or answered is not in the expected format:
+    it is cut off, empty, impossible, or a refusal."""
 
 
 class StorageError(AqmError):
@@ -116,8 +120,9 @@ class StorageError(AqmError):
 class BadResult(AqmError):
     """A data file, or the result of a measurement, can't be used.
 
-    str() returns the whole text, or its beginning and end with "…" between them, together LONGEST
-    characters and the "…", because names in a file may be of any length.
+    str() shortens a text of more than LONGEST characters, because names in a file may be of any
+    length: it returns the beginning and the end, together LONGEST characters, with "…" between
+    them.
     """
 
     LONGEST = 600
@@ -131,26 +136,27 @@ class BadResult(AqmError):
 
 def a_defect(error: Exception) -> str:
     """Return "a bug in flent-aqm: TYPE: TEXT; please report it" for an unexpected exception. It is
-    for loops that go on without the file or run that caused the exception."""
+    for callers that go on without the file or run that caused the exception."""
     return f"a bug in flent-aqm: {type(error).__name__}: {error}; please report it"
 
 
 class NotAvailable(BadResult):
-    """A run has no such number. The text is a reason that completes the sentence "not available,
-    because …"."""
+    """BadResult because the requested number or plot can't be made of this run or these runs. The
+    text is a reason that completes the sentence "not available, because …"."""
 
 
 class TooFewSamples(NotAvailable):
-    """The requested percentile needs more samples than the run has."""
+    """NotAvailable because the requested percentile needs more samples than there are."""
 
 
 class LostProbe(NotAvailable):
-    """The requested percentile falls on a lost probe. Such a percentile ranks as worse than any
-    number."""
+    """NotAvailable because the requested percentile falls on a lost probe. Such a percentile ranks
+    as worse than any number."""
 
 
 class TestbedError(AqmError):
-    """A router or server can't be reached, is in use, or can't do what is needed."""
+    """A router, a server or a cluster's scheduler can't be reached, is in use, or can't do what is
+    needed, or the connection to it or to its workers has broken."""
 
     __test__ = False  # keeps pytest from collecting the class because of its name
 

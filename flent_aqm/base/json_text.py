@@ -36,8 +36,9 @@ def json_text(value: object, *, indent: int | None = None, sort_keys: bool = Fal
 
 
 def measured_json_text(value: object, *, sort_keys: bool = False) -> str:
-    """Return measurements as a single line of JSON in ASCII. Raises BadResult, which names the path
-    to the number, if a number is not finite: a measurement must not turn into a missing one.
+    """Return measurements as a single line of JSON in ASCII. Raises BadResult if a number is not
+    finite: a measurement must not turn into a missing one. Its message names the path to the
+    number, if the number is a value inside a list or dict.
 
     Args:
         value: as for json_text(). Other types raise TypeError.

@@ -47,12 +47,14 @@ class Part:
         doctor: "MODULE:NAME" of the function behind `flent-aqm doctor --testbed` for these
             testbeds, "" if there is none. It takes the address, and as keywords `server` (host or
             None) and `as_json`, and returns the exit status.
-        elsewhere: "MODULE:NAME" of the class that makes runs on other machines (sweep/pool.py), ""
-            if there is none.
+        elsewhere: "MODULE:NAME" of a function that takes a batch's keys and values, and returns the
+            object that makes the batch's runs on other machines (Elsewhere of sweep/pool.py), or
+            None if they are made here. "" if the part has no such function.
         sweep_keys: batch keys that the sweep itself reads: name -> Key (spec/key.py).
         tools: "MODULE:NAME" of each Tool record (tools/tool.py).
         records: name -> class of a record of a scenario's settings (spec/key.py).
-        path_models: name of a record -> "MODULE:NAME" of its PathModel (lab/path_model.py).
+        path_models: name of a record -> "MODULE:NAME" of a class without arguments that is its
+            PathModel (lab/path_model.py).
     """
 
     commands: Mapping[str, Command] = field(default_factory=dict)
@@ -67,8 +69,8 @@ class Part:
 
 @cache
 def parts() -> Mapping[str, Part]:
-    """Return the parts whose folders exist: name of the folder -> PART, sorted by name. The folders
-    are read at the first call only."""
+    """Return the parts that exist: name of the folder -> PART, sorted by name. A part is a folder
+    with an __init__.py. The first call imports all parts; later calls return the same mapping."""
     names = sorted(path.parent.name for path in FOLDER.glob("*/__init__.py"))
     return {name: import_module(f"flent_aqm.parts.{name}").PART for name in names}
 

@@ -37,7 +37,7 @@ def base_batch(file: Path) -> Path | None:
     """Return the path of the base.batch that is read before a batch file: that in the file's
     folder, if there is one (which may be the file itself), otherwise this package's, if a batch of
     the file inherits from `base` and the file has no section of that name. None if neither is to be
-    read, also if there is none in the folder and the batch file can't be read."""
+    read, also if there is none in the folder and the batch file doesn't exist or can't be read."""
     # Not Path.is_file(), which raises PermissionError for a folder that can't be entered.
     beside = file.parent / BASE_BATCH
     if os.path.isfile(beside):
@@ -75,7 +75,7 @@ def cache_to_write() -> Path:
 
 def or_another_cache(cache: Path, which: str) -> str:
     """Return ", or set XDG_CACHE_HOME to a folder WHICH", the end of a message that advises another
-    cache folder. "" for SYSTEM_CACHE, which root always uses.
+    cache folder. "" for SYSTEM_CACHE, because XDG_CACHE_HOME doesn't move it.
 
     Args:
         cache: the cache folder.
