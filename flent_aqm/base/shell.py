@@ -57,8 +57,8 @@ def run(
     env: Mapping[str, str] | None = None,
     stdin: str = "",
 ) -> str:
-    """Run a program and return its standard output as text, with \n as line ends. Bytes that aren't
-    UTF-8 are replaced.
+    """Run a program and return its standard output as text, in which lines end with a line feed.
+    Bytes that aren't UTF-8 are replaced.
 
     The program counts as running until it has ended, and all processes that it leaves behind have
     closed its standard output and error. Only the program itself is killed.
@@ -105,7 +105,8 @@ def run(
 def start_error(error: OSError, words: Sequence[str], cwd: Path | None,
                 env: Mapping[str, str] | None) -> ToolMissing | OSError:
     """Return the error to raise for a program that could not be started: a ToolMissing that names
-    the cause, or `error` itself if neither the program nor its working folder is the cause.
+    the cause if the program is not there, may not be executed or is damaged, or its working folder
+    can't be used. For any other cause, such as lack of memory, `error` itself.
 
     Args:
         error: the error of Popen.
@@ -149,8 +150,8 @@ class _LimitExceeded(Exception):
 
 def _exchange(process: subprocess.Popen[bytes], unwritten: bytes, timeout_s: float,
               until_s: float) -> tuple[str, str]:
-    """Write to a process's standard input, close it, and return its standard output and error once
-    it has closed both, and has read all or reads no further.
+    """Write to a process's standard input, close it, and return its standard output and error as
+    texts (_decode()) once it has closed both, and has read all or reads no further.
 
     Args:
         process: the process, with pipes for all three streams.
@@ -159,7 +160,7 @@ def _exchange(process: subprocess.Popen[bytes], unwritten: bytes, timeout_s: flo
         until_s: the limit as a time on the monotonic clock.
 
     Raises _LimitExceeded if that takes too long, or if the process prints more than MOST_BYTES,
-    both streams together.
+    both streams together. The process is then left running.
     """
     assert process.stdin is not None
     assert process.stdout is not None

@@ -63,7 +63,8 @@ def told_if_slow(text: str, after_s: float, stream: TextIO | None = None) -> Ite
 def with_progress(
     items: Iterable[Item], of: int, text: str, stream: TextIO | None = None
 ) -> Iterator[Item]:
-    """Yield the items, and show "TEXT: 3 of 8" on a terminal while the next item is made.
+    """Yield the items, and show "TEXT: 3 of 8 ..." on a terminal while the next item is made: 3
+    items have been made so far.
 
     There is no line while the caller uses an item, because the caller may print.
 

@@ -25,7 +25,10 @@ _TRIES, _AGAIN_S = 50, 0.01
 def written_whole(path: Path) -> Iterator[IO[bytes]]:
     """Context manager: yield a file open for writing bytes, which replaces `path` when the block
     ends without an error. After an error, `path` stays as it was, and the new file is removed. The
-    folder must exist. Raises OSError if the file can't be written."""
+    folder must exist. Raises OSError if the file can't be written.
+
+    Threads of one process must not write the same path at once.
+    """
     part = path.with_name(f".{path.name}.{os.getpid()}{_SUFFIX}")
     try:
         with _create_locked(part) as file:
@@ -64,8 +67,8 @@ def remove_abandoned(folders: Iterable[Path]) -> None:
 
 def _create_locked(path: Path) -> IO[bytes]:
     """Create a file, or empty an existing one, and return it, open for writing bytes, and locked if
-    the file system has locks. A new file replaces one that another process keeps locked. Raises
-    OSError if it can't be created."""
+    the file system has locks. A file that another process keeps locked (see _take_lock()) is
+    replaced by a new one. The caller closes it. Raises OSError if it can't be created."""
     while True:
         try:
             # Not through a link, which another user may have laid: its target would be emptied.

@@ -37,8 +37,8 @@ def plain(words: object) -> str:
 
 
 def plain_lines(words: str) -> str:
-    """Return a text in which each character that is neither printable nor \n nor a tab is replaced,
-    as plain() does."""
+    """Return a text in which each character that is neither printable nor a line feed nor a tab is
+    replaced, as plain() does."""
     return "".join(letter if letter in "\n\t" else plain(letter) for letter in words)
 
 

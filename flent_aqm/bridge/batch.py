@@ -19,11 +19,14 @@ _TESTBED_KEY = re.compile(r"^\s*testbed\s*[=:]", re.MULTILINE | re.IGNORECASE)
 
 
 def new(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a replacement for the function that makes Flent's runner of batches and tests.
+    """Return a replacement for the function that makes Flent's runner of batches and tests from
+    Flent's settings.
 
-    It makes a SweepRunner for batches with a testbed, and Flent's own runner for all other calls,
-    also in a Flent that the sweep has started for a run. For a plot that compares files of several
-    tests, Flent's runner doesn't warn about that.
+    The replacement makes a SweepRunner to run batches if a batch file has a testbed
+    (_has_testbed()), and Flent's own runner for all other calls: to show data files, to run a test
+    that is named without -b, and in a Flent that the sweep has started for a run. For a plot that
+    compares files of several tests, Flent's runner doesn't warn about that. Raises ConfigError if a
+    SweepRunner's batch file is wrong.
 
     stock: Flent's function.
     """
@@ -73,6 +76,7 @@ def _is_other_message(record: logging.LogRecord) -> bool:
 def _has_testbed(settings: Any) -> bool:
     """Return whether a batch file, its base_batch(), or an override has the key `testbed`, or one
     of these files can't be read. False without batch files. Files that don't exist are passed over.
+    Raises PermissionError or ValueError as base_batch() does.
 
     The files' text is searched, so that errors of files that can't be parsed are also reported by
     this package.
@@ -95,9 +99,10 @@ def _may_have_testbed(path: Path) -> bool:
 
 
 def with_values_as_typed(parser: Any) -> Any:
-    """Change Flent's argument parser so that --batch-override test_parameters=a=1;b=2 sets one key,
-    which Flent would take for two. Return the parser. A Flent that measures a run on a testbed is
-    not changed."""
+    """Change Flent's argument parser so that --batch-override takes values that Flent refuses
+    because of their =, such as test_parameters=a=1;b=2 and router_model=omnia+cores=2 (see
+    keys_and_values()). Return the parser. In a Flent that measures a run on a testbed, it is not
+    changed."""
     if not os.environ.get(environment.CELL):
         from flent_aqm.sweep.plan.arguments import keys_and_values
 

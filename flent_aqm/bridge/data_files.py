@@ -37,10 +37,10 @@ def dump_dir(stock: Callable[[Any, str], None]) -> Callable[[Any, str], None] | 
     """Return a replacement for the method that writes a data file. None, which keeps Flent's, if
     this Flent doesn't measure a run on a testbed.
 
-    The replacement takes the folder, and writes JSON without indentation and compression, under
-    Flent's file name without ".gz", because the sweep compresses the file later. Both would take
-    four times as long. It raises BadResult for a number that is not finite, OSError if the file
-    can't be written.
+    The replacement takes the folder, and writes JSON under Flent's file name without ".gz". The
+    JSON is neither indented nor compressed, which would take four times as long: the sweep
+    compresses the file later. It raises BadResult for a number that is not finite, OSError if the
+    file can't be written.
 
     stock: Flent's method.
     """
@@ -55,8 +55,9 @@ def dump_dir(stock: Callable[[Any, str], None]) -> Callable[[Any, str], None] | 
 
 def load_file(stock: Callable[..., Any]) -> Any:
     """Return a replacement for the class method that reads a data file and returns Flent's
-    ResultSet. The replacement checks the file first, and raises BadResult if it can't be read or
-    Flent can't use it. It also records, for the exit status of `flent`, that this process shows
+    ResultSet. The replacement reads and checks the file with read_for_flent(), which leaves out
+    metadata that would become settings and shortens texts, and raises BadResult if it can't be read
+    or Flent can't use it. It also records, for the exit status of `flent`, that this process shows
     data files.
 
     stock: Flent's class method.
@@ -90,11 +91,12 @@ def load_file(stock: Callable[..., Any]) -> Any:
 
 
 def _make_result_set(cls: Any, whole: dict[str, Any], absolute: bool, suffix: str) -> Any:
-    """Return the file's content as a ResultSet of Flent.
+    """Return the file's content as a ResultSet of Flent: a LoadedResults for Flent's present
+    format, an object of `cls` for older ones.
 
     Flent changes files of older formats sample by sample. For the present format, Flent gets only
     the earliest sample, from which it guesses a time zone, and the other samples are added
-    afterwards.
+    afterwards. Any exception may be raised if the content is odd.
 
     Args:
         cls: Flent's class.

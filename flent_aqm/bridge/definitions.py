@@ -30,9 +30,10 @@ def _has_search_list(stock: Function) -> bool:
 
 
 def load_test_or_host(stock: Function) -> Function | None:
-    """Return a replacement for the method that decides whether a word of the command line is a test
-    or a host. It knows this package's tests, too, and raises RuntimeError if one is named after
-    another test. None, which keeps Flent's, if Flent finds this package's tests itself.
+    """Return a replacement for the method that takes a word of the command line as the test to run,
+    if there is a test of this name, and otherwise as a host. It also knows this package's tests,
+    and raises RuntimeError if the command line has named a different test before. None, which keeps
+    Flent's, if Flent finds this package's tests itself.
 
     stock: Flent's method.
     """
@@ -80,8 +81,9 @@ def load_test(stock: Function) -> Function:
     files and flent-gui.
 
     It defines plots for data files of tests that aren't installed, and adds this package's plots to
-    all tests with latencies. Before a test of this package runs, except on a testbed, it raises
-    ConfigError for an unknown test parameter.
+    all tests that measure a series in ms, except those whose names the test's own plots have.
+    Before a test of this package runs, except on a testbed, it raises ConfigError for an unknown
+    test parameter.
 
     stock: Flent's method.
     """
@@ -119,10 +121,11 @@ def _check_parameters(settings: Any, test_name: str | None) -> None:
 
 
 def execute(stock: Function) -> Function:
-    """Return a replacement for the method that executes a test definition. It also finds
-    definitions in this package's folder, and raises RuntimeError for a name that is a path. For a
-    Flent with a search list of folders, this package's folder is added to the environment variable
-    with that list.
+    """Return a replacement for the method that executes a test definition. The replacement also
+    finds definitions in this package's folder, and raises RuntimeError for a name that is a path.
+
+    For a Flent with a search list of folders, this call adds this package's folder to the
+    environment variable with that list.
 
     stock: Flent's method.
     """
@@ -145,9 +148,9 @@ def execute(stock: Function) -> Function:
 
 
 def compile_once(_stock: Function) -> Function:
-    """Return a replacement for compile() that keeps its results as long as the process runs. A
-    definition includes twenty others, and Flent executes all of them for each data file and each
-    run of a batch."""
+    """Return a replacement for compile() that takes source, file name and mode only, and keeps its
+    results as long as the process runs. A definition includes many others, and Flent executes all
+    of them for each data file and each run of a batch."""
     @cache
     def compiled(source: str, filename: str, mode: str) -> Any:
         return compile(source, filename, mode, dont_inherit=True)

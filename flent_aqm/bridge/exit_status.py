@@ -36,13 +36,14 @@ def looking_at_files() -> None:
 
 
 def tell(error: Exception, text: str = "") -> int:
-    """Print an error in one line to standard error, as Flent does. Return 1, the exit status.
+    """Print "ERROR: " and an error in one line to standard error, as Flent does. Return 1, the exit
+    status.
 
     With --debug-error, a traceback is printed before it.
 
     Args:
         error: the error.
-        text: printed instead of the error's own text, "" for that text.
+        text: a line that is printed instead of the error's own text, "" for that text.
     """
     if "--debug-error" in sys.argv:
         traceback.print_exception(error)
