@@ -76,7 +76,6 @@ def _is_other_message(record: logging.LogRecord) -> bool:
 def _has_testbed(settings: Any) -> bool:
     """Return whether a batch file, its base_batch(), or an override has the key `testbed`, or one
     of these files can't be read. False without batch files. Files that don't exist are passed over.
-    Raises PermissionError or ValueError as base_batch() does.
 
     The files' text is searched, so that errors of files that can't be parsed are also reported by
     this package.
