@@ -108,6 +108,15 @@ COLUMNS: Sequence[Column] = (
     Column("lab, s", "lab_wall_s"),
 )
 IN_SHORT: Sequence[Column] = [column for column in COLUMNS if column.in_short]
+_IN_DETAIL = [column for column in COLUMNS if not column.in_short]
+_OF_LATENCY = [column for column in _IN_DETAIL if column.kind.startswith(("latency_", "orders_"))
+               or column.kind in ("idle_to_true", "rise_error_ms")]
+# Tables of the HTML page, each no wider than a window of 1200 pixels: heading -> columns.
+TABLES: Mapping[str, Sequence[Column]] = {
+    "Scores": IN_SHORT,
+    "Latency against other truths": _OF_LATENCY,
+    "Limits, repetitions and cost": [column for column in _IN_DETAIL
+                                     if column not in _OF_LATENCY]}
 # Columns of the table in docs/scorecard.md.
 IN_DOCS: Sequence[Column] = [column for column in COLUMNS if column.in_short or column.kind in (
     "latency_to_p95", "hides_100_ms", "invents_100_ms")]

@@ -13,6 +13,7 @@ from flent_aqm.parts.scorecard.columns import (
     COLUMNS,
     INTERVALS,
     RANK,
+    TABLES,
     headline,
     ordered,
     ranks,
@@ -33,6 +34,7 @@ def page(cards: Sequence[Card], orders: Sequence[Order], picture: bytes, caption
         caption: the figure's caption.
     """
     return environment("flent_aqm.parts.scorecard").get_template("scorecard.html").render(
-        cards=ordered(cards), ranks=ranks(cards), columns=COLUMNS, intervals=INTERVALS, rank=RANK,
+        cards=ordered(cards), ranks=ranks(cards), columns=COLUMNS, tables=TABLES,
+        intervals=INTERVALS, rank=RANK,
         headline=headline(cards), sentences=sentences, orders=orders, caption=caption,
         picture=svg_address(picture))

@@ -21,6 +21,7 @@ from typing import Any
 
 from flent.batch import BatchRunner
 from flent.loggers import get_logger
+from flent.settings import new
 from flent.settings import parser as settings_parser
 from flent.util import clean_path, format_date, utcnow
 
@@ -40,6 +41,9 @@ from flent_aqm.sweep.sweep import Stopped, Sweep
 
 _EXPECTED_SECTION = "expected [Batch::NAME], [Arg::NAME] or [Command::NAME]"
 _KINDS = {"arg": "args", "batch": "batches", "command": "commands"}
+# Settings of Flent that a batch may set -> the option of the command line for them.
+_OPTIONS = {"length": "-l", "step_size": "-s", "delay": "-d", "hosts": "-H"}
+_DEFAULTS = new()
 _logger = get_logger(__name__)
 
 
@@ -56,6 +60,7 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
     def __init__(self, settings: Any) -> None:
         self._base_file: Path | None = None
         self._definitions = Definitions()
+        self._warned: set[str] = set()
         self._sweep = Sweep()
         with _as_config_errors():
             super().__init__(settings)
@@ -225,6 +230,7 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
                 raise ConfigError(f"batch {name} has no test; set the key test_name, such as "
                                   "test_name = ndt7")
             add_cross_traffic_parameter(section)
+            self._warn_of_unused_options(section)
             settings.load_rcvalues(section.items(), override=True)
             settings.NAME = section["test_name"]
             self._definitions.load(settings)
@@ -239,6 +245,24 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
                 is_new = self._sweep.plan(cell, section)
             if is_new:
                 yield cell
+
+    def _warn_of_unused_options(self, section: Mapping[str, Any]) -> None:
+        """Log a warning for each of Flent's options (_OPTIONS) that the user gave, here or in
+        ~/.flentrc, and in whose place a key of the batch is used. It is logged once for each value.
+
+        section: keys and values of the run's batch section.
+        """
+        for key, option in _OPTIONS.items():
+            given = getattr(self.settings, key.upper())
+            used = section.get(key)
+            text = ", ".join(given) if isinstance(given, list) else str(given)
+            if used is None or given == getattr(_DEFAULTS, key.upper()) or text == str(used):
+                continue
+            warning = (f"{option} {text} is not used, because the batch sets {key} to {used}; "
+                       f"write --batch-override {key}={text}")
+            if warning not in self._warned:
+                self._warned.add(warning)
+                _logger.warning("%s", warning)
 
     def _with_positions(self, *sections: Mapping[str, object]) -> Any:
         """Return the context manager that puts the position of a value of these sections before a

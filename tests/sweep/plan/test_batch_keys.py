@@ -270,3 +270,22 @@ def test_batch_file_that_cannot_be_read_is_told_in_one_line(tmp_path: Path) -> N
         ended = run_flent("-B", name, "--batch-dry-run", cwd=tmp_path)
         assert (ended.returncode, ended.stderr) == (
             1, f"ERROR: batch file {unread}: can't be read: Input/output error\n")
+
+
+def test_options_of_flent_that_the_batch_replaces_are_told_once(tmp_path: Path) -> None:
+    """Each with the override that does what was meant. What says the same as the batch is no
+    option in vain."""
+    (tmp_path / "mine.batch").write_text(
+        "[Batch::mine]\ninherits = base\ntest_name = ndt7\nfor_aqm = codel, cake\nlength = 12\n"
+        "filename_extra = ${aqm}\n")
+
+    def warnings(*options: str) -> list[str]:
+        ended = run_flent("-B", "mine.batch", "--batch-dry-run", *options, cwd=tmp_path)
+        assert ended.returncode == 0, ended.stderr
+        return re.findall(r"-\S .* is not used, .*", ended.stderr + ended.stdout)
+
+    [told] = warnings("-l", "5")
+    assert told == ("-l 5 is not used, because the batch sets length to 12; write --batch-override "
+                    "length=5")
+    assert warnings("-l", "12") == warnings("-l", "5", "--batch-override", "length=5") == []
+    assert warnings() == []

@@ -309,11 +309,13 @@ def test_section_of_another_name_is_refused(section: str, fault: str, tmp_path: 
 
 
 def test_batch_says_more_than_the_command_line(tmp_path: Path) -> None:
-    """Its hosts are there, that of the option is not."""
+    """Its hosts are there, that of the option is not, which a warning tells."""
     (tmp_path / "mine.batch").write_text(
         "[Batch::mine]\ninherits = base\ntest_name = ndt7\nhosts = server\n")
     ended = run_flent("-B", "mine.batch", "--batch-dry-run", "-H", "moon", cwd=tmp_path)
-    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.returncode == 0
+    assert ended.stderr.strip().endswith("-H moon is not used, because the batch sets hosts to "
+                                         "server; write --batch-override hosts=moon")
 
 
 @pytest.mark.parametrize(("path", "resumed", "ends"), [
