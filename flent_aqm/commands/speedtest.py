@@ -40,8 +40,9 @@ _IDLE: tuple[str, Sequence[Sequence[str]]] = ("speedtest_idle", ((),))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `flent-aqm speedtest`. The last of two options that exclude each other
-    counts, as in speedtest-netperf.sh."""
+    """Declare the options of `flent-aqm speedtest`, and set the parser's description. Of -4 and -6,
+    of -s and -c, and of several durations (-t, -s and -c), the last one counts, as in
+    speedtest-netperf.sh."""
     parser.description = (
         "Download and upload with netperf, ping meanwhile, and report speed, latency and CPU load "
         "as speedtest-netperf.sh does.")
@@ -98,12 +99,12 @@ def _streams(text: str) -> int:
 
 
 def _parse_count(text: str, most: int, what: str) -> int:
-    """Parse a whole number from 1 to `most`. Raises ArgumentTypeError if the text is no such
-    number.
+    """Parse a whole number from 1 to `most`. Only ASCII digits are accepted: no sign, blank or
+    point. Raises ArgumentTypeError if the text is no such number.
 
     Args:
-        text: the text.
-        most: largest allowed number.
+        text: the user's text.
+        most: largest allowed number, of at most eight digits.
         what: plural noun of the counted things, for the message.
     """
     digits = text.lstrip("0")
@@ -116,10 +117,17 @@ def _parse_count(text: str, most: int, what: str) -> int:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Measure, and print the report and advice. With --output, keep the data file of the speed
-    test. With -i alone, only the idle line is measured, and there is no advice. Return 0. Raises
-    AqmError if an option is wrong, a server or host doesn't answer, a program is missing, or the
-    test fails."""
+    """Measure the line, and print report and advice. Return 0.
+
+    With -i, the idle line is measured first. Without -s and -c, nothing else is measured then, and
+    there is no advice. Without -i, the only advice is to measure the idle line, too. With --output,
+    the data file of the test under load is copied, replacing an older file, even if one of the
+    test's tools failed.
+
+    Raises AqmError if an option is wrong, such as --output without a test under load, if a server
+    or host doesn't answer, if a program is missing, or if the test fails. Raises KeyboardInterrupt
+    during a test at SIGTERM and SIGHUP, too.
+    """
     host = args.host or HOST
     ping_host = args.ping or args.host or PING_HOST
     length_s = args.time or LENGTH_S
@@ -179,14 +187,19 @@ def _print_head(request: SpeedtestRequest, mode: str, idle_s: int) -> None:
 
 def _measure_and_print(request: SpeedtestRequest, kind: tuple[str, Sequence[Sequence[str]]],
                        keep: Path | None) -> DataFile:
-    """Run one test of Flent, print its part of the report, and return its data file. Raises
-    BadResult if the test fails, ConfigError if `keep` can't be written, KeyboardInterrupt at
-    SIGTERM and SIGHUP, too.
+    """Run one test of Flent, print its part of the report, and return its data file. If standard
+    error is a terminal, a dot per second is printed to it meanwhile. Must be called in the main
+    thread.
 
     Args:
         request: settings of the test. Its `test` is replaced by that of `kind`.
-        kind: Flent's test, and the directions that share a block of the report.
-        keep: path for a copy of the data file, None for no copy.
+        kind: name of Flent's test, and the blocks of the report: for each, the directions that
+            share it, none for an idle line.
+        keep: path for a copy of the data file, which is written even if one of the test's tools
+            failed. None for no copy.
+
+    Raises BadResult if the test fails, ConfigError if `keep` can't be written, KeyboardInterrupt at
+    SIGTERM and SIGHUP, too.
     """
     test, blocks = kind
     data = measure(replace(request, test=test), sys.stderr.isatty(), keep)

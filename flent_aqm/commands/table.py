@@ -66,10 +66,11 @@ def module_of(name: str) -> ModuleType:
 
 
 def fill(parser: argparse.ArgumentParser, name: str) -> argparse.ArgumentParser:
-    """Add a command's description, example and arguments to a parser, and return the parser.
+    """Import a command's module, add the command's description, example and arguments to a parser,
+    and return the parser. The module may set a longer description.
 
     Args:
-        parser: the parser.
+        parser: the parser, which is changed.
         name: name of the command, a key of COMMANDS.
     """
     command = COMMANDS[name]

@@ -47,7 +47,8 @@ class _CopyState:
 
     Attributes:
         since_ns: time at which the command began to see the user's folder, in ns since the epoch.
-            It may replace files that were there before. None if it saw nothing of the folder.
+            None if it saw nothing of the folder. may_replace() tells which existing files the
+            command may replace.
         kept: files and folders that were renamed because the name was taken: (path, new path), both
             relative to the user's folder.
     """
@@ -56,9 +57,10 @@ class _CopyState:
     kept: list[tuple[str, str]] = field(default_factory=list)
 
     def may_replace(self, name: str, existing: os.stat_result) -> bool:
-        """Return whether the command saw the existing file, which was last changed before
-        `since_ns`, and therefore meant to replace it. False if it saw nothing of the folder, and
-        for Flent's data files with their time in the name.
+        """Return whether the command may replace an existing file: True if the file's status or
+        content was last changed (ctime) before `since_ns`, so that the command saw it. False if the
+        command saw nothing of the folder, and for Flent's data files with their time in the name.
+        The kind of the file doesn't count.
 
         Args:
             name: name of the existing file, without its folder.
@@ -73,11 +75,11 @@ def copy_out(made: Path, results: Path, *, since_ns: int | None) -> list[tuple[s
     sparse. Links, pipes, sockets and devices are left out. Of a file's status, only its right to be
     executed is copied.
 
-    A folder that exists already gets the further files. If the name of a file is taken, the copy
-    replaces the existing file if that was last changed before `since_ns`, so that the command has
-    seen it. Otherwise, and in any case if it is a folder or a data file of Flent with its time in
-    the name, the existing one stays, and the copy gets a number in its name. Files with the same
-    content as the existing one aren't copied then.
+    A folder that exists already gets the further files. If the name of a file or folder is taken by
+    a file that was last changed (ctime) before `since_ns`, so that the command has seen it, that
+    file is replaced. Otherwise, and in any case if the name of a file is taken by a folder, or the
+    name is that of a data file of Flent with its time in it, the existing one stays, and the copy
+    gets a number in its name. A file with the same content as the existing one isn't copied then.
 
     Args:
         made: the folder with the command's files.
@@ -90,7 +92,7 @@ def copy_out(made: Path, results: Path, *, since_ns: int | None) -> list[tuple[s
             both relative to `results`.
 
     Raises:
-        ConfigError: if a file can't be read or written.
+        ConfigError: if a file can't be read or written. What was copied before stays.
     """
     copy = _CopyState(since_ns)
     # Pairs of one folder's path below made and below results: a folder may have been renamed.
@@ -123,11 +125,14 @@ class _Walk:
         self._handle = os.open(top, os.O_RDONLY | os.O_DIRECTORY)
 
     def open(self, path: _RelativePath) -> int:
-        """Return a file descriptor of the folder at `path`, valid until the next call. Raises
-        OSError if it can't be opened, or if a symbolic link is on the way.
+        """Return a file descriptor of a folder, valid until the next call or the end of the
+        context. Raises OSError if the folder can't be opened, or if a symbolic link is on the way
+        from the top. After an error, open() must not be called any more.
 
         A folder below the open folder is opened from there. Any other is opened from the top,
         because even `..` may have been replaced by now.
+
+        path: names of the folders on the way from the top, the empty tuple for the top itself.
         """
         if path[:len(self._path)] != self._path:
             self._replace_handle(os.open(self._top, os.O_RDONLY | os.O_DIRECTORY))
@@ -150,16 +155,18 @@ class _Walk:
 
 
 def _copy_folder(copy: _CopyState, source: int, target: int, path: str) -> list[tuple[str, str]]:
-    """Copy the files of one folder, and create its subfolders without their content. Entries other
-    than files and folders are left out.
+    """Copy the files of one folder, and create its subfolders, as far as they don't exist, without
+    their content. Entries other than files and folders are left out. Raises OSError if anything
+    can't be read or written.
 
     Args:
         copy: the state of the whole copy. Renamed entries are added to it.
         source: file descriptor of the folder to copy.
         target: file descriptor of the folder to write to.
-        path: path of the target folder below the top, for the list of renamed entries.
+        path: path of the target folder relative to the user's folder, "" for that itself. It is
+            used only for the list of renamed entries.
 
-    Returns the subfolders as pairs: name in `source`, name in `target`.
+    Returns all subfolders as pairs: name in `source`, name in `target`.
     """
     folders = []
     for name in sorted(os.listdir(source)):
@@ -178,12 +185,14 @@ def _copy_folder(copy: _CopyState, source: int, target: int, path: str) -> list[
 
 def _make_folder(copy: _CopyState, target: int, name: str) -> str:
     """Create the subfolder `name` of `target`, unless it exists, and return its name. If the name
-    is taken by a file, that file is removed if the command may replace it, otherwise the folder's
-    name gets a number.
+    is taken by a file or a link (also one to a folder), that is removed if copy.may_replace()
+    allows it, otherwise the new folder's name gets a number. Raises OSError if the folder can't be
+    created.
 
     Args:
         copy: the state of the whole copy.
         target: file descriptor of the folder in which to create it.
+        name: name of the subfolder.
     """
     existing = _status_or_none(name, target)
     if existing is not None and stat.S_ISDIR(existing.st_mode):
@@ -197,16 +206,20 @@ def _make_folder(copy: _CopyState, target: int, name: str) -> str:
 
 
 def _copy_file(copy: _CopyState, source: int, target: int, name: str) -> str:
-    """Copy one file, unless `target` has a file of this name and content that copy.may_replace()
-    refuses. Return the copy's name, which has a number if `name` is taken by another file that it
-    refuses, or by a folder.
+    """Copy one file to the folder `target`, and return the name that it has there.
 
-    The copy is written under a temporary name, so that the file appears complete.
+    A file or link of the same name is replaced if copy.may_replace() allows it. Otherwise nothing
+    is copied if it is a file with the same content, and `name` is returned. If it has other
+    content, or is a link or folder, it stays, and the copy's name gets a number.
+
+    The copy is written under a temporary name, so that the file appears complete. Raises OSError if
+    a file can't be read or written.
 
     Args:
         copy: the state of the whole copy.
         source: file descriptor of the folder with the file.
         target: file descriptor of the folder to write to.
+        name: name of the file.
     """
     with _opened_at(name, source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK) as new:
         existing = _status_or_none(name, target)
@@ -231,7 +244,8 @@ def _copy_file(copy: _CopyState, source: int, target: int, name: str) -> str:
 
 @contextlib.contextmanager
 def _opened_at(name: str, folder: int, flags: int, mode: int = 0) -> Iterator[int]:
-    """Context manager: open a file, yield its descriptor, and close it at the end.
+    """Context manager: open a file, yield its descriptor, and close it at the end. Raises OSError
+    if it can't be opened.
 
     Args:
         name: name of the file.
@@ -248,10 +262,17 @@ def _opened_at(name: str, folder: int, flags: int, mode: int = 0) -> Iterator[in
 
 def _link_under_free_name(part: str, name: str, target: int) -> str:
     """Give the temporary file `part` the name `name`, or that name with a number if it is taken.
-    Return the name.
+    Return the new name. The file keeps its temporary name, too, which the caller removes. Only on a
+    file system without links is it renamed.
 
     Linking fails if the name is taken, so a file that another process has just created is not
-    overwritten, except on a file system without links. `target` is the descriptor of the folder.
+    overwritten, except on a file system without links. Raises OSError if the file can be neither
+    linked nor renamed.
+
+    Args:
+        part: name of the temporary file.
+        name: the desired name.
+        target: descriptor of the folder.
     """
     got = name
     while True:
@@ -293,7 +314,8 @@ def _status_or_none(name: str, folder: int) -> os.stat_result | None:
 
 
 def _is_same(new: int, existing: os.stat_result, name: str, target: int) -> bool:
-    """Return whether the existing file is a regular file with the same content as `new`.
+    """Return whether the existing file is a regular file with the same content as `new`. Raises
+    OSError if an existing file of the same size can't be read.
 
     Args:
         new: descriptor of the new file.
@@ -339,13 +361,16 @@ def _copy_content(source: int, target: int) -> None:
 
 
 class OutputFollower:
-    """A context manager around the lab's run that copies files to file descriptors as they grow.
+    """A context manager around the lab's run that copies files to file descriptors as they grow. A
+    file need not exist at the start. The descriptors are not closed. The object can be used once.
 
     If the block ends normally, its end waits until all output is copied, however slow the reader
     is. If it ends by an exception, it waits at most _GRACE_S seconds for each file, because a
-    reader may never read.
+    reader may never read. If writing to a descriptor fails, such as when its reader is gone, the
+    rest of that file is dropped without an error.
 
-    Only regular files are read, because the command may put a pipe in the place of a file.
+    Only regular files are read, because the command may put a link or a pipe in the place of a
+    file.
 
     Args:
         outputs: pairs of a file's path and the file descriptor to copy it to.
@@ -371,8 +396,8 @@ class OutputFollower:
 
     def _follow(self, path: Path, output: int) -> None:
         """Copy a file to the descriptor `output` as it grows, until the block of the context
-        manager has ended and all is copied, or nobody reads any more. Runs in a thread for each
-        file."""
+        manager has ended and all is copied, the reader is given up (`_given_up`), or reading or
+        writing fails, which is no error. Runs in a thread for each file."""
         position = 0
         while True:
             # Read the flag before the file: after the end of the block the file grows no more, so
@@ -388,8 +413,10 @@ class OutputFollower:
 
     def _copy_from(self, path: Path, position: int, output: int) -> int:
         """Copy the bytes of the file from `position` on to the descriptor `output`, and return the
-        position after the last copied byte. Return `position` for a missing file, or a path that is
-        no regular file. Raises OSError if nobody reads the output any more."""
+        position after the last byte that was read. Once the reader is given up (`_given_up`), the
+        bytes are dropped, but still count. Return `position` for a file that is missing or can't be
+        opened, a link, or a path that is no regular file. Raises OSError if reading fails, or
+        writing, as when nobody reads the output any more."""
         try:
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError:  # not there, or a link
@@ -406,7 +433,7 @@ class OutputFollower:
     def _write_unless_given_up(self, data: bytes, output: int) -> None:
         """Write `data` to a descriptor in pieces that don't block, however long that takes. Once
         the reader is given up (`_given_up` is set, at the end of __exit__()), the rest of the data
-        is dropped. Raises OSError if nobody reads any more."""
+        is dropped. Raises OSError if writing fails: nobody reads any more, or the disk is full."""
         ready = select.poll()
         ready.register(output, select.POLLOUT)
         while data and not self._given_up.is_set():

@@ -20,8 +20,12 @@ PREFIX = "flent-aqm-run-"
 
 
 class OwnedFolder:
-    """A new temporary folder below TMPDIR. It is removed by remove(), or, if this process was
-    killed, when a later process of the same user makes an OwnedFolder.
+    """A new temporary folder below TMPDIR, locked by this process. remove() removes it. If the
+    process ends without that, however it ends, the next OwnedFolder that the same user makes in
+    this TMPDIR removes it.
+
+    Making one therefore removes all abandoned folders of this user. Raises OSError if the folder
+    can't be created.
 
     Attributes:
         path: the folder.
@@ -36,7 +40,8 @@ class OwnedFolder:
                 return
 
     def remove(self) -> None:
-        """Remove the folder with its content. Further calls do nothing."""
+        """Remove the folder with its content, and release its lock. Errors are ignored: what can't
+        be removed stays. May be called again."""
         _remove(self.path)
         if self._lock is not None:
             os.close(self._lock)
@@ -44,8 +49,8 @@ class OwnedFolder:
 
 
 def remove_abandoned() -> None:
-    """Remove this user's folders in TMPDIR whose process is gone, which shows in a lock that is
-    free. Errors are ignored."""
+    """Remove the folders of OwnedFolder in TMPDIR (their names begin with PREFIX) that belong to
+    this user and whose process is gone, which shows in a lock that is free. Errors are ignored."""
     for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         lock = _lock(path, wait=False)
         if lock is not None:
@@ -54,7 +59,7 @@ def remove_abandoned() -> None:
 
 
 def _remove(path: Path) -> None:
-    """Remove a folder with its content, however deep. Errors are ignored."""
+    """Remove a folder with its content. Errors are ignored: what can't be removed stays."""
     try:
         shutil.rmtree(path, ignore_errors=True)
     except RecursionError:  # what ran inside has made folders in folders in folders
@@ -62,13 +67,15 @@ def _remove(path: Path) -> None:
 
 
 def _lock(path: Path, *, wait: bool) -> int | None:
-    """Lock a folder and return the file descriptor that holds the lock.
+    """Lock a folder and return the file descriptor that holds the lock. Closing it releases the
+    lock.
 
-    Return None if another process holds the lock and `wait` is false, if the folder belongs to
-    another user, if it is gone, or if it can't be opened.
+    Return None if the lock is held already, by this or another process, and `wait` is false, if the
+    folder belongs to another user, if it is gone or replaced, or if it can't be opened or locked. A
+    symbolic link is not followed: None.
 
     Args:
-        wait: wait until another process releases the lock.
+        wait: wait until the lock is released.
     """
     with contextlib.suppress(OSError):
         handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)

@@ -72,20 +72,23 @@ OWN_IN_RUN = ("aside", "bin", "home", "lab", "netns", "package", "python", "resu
 
 
 class CommandOptions(TypedDict, total=False):
-    """How a command runs inside, besides its words. Every run environment takes these options as
-    keyword arguments, each of which may be left out.
+    """How a command runs inside, besides its words. write() and the run environments Lab and
+    Namespaces take these options as keyword arguments, each of which may be left out. A switch that
+    is left out is false.
 
     Attributes:
         servers: names of the servers to start, see tools/table.py. By default defaults.SERVERS.
         programs: further programs for the PATH inside, name -> path on the host.
         prelude: commands to run before the command. If one fails, the run ends with its exit
             status.
-        env: further environment variables for the command.
+        env: environment variables for the command, in addition to the lab's, or in place of those
+            of the same name.
         cwd: the command's working directory, a path on the host. By default the current directory.
         interactive: the command has the user's terminal.
-        writable_cwd: files that the command writes to `cwd` are copied out as results. If false,
-            which is the default, `cwd` is read-only. If true, files of the host that the command's
-            words name are visible inside.
+        writable_cwd: in the virtual lab, files that the command writes to `cwd` land in the run
+            environment's `results`. If false, the command can't write to `cwd` there. If true,
+            files of the host that the command's words name are visible inside even in /tmp, /run
+            and /dev/shm.
         for_flent: with writable_cwd: the command is Flent, whose words name no files of the host.
             Its own files go to FLENT_FILES, apart from those of the user's programs.
     """
@@ -103,23 +106,25 @@ class CommandOptions(TypedDict, total=False):
 def write(folder: Path, scenario: Scenario, argv: Sequence[str], *, hidden: Sequence[str],
           on_host: bool = False, **options: Unpack[CommandOptions]) -> None:
     """Write all files for one boot of the lab to `folder`: settings.sh, apply.sh, command.sh,
-    mounts (not with on_host), etc/, the scripts of guest/, links to programs, and what the
+    mounts (not with on_host), etc/, out/, the scripts of guest/, links to programs, and what the
     scenario's features need.
 
     Args:
-        folder: the lab's folder on the host, in which none of these exists.
+        folder: the lab's folder on the host, which exists, and in which none of these exists.
         scenario: the settings of the run.
         argv: the command to run on the client.
         hidden: folders of the host over which others are mounted inside.
-        on_host: nothing is mounted, and all paths inside are those of the host.
+        on_host: nothing is mounted: programs, Python, hooks and apply.sh have their paths on the
+            host. The variable RESULTS still names a path inside, so `env` has to set it.
         options: how the command runs.
 
     Raises:
-        ConfigError: if a file that the command names can't be made visible inside, if the path of
-            `cwd` or of the package has a line break and would be hidden inside, or if a setting
-            can't be modelled.
+        ConfigError: if a file that a command names can't be made visible inside, if the path of
+            `cwd` or of the package has a line break and would be hidden inside, if a setting can't
+            be modelled, or if the file of the user's own tool fails.
         LabError: if the package can't be copied.
-        ToolMissing: if a queue needs the user's kernel, and that kernel or its tc is gone.
+        ToolMissing: if a queue needs the user's kernel, and that kernel has to be built again, or
+            its tc is gone.
         SetupError: if that kernel is too old.
     """
     servers = options.get("servers", defaults.SERVERS)
@@ -211,16 +216,16 @@ def write(folder: Path, scenario: Scenario, argv: Sequence[str], *, hidden: Sequ
 
 
 def _apply_line(scenario: Scenario, env: Mapping[str, str]) -> str:
-    """Return the line of shell, with its line end, that puts the queue onto the router and starts
-    the router's program.
+    """Return the line of shell, with its line end, that puts the queue onto each router and, if
+    that succeeds, starts the router's program, if the scenario has one.
 
     The scripts inside read it with `.`: starting another shell would take the 100 us of virtual
     time that each start of a program takes.
 
     Args:
         scenario: the settings of the run.
-        env: environment variables, of which two, if both are there, name the router's devices in
-            place of the lab's.
+        env: environment variables. If FLENT_AQM_DEV_DOWN and FLENT_AQM_DEV_UP are both in it and
+            not empty, they name the router's devices in place of the lab's.
     """
     names = [env.get(key, "") for key in (environment.DEV_DOWN, environment.DEV_UP)]
     devices = Devices(*names) if all(names) else IN_LAB
@@ -247,14 +252,15 @@ def _unchanged(path: Path) -> Path:
 
 
 def _write_path_file(path: Path) -> str:
-    """For an editable installation: write a copy of its .pth file, by which Python finds this
-    package, with the package's path inside the guest.
+    """Write a copy of the .pth file by which Python finds an editable installation of this package,
+    with the package's path inside the guest.
 
-    Return the path inside the guest of the original, which the copy replaces. Return "", and write
-    nothing, if the package isn't installed as editable.
+    Return the path inside the guest of the original, in whose place the copy is mounted. Return "",
+    and write nothing, if Python's package folder has no readable file of this name. A usual
+    installation has one, too, which is copied as it is.
 
     Args:
-        path: where to write. The original has the same file name.
+        path: the file to write. The original has the same name.
     """
     original = Path(sysconfig.get_path("purelib")) / path.name
     try:
@@ -274,18 +280,19 @@ def _write_programs(folder: Path, scenario: Scenario, map_path: Callable[[Path],
                     more_programs: Mapping[str, Path]) -> None:
     """Create the folder that comes first on the guest's PATH, with links to programs.
 
-    These are the tc that came with the user's kernel if a queue is only in that kernel, else a
-    newer tc if a queue needs it, the programs of `more_programs`, the programs that set-up has
-    built unless their names are taken, and a script for Flent. The script that pip installed names
-    Python's path on the host, so it can't be used.
+    These are the tc that came with the user's kernel if a queue is only in that kernel and the
+    kernel has a tc, else set-up's newer tc, if there is one and a queue needs it, the programs of
+    `more_programs`, the programs that set-up has built unless their names are taken, and a script
+    for Flent. The script that pip installed names Python's path on the host, so it can't be used.
 
     Args:
         folder: the folder, which must not exist.
         scenario: the settings of the run.
         map_path: returns the path inside of a path on the host, for the script's interpreter.
-        more_programs: name -> path on the host.
+        more_programs: name -> path on the host. None may be called tc if one of those tc is linked.
 
-    Raises ToolMissing if the user's kernel or its tc is gone, SetupError if the kernel is too old.
+    Raises ToolMissing if the user's kernel is needed and has to be built again, or its tc is gone,
+    SetupError if the kernel is too old.
     """
     folder.mkdir()
     new_tc = paths.find_cached("new-tc", "tc")
@@ -312,8 +319,9 @@ def _write_programs(folder: Path, scenario: Scenario, map_path: Callable[[Path],
 
 def _tc_of_kernel(scenario: Scenario) -> Path | None:
     """Return the path of the tc that came with the user's kernel, if a queue of the scenario is
-    only in that kernel. None if not, or if the kernel came without a tc. Raises ToolMissing if
-    kernel or tc is gone, SetupError if the kernel is too old."""
+    only in that kernel. None if not, or if the kernel came without a tc. Raises ToolMissing if the
+    kernel is needed and has to be built again (missing, damaged, or made for another version of the
+    lab), or if its tc is gone, SetupError if the kernel is too old."""
     if not any(queue_of(aqm).external for aqm in scenario.router.queues):
         return None
     kernel = find_named(scenario.lab.kernel)
@@ -321,7 +329,8 @@ def _tc_of_kernel(scenario: Scenario) -> Path | None:
 
 
 def _first_lines_of_script(python: str) -> str:
-    """Return the first lines of a script that is to be run by the Python interpreter at this path.
+    """Return the first lines, each with its line end, of a script that is to be run by the Python
+    interpreter at the path `python`, with option -P.
 
     A `#!` line can't name a path that is long or has a blank. Then the script is started by a
     shell, to which the following lines are a command, and to Python a string.
@@ -333,8 +342,9 @@ def _first_lines_of_script(python: str) -> str:
 
 def _optional_network_variables(folder: Path, scenario: Scenario) -> dict[str, str]:
     """Write the topology's files to `folder`, if the scenario has a topology, and return the shell
-    variables of optional features: topology, TCP ECN, GSO, reordering, transmit queues, second
-    destination, modem. Empty if the scenario uses none."""
+    variables of optional features, by name: topology, TCP ECN, GSO, reordering, transmit queues,
+    second destination, modem (unless a part's model takes its place). Empty if the scenario uses
+    none."""
     variables: dict[str, str] = {}
     if scenario.path.topology != DUMBBELL:
         variables |= write_topology(folder, parse_topology("topology", scenario.path.topology))
@@ -368,8 +378,10 @@ def _optional_network_variables(folder: Path, scenario: Scenario) -> dict[str, s
 
 
 def _write_path_models(folder: Path, scenario: Scenario) -> dict[str, str]:
-    """Write the files of the scenario's path models to `folder`, and return their shell variables.
-    Empty if the scenario uses no model. Raises ConfigError if a setting can't be modelled."""
+    """Write the files of the scenario's path models to `folder`, and copy their scripts to its
+    subfolder guest, which must exist. Return their shell variables by name, with PATH_MODELS, which
+    lists the scripts, if there are any. Empty if the scenario uses no model. Raises ConfigError if
+    a setting can't be modelled."""
     variables: dict[str, str] = {}
     named: list[str] = []
     for model in path_models(scenario):
@@ -382,14 +394,15 @@ def _write_path_models(folder: Path, scenario: Scenario) -> dict[str, str]:
 
 def _own_tool_variable() -> dict[str, str]:
     """Return the environment variable for the user's own tool module: its name (FLENT_AQM_OWN_TOOL)
-    -> path of the module. Empty if there is no such module. The path is the same inside as on the
-    host."""
+    -> path of the module, as the user gave it. Empty if there is no such module. The path is the
+    same inside as on the host. Raises ConfigError if the module can't be loaded."""
     files = own.files()
     return {environment.OWN_TOOL: files[0]} if files else {}
 
 
 def _hosts_file(scenario: Scenario) -> str:
-    """Return the text of /etc/hosts inside: address and names of each host."""
+    """Return the text of /etc/hosts inside: lines with an address and the names of its host. They
+    are IPv4 and IPv6 addresses of localhost and of the network's hosts."""
     local = [("127.0.0.1", "localhost"), ("::1", "localhost")]
     if scenario.path.topology != DUMBBELL:
         pairs = [*local, *addresses_of(parse_topology("topology", scenario.path.topology))]
@@ -411,7 +424,9 @@ def _hosts_file(scenario: Scenario) -> str:
 def _command_environment(
     scenario: Scenario, programs: Path, map_path: Callable[[Path], Path]
 ) -> dict[str, str]:
-    """Return the environment variables of the command inside that are the same for all commands.
+    """Return the environment variables of the command inside that don't depend on the command, by
+    name: PATH, folders, language, time zone, settings of Python, folder of the router hooks, and
+    the scenario as JSON.
 
     Args:
         scenario: the settings of the run.
