@@ -448,11 +448,13 @@ def _command_environment(
 
 
 def _hidden_but_needed(cwd: Path, words: Sequence[str], hidden: Sequence[str]) -> list[str]:
-    """Return the folders and files of the host that the command needs and that mounts inside would
-    hide, sorted. Paths below another of them are left out.
+    """Return the folders and files of the host that are needed inside and that mounts inside would
+    hide, sorted. These are Python's own folder, the caches, the results of _named_files(), and,
+    unless `cwd` is /, `cwd`, the virtual environment and the folder that holds this package.
+    Missing ones, and paths below another of them, are left out.
 
     Args:
-        cwd: the command's working directory. If it is /, no file of the host is needed for it.
+        cwd: the command's working directory.
         words: words of commands, which may be paths.
         hidden: folders of the host over which others are mounted.
 
@@ -468,15 +470,15 @@ def _hidden_but_needed(cwd: Path, words: Sequence[str], hidden: Sequence[str]) -
 
 
 def _named_files(words: Sequence[str], cwd: Path, hidden: Sequence[str]) -> Iterator[Path]:
-    """Yield the files and folders in /tmp, /run and /dev/shm that contain the paths among `words`,
-    as far as other mounts hide these folders. Paths that don't exist, and words without a slash,
-    are passed over. A file or folder may be yielded several times.
+    """Yield the files and folders directly in /tmp, /run and /dev/shm that are, or contain, the
+    existing paths among `words`, as far as other mounts hide these three folders. Words without a
+    slash are passed over. A file or folder may be yielded several times.
 
     The whole top-level file or folder is yielded, because a program often needs files beside the
     named file. Raises ConfigError if the path is in a folder of /run that the lab uses itself.
 
     Args:
-        words: words of commands, which may be paths or options with paths.
+        words: words of commands: paths, or options that end in an absolute path.
         cwd: folder to which relative paths refer.
         hidden: folders of the host over which others are mounted.
     """
@@ -521,7 +523,8 @@ class Mount:
     """The arguments of one call of mount(2), or an operation of init.pl.
 
     Attributes:
-        type: type of file system, or an operation of init.pl: bind, file, folder.
+        type: type of file system, or bind. Two types are operations of init.pl, which mount
+            nothing: file makes an empty file at `place`, folder makes a folder there.
         source: device, or path of the file or folder to bind.
         place: path of the mount point inside.
         flags: flags of mount(2).
@@ -547,12 +550,13 @@ def host_folder(path: str, place: str) -> Mount:
 
 def bind(source: str, place: str) -> Mount:
     """Return the mount that makes a file or folder of the guest visible at another path, `place`,
-    too."""
+    too. A missing `place` is made as a folder, so for a file it must exist."""
     return Mount("bind", source, place, BIND)
 
 
 def empty_folder(place: str) -> Mount:
-    """Return the entry that makes init.pl create an empty folder at the path `place` inside."""
+    """Return the entry that makes init.pl create a folder at the path `place` inside, with those
+    above it, unless the path exists."""
     return Mount("folder", "", place)
 
 
@@ -587,17 +591,17 @@ def overlay(lower: str) -> Mount:
 def lab_mounts(lab: str, out: str, *, keep_visible: Iterable[str], shown: Sequence[str],
                bound: Iterable[tuple[str, str]], folders: Iterable[str] = (),
                writable: str | None) -> list[Mount]:
-    """Return all mounts of a guest.
+    """Return all mounts of a guest, in the order in which they have to be made.
 
     Args:
         lab: path inside the guest at which the lab's folder of the host is mounted.
         out: name of the subfolder that the guest can write to.
         keep_visible: files and folders of the host that are needed inside and that the mounts on
             /tmp, /run and /dev would hide.
-        shown: names of symbolic links in the lab's folder to folders of the host. They are mounted
-            as /run/NAME.
-        bound: pairs of a file or folder in the lab's folder, and the path inside at which it
-            appears.
+        shown: names of symbolic links to folders of the host, in the subfolder links of the lab's
+            folder. The folders are mounted as /run/NAME.
+        bound: pairs of a file or folder, as a path relative to the lab's folder, and the path
+            inside at which it appears.
         folders: paths inside of empty folders to make.
         writable: the folder to which the command may write, through an overlay whose upper layer is
             /run/results. None if it may write to none.

@@ -69,8 +69,9 @@ _STACK_BYTES = 1024
 
 
 def first_complaint(log: str, program: Path) -> str:
-    """Return the first complaint in a kernel's log as one line of at most LONGEST characters, with
-    the position in the source if it can be found. Return "" if there is none.
+    """Return the first complaint in a kernel's log (a line with BUG, WARNING, panic or the like,
+    see _MARKS) as one line, followed by the position in the source if that can be found. It is cut
+    to LONGEST characters. Return "" if there is none.
 
     Args:
         log: text of the kernel's log.
@@ -97,7 +98,8 @@ def find_hang(addresses: Iterable[int], program: Path) -> str:
 
     Args:
         addresses: addresses at which the kernel was seen, the most likely first. Numbers that
-            aren't addresses of the kernel may be among them.
+            aren't addresses of the kernel may be among them. Only the first _MOST_PLACES are looked
+            up.
         program: the kernel's file, with linux.debug beside it.
     """
     places = [place for place in _source_lines(list(addresses)[:_MOST_PLACES], program) if place]
@@ -140,7 +142,8 @@ def memory_leak(meminfo: str) -> str:
 
 def _fault_position(lines: Sequence[str], program: Path) -> str:
     """Return function, file and line of the last fault before a panic, such as "in foo_enqueue,
-    sch_foo.c line 12". "" if the lines of the log have no fault whose address is known.
+    sch_foo.c line 12". Only "in foo_enqueue" if file or line is unknown, "" if there is no fault,
+    or if the function of the last one is unknown.
 
     Args:
         lines: lines of the kernel's log before the panic.
@@ -153,8 +156,12 @@ def _fault_position(lines: Sequence[str], program: Path) -> str:
 
 def _complaint_position(lines: Iterable[str], program: Path) -> str:
     """Return the position in the source that a complaint is about, such as "in foo_enqueue,
-    sch_foo.c line 12". If the file is not a queue or congestion control, the nearest caller in such
-    a file is appended: ", called from …". "" if the complaint has no position.
+    sch_foo.c line 12". Only "in foo_enqueue" if file or line is unknown, "" if the complaint has no
+    position.
+
+    If the position is that of the first entry of a trace, and not in a file of a queue or
+    congestion control, the nearest caller in such a file is appended: ", called from …". A position
+    from an address in the complaint (ip 0x…), before any trace, has no caller.
 
     Args:
         lines: the complaint and the lines after it, such as a trace.
@@ -180,8 +187,9 @@ def _complaint_position(lines: Iterable[str], program: Path) -> str:
 
 
 def _start_addresses(program: Path) -> dict[str, int]:
-    """Return the start address of each function of the kernel, by its name. Empty if linux.debug,
-    beside `program`, can't be read."""
+    """Return the start addresses of the kernel's functions, by name. Of functions with the same
+    name, only one is included. Empty if linux.debug, beside `program`, can't be read, or nm isn't
+    installed."""
     try:
         listed = run(["nm", program.with_name("linux.debug")])
     except AqmError:
@@ -248,8 +256,9 @@ def _frame_text(function: str, place: str) -> str:
 
 
 def busy_addresses(session: int) -> list[int]:
-    """Return addresses at which the running processes of a session were seen in LOOKS samples, the
-    most frequent first. The samples take LOOKS * BETWEEN_S seconds.
+    """Stop the running processes of a session LOOKS times for a moment each, and return the
+    addresses at which they were seen, the most frequent first. This takes a little more than LOOKS
+    * BETWEEN_S seconds.
 
     They are followed by words from the stacks of these processes, each less 1, the most frequent
     first: return addresses and other words. Empty if no process runs, if the host doesn't permit
@@ -291,8 +300,9 @@ class Watch:
 
     def computed_s(self) -> float:
         """Return the longest user time in s for which a process of the session has only computed
-        until now, 0 if each made system calls just before. Time before a process is seen first does
-        not count, so the first call returns 0."""
+        until now, 0 if none has. Call it at intervals: each call tells which processes have made
+        system calls since, and counts anew for them. Time before a process is seen first does not
+        count, so the first call returns 0."""
         longest = 0
         for process, (user, system) in _processor_ticks(self._session):
             began_user, began_system = self._marks.setdefault(process, (user, system))

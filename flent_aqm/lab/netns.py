@@ -46,7 +46,8 @@ _KILL_GRACE_S = 10.0
 
 class Namespaces(RunEnvironment):
     """Run environment of one run on the testbed `netns`: runs one command on the client of a
-    network whose hosts are new network namespaces."""
+    network whose hosts are new network namespaces. Takes the arguments of RunEnvironment. Only root
+    can start it."""
 
     name = "the command in namespaces"
     hidden = ("/tmp", "/run")
@@ -71,21 +72,24 @@ class Namespaces(RunEnvironment):
 
 
 class NetnsTestbed:
-    """Testbed that runs cells on this machine's kernel, sequentially."""
+    """Testbed, as protocol.Testbed describes it, whose hosts are network namespaces on this
+    machine's kernel. It needs root. Runs share the machine's processors, so the caller makes one at
+    a time."""
 
     title = "network namespaces"
     real_time = True
     tools: Sequence[str] = ("unshare", "ss", "mount")
 
     def check(self, cells: Iterable[Cell]) -> list[str]:
-        """Check that this machine can run the cells. Return a list with a warning if its congestion
-        control differs from this package's, otherwise an empty list.
+        """Check that this machine can run the cells. Return a list with a warning if it doesn't let
+        the namespaces have this package's congestion control, otherwise an empty list.
 
         Each kind of queue and network is set up once in temporary namespaces. The kernel module of
-        IFB devices is loaded.
+        IFB devices is loaded if there is one, and stays loaded.
 
         Raises ConfigError if this process isn't root, if a setting needs the virtual lab, or if
-        this machine can't set up what a cell needs. Raises LabTimeout if the machine is too busy.
+        this machine can't set up what a cell needs. Raises LabTimeout if the machine is too busy,
+        LabError if the package can't be copied for the namespaces.
         """
         if os.geteuid() != 0:
             raise ConfigError("testbed: netns needs root, to create network namespaces; run "
@@ -150,11 +154,12 @@ def _as_rehearsed(scenario: Scenario) -> Scenario:
 
 
 def _rehearse(scenario: Scenario) -> None:
-    """Set up the network and the queue of a scenario in temporary namespaces, and read the queue
-    back, without running a test.
+    """Set up the network and the queue of a scenario in temporary namespaces, and read the queue of
+    the first router back, without running a test.
 
     Raises ConfigError if this machine refuses the network or the queue, or reports other settings
-    or none that can be read, LabTimeout if the machine is too busy.
+    or none that can be read, LabTimeout if the machine is too busy, LabError if the package can't
+    be copied for the namespaces.
     """
     release = os.uname().release
     with Namespaces(scenario, read_back_command(scenario), servers=(),

@@ -65,8 +65,8 @@ class OwnPrograms:
         return files
 
     def too_talkative(self, out: Path) -> str:
-        """Return a message about the first program that has printed more than MOST_OUTPUT_BYTES, ""
-        if there is none. out: folder of the output files."""
+        """Return a message about the first program that has printed more than MOST_OUTPUT_BYTES to
+        one of the files of outputs(), "" if there is none. out: folder of the output files."""
         for name, path in self.outputs(out).items():
             if path.is_file() and path.stat().st_size > MOST_OUTPUT_BYTES:
                 return (f"{name} printed more than {MOST_OUTPUT_BYTES >> 20} MiB; "
@@ -105,7 +105,8 @@ class OwnPrograms:
 
     def _name(self, number: int) -> str:
         """Return the name of a server for messages: "the server 'COMMAND'", in which the command is
-        cut to _LONGEST_LINE characters. number: its position in `servers`, from 1."""
+        cut to _LONGEST_LINE characters. If another server has the same command, its number follows:
+        "the server 'COMMAND' (2)". number: its position in `servers`, from 1."""
         name, same = self._command(number), [one for one in range(1, len(self.servers) + 1)
                                              if self._command(one) == self._command(number)]
         which = f" ({number})" if len(same) > 1 else ""
