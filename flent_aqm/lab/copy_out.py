@@ -314,8 +314,8 @@ def _status_or_none(name: str, folder: int) -> os.stat_result | None:
 
 
 def _is_same(new: int, existing: os.stat_result, name: str, target: int) -> bool:
-    """Return whether the existing file is a regular file with the same content as `new`. Raises
-    OSError if an existing file of the same size can't be read.
+    """Return whether the existing file is a regular file with the same content as `new`. False if
+    this user may not read it. Raises OSError if reading fails.
 
     Args:
         new: descriptor of the new file.
@@ -325,13 +325,15 @@ def _is_same(new: int, existing: os.stat_result, name: str, target: int) -> bool
     """
     if not stat.S_ISREG(existing.st_mode) or existing.st_size != os.fstat(new).st_size:
         return False
-    with _opened_at(name, target, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK) as old:
+    with contextlib.suppress(PermissionError), _opened_at(
+            name, target, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK) as old:
         place = 0
         while piece := os.pread(new, _CHUNK, place):
             if piece != os.pread(old, _CHUNK, place):
                 return False
             place += len(piece)
-    return True
+        return True
+    return False
 
 
 def _copy_content(source: int, target: int) -> None:
@@ -366,8 +368,9 @@ class OutputFollower:
 
     If the block ends normally, its end waits until all output is copied, however slow the reader
     is. If it ends by an exception, it waits at most _GRACE_S seconds for each file, because a
-    reader may never read. If writing to a descriptor fails, such as when its reader is gone, the
-    rest of that file is dropped without an error.
+    reader may never read. If a descriptor's reader is gone, the rest of that file is dropped
+    without an error. If writing fails for another reason, such as a full disk, the rest is dropped,
+    too, and refuse_lost() raises.
 
     Only regular files are read, because the command may put a link or a pipe in the place of a
     file.
@@ -379,6 +382,7 @@ class OutputFollower:
     def __init__(self, outputs: Iterable[tuple[Path, int]]) -> None:
         self._ended = threading.Event()
         self._given_up = threading.Event()
+        self._fault: OSError | None = None
         self._threads = [threading.Thread(target=self._follow, args=output, daemon=True)
                          for output in outputs]
 
@@ -394,6 +398,13 @@ class OutputFollower:
             thread.join(None if kind is None else _GRACE_S)
         self._given_up.set()
 
+    def refuse_lost(self) -> None:
+        """Raise ConfigError if output was lost, but for that of a reader that is gone. To be called
+        after the block, when the command's files are safe."""
+        if self._fault is not None:
+            raise ConfigError(f"can't write the command's output: {cause_of(self._fault)}; the "
+                              "rest of it is lost, the files that it wrote are there")
+
     def _follow(self, path: Path, output: int) -> None:
         """Copy a file to the descriptor `output` as it grows, until the block of the context
         manager has ended and all is copied, the reader is given up (`_given_up`), or reading or
@@ -405,7 +416,10 @@ class OutputFollower:
             last_round = self._ended.is_set()
             try:
                 position = self._copy_from(path, position, output)
-            except OSError:  # nobody reads any more
+            except BrokenPipeError:  # nobody reads any more
+                return
+            except OSError as error:
+                self._fault = self._fault or error
                 return
             if last_round or self._given_up.is_set():
                 return

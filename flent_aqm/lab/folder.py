@@ -9,6 +9,7 @@ and it also works across PID namespaces.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import shutil
@@ -17,6 +18,8 @@ import tempfile
 from pathlib import Path
 
 PREFIX = "flent-aqm-run-"
+# New folders that are tried one after the other.
+_TRIES = 100
 
 
 class OwnedFolder:
@@ -25,7 +28,7 @@ class OwnedFolder:
     this TMPDIR removes it.
 
     Making one therefore removes all abandoned folders of this user. Raises OSError if the folder
-    can't be created.
+    can't be created or locked.
 
     Attributes:
         path: the folder.
@@ -33,11 +36,15 @@ class OwnedFolder:
 
     def __init__(self) -> None:
         remove_abandoned()
-        while True:
+        for _ in range(_TRIES):
             self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
             self._lock = _lock(self.path, wait=True)
             if self._lock is not None:
                 return
+            # Another process has taken it for an abandoned one, or the file system has no locks.
+            _remove(self.path)
+        raise OSError(errno.ENOLCK, f"no folder in {tempfile.gettempdir()} can be locked; set "
+                                    "TMPDIR to a folder on another file system")
 
     def remove(self) -> None:
         """Remove the folder with its content, and release its lock. Errors are ignored: what can't
@@ -60,9 +67,10 @@ def remove_abandoned() -> None:
 
 def _remove(path: Path) -> None:
     """Remove a folder with its content. Errors are ignored: what can't be removed stays."""
-    try:
+    with contextlib.suppress(RecursionError):
         shutil.rmtree(path, ignore_errors=True)
-    except RecursionError:  # what ran inside has made folders in folders in folders
+    # What ran inside has made folders in folders in folders, too deep for Python.
+    if os.path.lexists(path):
         subprocess.run(["rm", "-rf", "--", path], check=False, stderr=subprocess.DEVNULL)
 
 

@@ -478,7 +478,8 @@ def _named_files(words: Sequence[str], cwd: Path, hidden: Sequence[str]) -> Iter
     named file. Raises ConfigError if the path is in a folder of /run that the lab uses itself.
 
     Args:
-        words: words of commands: paths, or options that end in an absolute path.
+        words: words of commands: paths, or options that end in an absolute path, or after "=" in
+            any path.
         cwd: folder to which relative paths refer.
         hidden: folders of the host over which others are mounted.
     """
@@ -487,7 +488,8 @@ def _named_files(words: Sequence[str], cwd: Path, hidden: Sequence[str]) -> Iter
         if "/" not in word:
             continue
         # The path may be the whole word, or follow the name of an option.
-        for name in {os.path.join(cwd, word), word[word.find("/"):]}:
+        for name in {os.path.join(cwd, word), word[word.find("/"):],
+                     os.path.join(cwd, word.rpartition("=")[2])}:
             path = os.path.abspath(name)
             for top in tops:
                 if not path.startswith(f"{top}/") or not os.path.exists(path):

@@ -66,9 +66,13 @@ def run_command(scenario: Scenario, command: Sequence[str], *, prelude: Sequence
         wall_limit_s=None if interactive else wall_limit_s,
         clock_start_ns=clock_start_ns,
     ) as lab:
-        status = lab.run().status if interactive else _run_and_show(lab)
+        shown = OutputFollower([] if interactive else [
+            (lab.stdout, sys.stdout.fileno()), (lab.stderr, sys.stderr.fileno())])
+        with shown:
+            status = lab.run().status
         # The command sees the files of the current folder, but of no other results folder.
         copy_results(lab, folder or here, since_ns if folder in (None, here) else None)
+        shown.refuse_lost()
         return status
 
 
@@ -139,13 +143,6 @@ def make_results_folder(folder: Path | None) -> Path | None:
     if not os.access(folder, os.W_OK):
         raise ConfigError(f"--results: {folder} is not writable; give another folder")
     return folder.resolve()
-
-
-def _run_and_show(lab: Lab) -> int:
-    """Run the lab, and print the command's output unchanged as it comes. Return the command's exit
-    status."""
-    with OutputFollower([(lab.stdout, sys.stdout.fileno()), (lab.stderr, sys.stderr.fileno())]):
-        return lab.run().status
 
 
 def copy_results(lab: RunEnvironment, results: Path, since_ns: int | None) -> None:

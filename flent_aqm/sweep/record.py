@@ -54,17 +54,18 @@ def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
     testbed = VirtualTestbed()
     testbed.check([cell])
     preflight.check([cell])
-    status = ""
+    status, shown = "", OutputFollower([])
 
     def run(lab: RunEnvironment) -> CommandResult:
         """Run the lab until the command has ended, print its output meanwhile, and copy the files
         that it wrote to the results folder. Its exit status, as text, becomes `status` of
         record_command()."""
-        nonlocal status
+        nonlocal status, shown
         out = lab.stdout.parent
         lab.wall_limit_s = wall_limit_s
-        with OutputFollower([(out / CLIENT_STDOUT, sys.stdout.fileno()),
-                       (out / CLIENT_STDERR, sys.stderr.fileno())]):
+        shown = OutputFollower([(out / CLIENT_STDOUT, sys.stdout.fileno()),
+                                (out / CLIENT_STDERR, sys.stderr.fileno())])
+        with shown:
             result = lab.run()
         status = read_text(out / CLIENT_STATUS)
         # The rest are the user's.
@@ -87,6 +88,7 @@ def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
     except OSError as error:
         raise StorageError(f"--record: can't write {path} or its capture: {cause_of(error)}"
                            ) from None
+    shown.refuse_lost()
     return 0
 
 

@@ -122,7 +122,8 @@ def files() -> list[str]:
     user_module = load_user_file()
     if user_module is None:
         return []
-    return [os.environ[environment.OWN_TOOL], *getattr(user_module, "FILES", ())]
+    # Inside the lab, runs have another folder.
+    return [os.path.abspath(os.environ[environment.OWN_TOOL]), *getattr(user_module, "FILES", ())]
 
 
 if __name__ == "__main__":

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -66,3 +69,23 @@ def test_folder_of_another_user_is_left_alone(temporary: Path) -> None:
     os.chown(folder, 65534, 65534)
     remove_abandoned()
     assert folder.exists()
+
+
+def test_file_system_without_locks_is_told_and_gets_no_folder(
+        temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else one folder after the other would be made for ever."""
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(OSError, match=f"no folder in {temporary} can be locked; set TMPDIR"):
+        OwnedFolder()
+    assert list(temporary.iterdir()) == []
+
+
+def test_folder_too_deep_for_python_is_removed_all_the_same(
+        temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which may end with an error, or without a word and with the folder there."""
+    monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)
+    OwnedFolder().remove()
+    assert list(temporary.iterdir()) == []

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from flent_aqm.base.errors import ConfigError
 from flent_aqm.lab.copy_out import OutputFollower
 
 
@@ -57,6 +58,19 @@ def test_reader_that_has_gone_is_no_error(tmp_path: Path) -> None:
     with OutputFollower([(tmp_path / "stdout", write_end)]):
         pass
     os.close(write_end)
+
+
+def test_output_that_can_not_be_written_is_no_reader_that_has_gone(tmp_path: Path) -> None:
+    """As into a file on a full disk: the rest is lost, which is told once the files are safe."""
+    (tmp_path / "stdout").write_bytes(b"x")
+    with open("/dev/full", "wb", buffering=0) as full:
+        with OutputFollower([(tmp_path / "stdout", full.fileno())]) as follower:
+            pass
+        with pytest.raises(ConfigError, match="command's output: No space left on device; the r"):
+            follower.refuse_lost()
+    with OutputFollower([]) as follower:
+        pass
+    follower.refuse_lost()
 
 
 @pytest.mark.parametrize("kind", ["pipe", "link", "folder"])
