@@ -423,6 +423,10 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], requested: Seque
         numbers = {key: numbers_of(members, name) for key, members in groups.items()}
         metric = METRICS[name]
         console.print(f"\n[bold]{name}[/] {metric.unit}: {escape(metric.description)}")
+        reason = _why_without(scored, name)
+        if not any(numbers.values()):
+            console.print(Text(f"  no run has a value: {reason}"))
+            continue
         lines = [([*map(escape, map(shown, key)), _runs_text(len(values), len(groups[key]))],
                   _group_cells(metric, values)) for key, values in numbers.items()]
         # If there is no room, the quartiles are left out first, then the interval.
@@ -434,8 +438,6 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], requested: Seque
             if _fits(console, table):
                 break
         console.print(table)
-        reason = next((lacking.because for one in scored
-                       if isinstance(lacking := one.values[name], Unavailable)), "")
         repeated = any(len(members) > 1 for members in groups.values())
         for key, its in numbers.items():
             if found := two_groups(its):
@@ -448,7 +450,7 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], requested: Seque
             console.print(Text("  no comparison, because test and cross traffic share the line: "
                                f"compare {name.replace('throughput', 'total')}, and fairness"))
             continue
-        for line in _comparisons(keys, numbers, _why_no_comparison(numbers, reason, repeated)):
+        for line in _comparisons(keys, numbers, _why_no_comparison(reason, repeated)):
             console.print(Text(f"  {line}"))
     few = [len(members) for members in groups.values() if level_for(len(members)) is None]
     if any(count > 1 for count in few):
@@ -459,6 +461,17 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], requested: Seque
             level_for(len(members)) for members in groups.values()):
         console.print(Text(f"\nIntervals: {tells}."))
     _print_probes_and_notes(console, scored)
+
+
+def _why_without(scored: Sequence[ScoredFile], name: str) -> str:
+    """Return why runs have no value of the metric `name`. Several reasons have the number of their
+    runs behind them, most runs first. "" if all runs have a value."""
+    reasons = Counter(lacking.because for one in scored
+                      if isinstance(lacking := one.values[name], Unavailable))
+    if len(reasons) < 2:
+        return "".join(reasons)
+    return "; ".join(f"{because} ({counted(runs, 'run')})"
+                     for because, runs in reasons.most_common())
 
 
 def _runs_text(having: int, all_runs: int) -> str:
@@ -495,17 +508,13 @@ def _balanced(numbers: Mapping[tuple[Setting, ...], Sequence[float]]) -> bool:
     return len(numbers) == combinations and len({*map(len, numbers.values())}) == 1
 
 
-def _why_no_comparison(numbers: Mapping[tuple[Setting, ...], Sequence[float]], reason: str,
-             repeated: bool) -> str:
-    """Return the line on why groups can't be compared.
+def _why_no_comparison(reason: str, repeated: bool) -> str:
+    """Return the line on why groups can't be compared, at least one of which has a value.
 
     Args:
-        numbers: group -> values.
-        reason: why a run has no value.
+        reason: why runs have no value.
         repeated: a group has several runs.
     """
-    if not any(numbers.values()):
-        return f"no comparison, because no run has a value: {reason}"
     if repeated:
         return ("no comparison, because of the runs that repeat each other one at most has a "
                 f"value: {reason}")
@@ -542,7 +551,7 @@ def _comparisons(keys: Sequence[str], numbers: Mapping[tuple[Setting, ...], Sequ
         tests += 1
         fewest = min(fewest, *map(len, groups.values()))
         lines.append(f"{keys[0]}{where}: Kruskal-Wallis H = {significant(test.statistic)}, "
-                     f"p = {test.probability:.2g}; Cliff's delta: " + ", ".join(
+                     f"p = {test.probability:.3g}; Cliff's delta: " + ", ".join(
                          f"{one} and {other} {delta:+.2f}"
                          for (one, other), delta in cliffs_deltas(groups).items()))
     if not lines:

@@ -52,25 +52,34 @@ def test_labels_leave_out_the_words_that_all_begin_with(
 def test_two_runs_each_are_enough_to_compare() -> None:
     """One of each is not."""
     two = _comparisons(["aqm"], {("codel",): [5.0, 6.0], ("pie",): [7.0, 8.0]}, "nothing")
-    assert two[0].startswith("aqm: Kruskal-Wallis H = 2.4, p = 0.12; Cliff's delta: ")
+    assert two[0].startswith("aqm: Kruskal-Wallis H = 2.4, p = 0.121; Cliff's delta: ")
     assert _comparisons(["aqm"], {("codel",): [5.0], ("pie",): [7.0]}, "nothing") == ["nothing"]
 
 
-@pytest.mark.parametrize(("values", "repeated", "because"), [
-    (([5.0], [7.0]), False, "no two runs repeat each other"),
-    (([], []), True, "no run has a value: too few probes"),
-    (([], []), False, "no run has a value: too few probes"),
-    (([5.0], []), True,
-     "of the runs that repeat each other one at most has a value: too few probes"),
-])
-def test_why_nothing_is_compared_is_said_as_it_is(
-    values: tuple[list[float], list[float]], repeated: bool, because: str
-) -> None:
+@pytest.mark.parametrize(("repeated", "because"), [
+    (False, "no two runs repeat each other"),
+    (True, "of the runs that repeat each other one at most has a value: too few probes")])
+def test_why_nothing_is_compared_is_said_as_it_is(repeated: bool, because: str) -> None:
     """Runs may repeat each other and not tell this metric."""
-    numbers: dict[tuple[Setting, ...], list[float]] = {
-        ("codel",): values[0], ("pie",): values[1]}
-    line = _why_no_comparison(numbers, "too few probes", repeated)
-    assert line == f"no comparison, because {because}"
+    assert _why_no_comparison("too few probes", repeated) == f"no comparison, because {because}"
+
+
+def test_metric_that_no_run_has_is_a_line_with_all_reasons() -> None:
+    """Each with the number of its runs: what one test lacks is not said of the others. There is no
+    table of dashes."""
+    def printed(*reasons: str) -> str:
+        out = StringIO()
+        show_groups(Console(file=out, width=100), [
+            ScoredFile(Path(f"{number}.flent.gz"), {"aqm": "codel"},
+                       {"throughput_upload_mbps": Unavailable(reason)})
+            for number, reason in enumerate(reasons)], ["aqm"], [], ["throughput_upload_mbps"])
+        return out.getvalue()
+
+    heading = "throughput_upload_mbps Mbit/s: " + METRICS["throughput_upload_mbps"].description
+    assert printed("no upload", "stopped", "no upload").splitlines()[1:3] == [
+        heading, "  no run has a value: no upload (2 runs); stopped (1 run)"]
+    assert printed("no upload", "no upload").splitlines()[1:3] == [
+        heading, "  no run has a value: no upload"]
 
 
 def test_shares_of_variance_that_overlap_are_said_to() -> None:
@@ -337,13 +346,13 @@ SAME = "because all runs have the same value"
      [f"aqm: no comparison, {SAME}", f"no share of variance, {SAME}"]),
     # Groups of one run are in no comparison of their own.
     ({("codel", 1): [5.0, 6.0], ("pie", 1): [7.0, 8.0], ("codel", 2): [5.0], ("pie", 2): [7.0]},
-     ["aqm, seed 1: Kruskal-Wallis H = 2.4, p = 0.12; Cliff's delta: codel and pie -1.00",
+     ["aqm, seed 1: Kruskal-Wallis H = 2.4, p = 0.121; Cliff's delta: codel and pie -1.00",
       "p is the chi-square approximation, rough with 2 runs in a group",
       ("share of variance: aqm 82%, seed 5%; they overlap, as not every combination has equally "
        "many runs")]),
     # The seed differs in none, so that it has no share.
     ({("codel", 1): [5.0, 6.0], ("pie", 1): [7.0, 8.0]},
-     ["aqm, seed 1: Kruskal-Wallis H = 2.4, p = 0.12; Cliff's delta: codel and pie -1.00",
+     ["aqm, seed 1: Kruskal-Wallis H = 2.4, p = 0.121; Cliff's delta: codel and pie -1.00",
       "p is the chi-square approximation, rough with 2 runs in a group",
       "share of variance: aqm 80%"]),
     ({("codel",): [5.0, 6.0], ("pie",): []},
