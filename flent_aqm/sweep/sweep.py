@@ -33,6 +33,8 @@ from flent_aqm.sweep.run import FinishedRun, SweepFacts, run_cell
 
 # A cause that begins with these words is a fault of the user's own kernel: lab/virtual.py.
 OF_A_KERNEL = "the kernel "
+# Begin of the cause of a run that was not made, because its kernel was given up; then the fault.
+NOT_MADE = "not made: "
 # If this many runs of a kernel ended with the same fault, no more runs of it are made.
 MOST_EQUAL_FAULTS = 3
 
@@ -337,7 +339,7 @@ class Sweep:
         folder's status. After a StorageError, such as of a full disk, no more cells are started.
         Called in a worker's thread."""
         if isinstance(result, _GivenUp):
-            self._skip(cell, str(result))
+            self._skip(cell, NOT_MADE + str(result))
             if self._progress:
                 self._progress.not_made(cell)
             return
@@ -381,7 +383,7 @@ class Sweep:
         """Record, also in the folder's status, a run that is not made.
 
         Args:
-            cause: the fault of its kernel's earlier runs.
+            cause: NOT_MADE, and the fault of its kernel's earlier runs.
         """
         with self._lock:
             self._skipped.append(cell)

@@ -482,7 +482,7 @@ def test_kernel_whose_runs_end_thrice_by_one_fault_is_given_up(
     kept = status.read(tmp_path)
     assert kept is not None
     assert {name: kept.failed[f"{name}.flent.gz"] for name in ("m5", "m6")} == dict.fromkeys(
-        ("m5", "m6"), "the kernel mine crashed in x at 77")
+        ("m5", "m6"), "not made: the kernel mine crashed in x at 77")
     assert len(kept.failed) == 7
     assert made.take_count() == 1
 

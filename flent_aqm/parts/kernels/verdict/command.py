@@ -56,7 +56,7 @@ from flent_aqm.results.data_file import DataFile
 from flent_aqm.results.many_files import each_file, find_files
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.score.shown import ScoredFile, score
-from flent_aqm.sweep.sweep import OF_A_KERNEL
+from flent_aqm.sweep.sweep import NOT_MADE, OF_A_KERNEL
 
 # Exit statuses. Without a verdict it is not that of "worse", which `git bisect run` would believe.
 AS_EXPECTED, WORSE, NO_VERDICT, CAN_NOT_TELL, NOT_EXERCISED, OTHER = 0, 1, 2, 3, 4, 5
@@ -128,7 +128,11 @@ def _run_verdict(args: argparse.Namespace) -> int:
     for (side, cause), count in Counter((run.side, run.cause) for run in failed).items():
         name = next(run.name for run in failed if (run.side, run.cause) == (side, cause))
         more = f", and {count - 1} more like it," if count > 1 else ""
-        print(f"flent-aqm: {name} of the {side} side{more} failed: {cause}", file=sys.stderr)
+        if cause.startswith(NOT_MADE):
+            told = f"{'were' if more else 'was'} {cause}"
+        else:
+            told = f"failed: {cause}"
+        print(f"flent-aqm: {name} of the {side} side{more} {told}", file=sys.stderr)
     # A kernel that doesn't get through the runs is worse than any that does.
     broken = any(run.side == "test" and run.cause.startswith(OF_A_KERNEL) for run in failed)
     files = [find_files(args.base)]
@@ -235,8 +239,8 @@ def _say_failures(failed: Sequence[Failed], expected: str) -> int:
         expected: value of --expect: "same", "better" or "worse".
     """
     count = Counter(run.side for run in failed)
-    print(f"Worse: {counted(count['test'], 'run')} of the test side failed, {count['base']} of the "
-          "base side. Too few are left to compare samples.")
+    print(f"Worse: {counted(count['test'], 'run')} of the test side failed or could not be made, "
+          f"{count['base']} of the base side. Too few are left to compare samples.")
     return AS_EXPECTED if expected == "worse" else WORSE
 
 

@@ -79,7 +79,8 @@ def sentence(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
                         "the base side alone")
     same = sum(one.verdict == SAME for one in judged)
     if comparison.failed.get("test") and not comparison.fails_more:
-        parts.append(f"{counted(comparison.failed['test'], 'run')} of the test side failed")
+        parts.append(f"{counted(comparison.failed['test'], 'run')} of the test side failed or "
+                     "could not be made")
     if comparison.identical == comparison.pairs and not parts:
         return f"The same: all {counted(comparison.pairs, 'pair')} have identical samples."
     if not parts:

@@ -427,7 +427,8 @@ def test_page_names_every_cell_that_decides_and_no_share_of_a_lost_probe() -> No
 def test_failed_runs_are_in_the_sentence() -> None:
     """Beside the number of metrics that are the same."""
     comparison = replace(pair(side(1), side(1)), failed={"test": 3})
-    assert "3 runs of the test side failed" in sentence(comparison, judge(comparison))
+    assert "3 runs of the test side failed or could not be made" in sentence(
+        comparison, judge(comparison))
 
 
 def write(folder: Path, target: str, more_ms: float, seeds: Iterable[int] = SEEDS) -> Path:
@@ -710,6 +711,21 @@ def test_a_kernel_that_fails_under_test_is_worse(
         assert main(words) == 3
 
 
+def test_runs_that_were_not_made_are_not_said_to_have_failed(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The sweep gave their kernel up, and counts them apart, too."""
+    base, test = write(tmp_path / "base", "5ms", 0), write(tmp_path / "test", "6ms", 0)
+    cause = "the kernel mine: WARNING: sch_foo.c line 7"
+    status.write(test, status.Status(["flent"], 9, 0, 1.0, 2.0, {
+        "6.flent.gz": cause, "7.flent.gz": f"not made: {cause}", "8.flent.gz": f"not made: {cause}",
+        "9.flent.gz": "not made: the kernel other"}))
+    assert main(["verdict", "--base", str(base), "--test", str(test)]) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        f"flent-aqm: 6.flent.gz of the test side failed: {cause}",
+        f"flent-aqm: 7.flent.gz of the test side, and 1 more like it, were not made: {cause}",
+        "flent-aqm: 9.flent.gz of the test side was not made: the kernel other"]
+
+
 @pytest.mark.parametrize(("left", "failed", "cause", "exit_status"), [
     (2, 4, "the kernel mine: a queue has stalled", 1), (2, 4, "iperf3 spins", 2),
     (0, 4, "iperf3 spins", 2), (2, 5, "iperf3 spins", 1), (0, 5, "iperf3 spins", 1)])
@@ -730,8 +746,8 @@ def test_failures_that_leave_too_few_pairs_decide_by_themselves(
     assert main(words) == exit_status
     out, err = capsys.readouterr()
     if exit_status == 1:
-        assert out == (f"Worse: {failed} runs of the test side failed, 0 of the base side. Too few "
-                       "are left to compare samples.\n")
+        assert out == (f"Worse: {failed} runs of the test side failed or could not be made, 0 of "
+                       "the base side. Too few are left to compare samples.\n")
         assert main([*words, "--expect", "worse"]) == 0
     else:
         assert "Worse" not in out
