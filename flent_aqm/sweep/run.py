@@ -320,8 +320,12 @@ def refuse_incomplete(data: Mapping[str, Any]) -> None:
     """
     metadata = data["metadata"]
     series_meta = metadata.get("SERIES_META")
-    causes = [f"{name}: {line}" for name, meta in (series_meta or {}).items()
-              if isinstance(meta, dict) for line in meta.get("ERROR", [])]
+    # Series of one tool have the same line.
+    names: dict[str, list[str]] = {}
+    for name, meta in (series_meta or {}).items():
+        for line in meta.get("ERROR", []) if isinstance(meta, dict) else ():
+            names.setdefault(line, []).append(name)
+    causes = [f"{' and '.join(of)}: {line}" for line, of in names.items()]
     if not causes and metadata.get("FAILED_RUNNERS"):
         causes = [(f"{metadata['FAILED_RUNNERS']} of the test's tools gave no data; see the .log "
                    "file beside the data file")]

@@ -53,8 +53,9 @@ def take_parts(measurements: dict[str, Any], series: dict[str, dict[str, Any]],
         if _REQUESTED_PART not in about:
             continue
         of, part = about.pop(_REQUESTED_PART)
-        values, samples, metadata = parts[of].get(
-            part, ([], [], {"ERROR": [f"the tool of the series '{of}' gave no {part}"]}))
+        # If the tool itself failed, that is the reason for its parts, too.
+        reasons = series[of].get("ERROR") or [f"the tool of the series '{of}' gave no {part}"]
+        values, samples, metadata = parts[of].get(part, ([], [], {"ERROR": list(reasons)}))
         measurements[name], raw_values[name] = values, samples
         about |= {"RUNNER": series[of]["RUNNER"], **metadata}
         empty += not values

@@ -48,7 +48,8 @@ def cell_of(contestant: Contestant, place: Place, folder: Path, testbed: str) ->
 
 
 # Matches the failure of the test itself among a run's failures, such as that of its capture.
-_OF_TEST = re.compile(r"TCP \w+: (?:\w+ ended with status 1: error: )?(.*)", re.DOTALL)
+_OF_TEST = re.compile(
+    r"(?:TCP \w+ and )?TCP \w+: (?:\w+ ended with status 1: error: )?(.*)", re.DOTALL)
 
 
 def failures(folder: Path, cells: Sequence[Cell]) -> dict[str, str]:
