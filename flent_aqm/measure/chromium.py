@@ -43,7 +43,9 @@ def show(chromium: str, page: str, files: Mapping[str, Path], query: Mapping[str
     lock = threading.Lock()
 
     class Page(http.server.BaseHTTPRequestHandler):
-        """Answers the page's requests: for its files, with its reports and at its end."""
+        """Answers the browser's requests: GET with the page or one of its files, or 404; POST with
+        204. It calls on_report with the body of a POST to "/told", and ends the wait of show() at
+        one to "/end"."""
 
         protocol_version = "HTTP/1.1"
 

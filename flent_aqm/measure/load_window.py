@@ -38,7 +38,8 @@ class Load:
         client_ports: ports of the tool's connections at the client. Empty if the tool doesn't
             report them.
         own_clock: True if the times of the tool's samples count from a moment that isn't known
-            exactly. The samples are then moved to the capture's times.
+            exactly. The samples are then moved to the capture's times, unless the load warms up or
+            the capture has none of its packets.
         zero_s: that moment as assumed in the samples, in epoch seconds. Samples without a
             throughput are moved so that it becomes the time of the load's first packet, and so are
             all samples if none has a throughput.
@@ -56,7 +57,8 @@ class Load:
     warms_up: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """Return a runner's metadata with this load under the key LOAD, for settle()."""
+        """Return the metadata by which a runner tells settle() this load: a dict with only the key
+        LOAD, whose value has the fields by name."""
         return {LOAD: asdict(self)}
 
 
@@ -78,13 +80,13 @@ def received(samples: Sequence[Mapping[str, Any]], start_s: float) -> dict[str, 
 def settle(measurements: Mapping[str, Any], series: Mapping[str, dict[str, Any]],
            raw_values: Mapping[str, list[dict[str, Any]]]) -> None:
     """Replace the times of the loads by the capture's times, in Flent's collected results. Call it
-    after take_parts().
+    after take_parts(). All three arguments are changed.
 
-    LOAD_START, LOAD_END, LOAD_TIMES_FROM and ROUND_TRIPS in the metadata are set, and the samples
-    of loads with `own_clock` are moved. The keys LOAD and TRANSFERS are removed. All three
-    arguments are changed. Loads without packets in the capture, and those that warm up, keep the
-    tool's times. If the capture ended before the tool, the load ends no earlier than the tool's
-    last data.
+    A load that has packets in the capture gets LOAD_START, LOAD_END and LOAD_TIMES_FROM in its
+    metadata, and its samples are moved if it has `own_clock`. If it warms up, it keeps its times
+    and samples. Both get ROUND_TRIPS if the capture has enough round trips. Other loads, and series
+    without LOAD_START, keep what they have. If the capture ended before the tool, the load ends no
+    earlier than the tool's last data. The keys LOAD and TRANSFERS are removed.
 
     Args:
         measurements: pairs of time and value, by series.
@@ -157,7 +159,8 @@ def _move_samples(series: list[list[Any]], samples: list[dict[str, Any]], start_
 
     Args:
         series: pairs of time and value.
-        samples: raw samples. Those with a throughput have the key `val`.
+        samples: raw samples, sorted by their time `t`. Those with a throughput have the key `val`,
+            the end of the interval as `t`, and its length in s as `dur`.
         start_s: time of the load's first packet, in epoch seconds.
         zero_s: start of the load as assumed in the samples, in epoch seconds.
     """

@@ -49,11 +49,11 @@ ndt7[test + 'Test'](config, heard, ndt7.discoverServerURLs(config, heard))
 
 
 def main() -> int:
-    """Run one direction of the test, and print a line of JSON per report. Return the exit status: 1
-    if the page did not report its end within END_S, otherwise 0, also if the page reported an
-    error. The command-line arguments are the paths of ndt7.js and of Chromium, ws or wss,
-    HOST:PORT, and download or upload. Raises ValueError for another number of arguments, OSError if
-    Chromium can't be started."""
+    """Run one direction of the test, and print a line of JSON per report. Return the exit status:
+    1, after a message on standard error, if the page did not report its end within END_S, otherwise
+    0, also if the page reported an error. The command-line arguments are the paths of ndt7.js and
+    of Chromium, ws or wss, HOST:PORT, and download or upload. Raises ValueError for another number
+    of arguments, OSError if Chromium can't be started."""
     library, chromium, protocol, server, direction = sys.argv[1:]
     files = {"/ndt7.js": Path(library),
              **{f"/{name}": Path(library).resolve().with_name(name) for name in _WORKERS}}

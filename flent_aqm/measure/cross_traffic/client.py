@@ -18,9 +18,10 @@ _HEAD_BYTES = 1 << 10
 
 
 class ResultPrinter:
-    """Prints the client's results to standard output as lines of JSON, and the number of bytes that
-    arrive in each interval of STEP_S. A first line, with the start in epoch seconds and STEP_S, is
-    printed when the object is made. May be used by several threads."""
+    """Prints the client's results to standard output as lines of JSON. Bytes are counted in
+    intervals of STEP_S, with a line for at least those intervals in which bytes arrived. A first
+    line, with the start in epoch seconds and STEP_S, is printed when the object is made. Call end()
+    after the last bytes. May be used by several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -30,14 +31,14 @@ class ResultPrinter:
 
     def print_values(self, **values: float) -> None:
         """Print a line of JSON with these values by their names. `t` and `start` are epoch seconds.
-        Other units are in the names."""
+        Other units are in the names. Raises ValueError for NaN or infinity."""
         with self._lock:
             self._print(values)
 
     def count_bytes(self, count: int) -> None:
-        """Count bytes that have just arrived. If a new interval has begun since the last call,
-        first print a line with the index of that call's interval (step) and the number of its
-        bytes."""
+        """Count bytes that have just arrived. If the last call was in another interval, first print
+        a line with that interval's index (step) and number of bytes. Before the first call, that is
+        interval 0 with 0 bytes."""
         with self._lock:
             # Inside: a thread that had to wait would count in an interval that is over.
             step = int((time.time() - self._start_s) / STEP_S)
@@ -48,12 +49,13 @@ class ResultPrinter:
 
     def end(self) -> None:
         """Print a line with the index of the interval in which the last bytes arrived (step), and
-        the number of its bytes. Call it once, at the end."""
+        the number of its bytes: both 0 if none arrived. Call it once, at the end."""
         with self._lock:
             self._print({"step": self._step, "bytes": self._bytes})
 
     def _print(self, values: dict[str, float]) -> None:
-        """Print the values as a line of JSON. The caller holds the lock."""
+        """Print the values as a line of JSON, and flush it. The caller holds the lock. Raises
+        ValueError for NaN or infinity."""
         sys.stdout.write(json.dumps(values, allow_nan=False) + "\n")
         sys.stdout.flush()
 
@@ -74,8 +76,9 @@ class CrossConnection:
         self._printer = printer
 
     def get(self, size: int) -> None:
-        """Request an object of `size` bytes and receive it. Raises OSError if the connection fails
-        or the server answers anything else."""
+        """Request an object of `size` bytes and receive it. Its bytes are counted by the printer
+        and discarded. Raises OSError if the connection fails or ends before the last byte, or the
+        server answers anything else."""
         self._socket.sendall(b"GET /download?bytes=%d HTTP/1.1\r\nHost: server\r\n\r\n" % size)
         head = b""
         while b"\r\n\r\n" not in head:
@@ -106,9 +109,10 @@ class CrossConnection:
 
 
 def run(use: Callable[[str, int, ResultPrinter], None]) -> int:
-    """Run a cross-traffic client until SIGINT, or until `use` returns. The command-line arguments
-    are HOST and PORT. Return the exit status: 1 after an OSError, such as a failed connection,
-    which is printed on standard error, otherwise 0.
+    """Run a cross-traffic client until SIGINT, or until `use` returns, and print its first and last
+    line of results. The command-line arguments are HOST and PORT. Return the exit status: 1 after
+    an OSError, such as a failed connection, which is printed on standard error, otherwise 0. Raises
+    IndexError if an argument is missing, ValueError if PORT is no whole number.
 
     Args:
         use: the client, called with host, port and the printer for its results. It passes

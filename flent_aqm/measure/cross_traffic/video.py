@@ -88,11 +88,14 @@ def choose_rate(rates_mbps: Sequence[float]) -> float:
 
 
 def play(host: str, port: int, printer: ResultPrinter) -> None:
-    """Play video until KeyboardInterrupt, which is passed on to the caller.
+    """Play video until KeyboardInterrupt, which is passed on to the caller. Raises OSError if the
+    connection fails.
 
-    For each segment, print its start with its bit rate, and its end with the time in ms for which
-    playback stalled since the end of the segment before. At last, print the time for which it
-    stalled since the last segment. Raises OSError if the connection fails."""
+    When a segment has arrived, print its start with its bit rate (segment_mbps), and its end with
+    the time in ms for which playback stalled since the end of the segment before (stalled_ms). At
+    the end, print the time for which it stalled since the last segment, unless the connection could
+    not be made.
+    """
     screen = Screen()
     rates: list[float] = []
     connection = CrossConnection(host, port, printer)

@@ -27,15 +27,17 @@ PAUSE_S = 2.0
 def load_page(host: str, port: int, printer: ResultPrinter) -> None:
     """Download the HTML, then the objects of the page over CONNECTIONS connections, which are made
     for this page. Return when the page is complete. `printer` counts the received bytes. Raises
-    OSError if a connection fails."""
+    OSError if a connection fails or the server answers anything else. If that happens while the
+    objects are loaded, the other connections load what is left before the error is raised."""
     first = CrossConnection(host, port, printer)
     first.get(HTML_BYTES)
     objects = iter([OBJECT_BYTES] * OBJECTS)
     faults: list[OSError] = []
 
     def get_objects(connection: CrossConnection | None) -> None:
-        """Download objects until none is left, over this connection, or for None over a new one.
-        All threads take their objects from `objects`. An OSError is appended to `faults`."""
+        """Download objects until none is left, over this connection, or for None over a new one,
+        and close it. All threads take their objects from `objects`. An OSError ends the thread's
+        work: it is appended to `faults`, and the connection stays open."""
         try:
             connection = connection or CrossConnection(host, port, printer)
             for size in objects:

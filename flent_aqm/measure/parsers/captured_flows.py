@@ -52,9 +52,10 @@ class CapturedFlow:
         packets: number of packets with payload.
         first_s, last_s: times of the first and the last packet with payload.
         retransmitted_packets, retransmitted_bytes: number of TCP packets with bytes that come
-            before data seen earlier, and number of these bytes.
-        highest: TCP's sequence number after the last byte of all data that was seen. None before
-            the first packet, and for UDP.
+            before data seen earlier, and number of these bytes. Packets with a single byte don't
+            count.
+        highest: TCP's sequence number after the last byte of all data that was seen, modulo 2^32.
+            None before the first packet, and for UDP.
     """
 
     protocol: str
@@ -94,13 +95,15 @@ def read_flows(file: BinaryIO, servers: Collection[str], left_out: Collection[in
 
     Args:
         file: the pcap file, at its begin.
-        servers: addresses of the servers.
+        servers: IP addresses of the servers.
         left_out: ports of servers whose flows don't count: probes, cross traffic.
         step_s: length of a step in s.
 
     Flows with less than LEAST_BYTES of payload are left out, and a direction with less than
     LEAST_SHARE of the payload of the other one. Of more than MOST_FLOWS those with most payload are
-    returned. Raises ParseError if the file isn't a pcap file of a known link type.
+    returned. A last record that is cut off is left out. Raises ParseError if the file isn't a pcap
+    file of a known link type in this machine's byte order, ValueError if a server isn't an IP
+    address.
     """
     flows: dict[tuple[int, bytes, int, int, str], CapturedFlow] = {}
     packed = {ip_address(one).packed: one for one in servers}
@@ -131,7 +134,7 @@ def read_flows(file: BinaryIO, servers: Collection[str], left_out: Collection[in
 
 def _packets(file: BinaryIO, ticks_per_s: int) -> Iterator[tuple[int, int, memoryview]]:
     """Yield for each complete record its time in ticks since the epoch, the packet's length on the
-    wire in bytes, and the captured bytes.
+    wire in bytes, and the captured bytes, both with the link's header.
 
     Args:
         file: the capture, after its header.
@@ -147,8 +150,9 @@ def _parse(data: memoryview, on_wire: int
            ) -> tuple[bytes, bytes, int, int, int, int, int | None] | None:
     """Return a packet's addresses of sender and receiver as bytes, number of the protocol, ports of
     sender and receiver, payload in bytes, and TCP's sequence number of the first byte of data (None
-    for UDP). Return None for packets of other protocols, later fragments, and packets of which too
-    little was captured.
+    for UDP). The first fragment of a UDP packet has the payload of the whole packet. Return None
+    for packets of other protocols or with extension headers of IPv6, later fragments, and packets
+    of which too little was captured.
 
     Args:
         data: the captured bytes from the IP header on.

@@ -28,8 +28,8 @@ class CrossTraffic:
 
     Attributes:
         rates: samples with t (end of the interval), val (Mbit/s) and dur (s).
-        events: samples with t and a measure of what users notice, such as frame_ms. The names are
-            listed in docs/reference/data-format.md.
+        events: samples with t and one or more measures of what users notice, such as frame_ms. The
+            names are listed in docs/reference/data-format.md.
     """
 
     rates: list[Sample]
@@ -37,9 +37,10 @@ class CrossTraffic:
 
 
 def parse_lines(text: str) -> CrossTraffic:
-    """Parse the output of measure/cross_traffic/video.py, web.py or quic.py. The bytes of several
-    lines with the same step, as after a clock that went back, are added. Raises ParseError if it is
-    damaged or empty."""
+    """Parse the output of measure/cross_traffic/video.py, web.py or quic.py. The lines with a step
+    make the rates, 0 for steps without a line, and the others except the first are the events. The
+    bytes of several lines with the same step, as after a clock that went back, are added. Raises
+    ParseError if the output is damaged or empty."""
     try:
         lines = [json.loads(line) for line in text.splitlines()]
         start_s, step_s = float(lines[0]["start"]), float(lines[0]["step_s"])
@@ -112,7 +113,8 @@ def _parse_direction(trips: Iterable[Mapping[str, Any]], irtt_direction: str,
 def _packet_time_s(trip: Mapping[str, Any], irtt_direction: str) -> float | None:
     """Return the time at which the client sent a packet ("send") or received the answer to it
     ("receive"), in epoch seconds. The client's times are used because the server's clock may
-    differ. None if irtt has no such time, as for an answer that did not arrive.
+    differ. None if irtt has no such time, as for an answer that did not arrive. Raises KeyError,
+    TypeError or AttributeError if the trip has another form than irtt's.
 
     Args:
         trip: irtt's round trip of the packet.
@@ -124,12 +126,13 @@ def _packet_time_s(trip: Mapping[str, Any], irtt_direction: str) -> float | None
 
 def _frame_event(at_s: float, packets: Iterable[Mapping[str, Any]], irtt_direction: str,
                  lost_words: tuple[str, ...], fastest_ns: float) -> Sample:
-    """Return the event of one frame: t and frame_lost, and frame_ms if no packet of the frame was
-    lost and the delay of at least one of them is known.
+    """Return the event of one frame: t, frame_lost (1 if a packet was lost, otherwise 0), and
+    frame_ms if no packet of the frame was lost and the delay of at least one of them is known: the
+    delay of the slowest less fastest_ns, in ms.
 
     Args:
         at_s: time at which the frame was sent, in epoch seconds.
-        packets: irtt's round trips of its packets.
+        packets: irtt's round trips of its packets. They are read twice.
         irtt_direction: "send" or "receive".
         lost_words: values of `lost` that mean a loss in this direction.
         fastest_ns: smallest delay of all packets in this direction.
@@ -143,11 +146,11 @@ def _frame_event(at_s: float, packets: Iterable[Mapping[str, Any]], irtt_directi
 
 
 def _rates(counted: Mapping[int, int], start_s: float, step_s: float) -> list[Sample]:
-    """Return a sample with the rate in Mbit/s for each interval up to the last one with data. Empty
-    if there was no data.
+    """Return a sample with the rate in Mbit/s for each interval up to the last one in `counted`, 0
+    for those that are missing there. Empty if `counted` is.
 
     Args:
-        counted: number of bytes by number of the interval.
+        counted: number of bytes by index of the interval, from 0.
         start_s: start of the first interval in epoch seconds.
         step_s: length of an interval.
     """

@@ -26,8 +26,8 @@ _SHORTEST_INTERVAL_S = 0.01
 
 @dataclass(frozen=True)
 class Stream:
-    """One TCP connection or UDP flow in one interval. A field is None if this end doesn't know the
-    value.
+    """One TCP connection or UDP flow in one interval, as the client or the server reported it. A
+    field is None if that end doesn't know the value.
 
     Attributes:
         socket: number by which iperf3 identifies the stream.
