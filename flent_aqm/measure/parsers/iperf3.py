@@ -85,12 +85,14 @@ class Iperf3Output:
     """The output of one iperf3 client.
 
     Attributes:
-        version: version of iperf3.
+        version: version of iperf3, "" if not reported.
         mss_bytes: size of a TCP segment, None if not reported.
-        intervals: intervals that the client reported, of both directions if both ran.
+        intervals: intervals that the client reported, of both directions if both ran. Warm-up, and
+            intervals shorter than _SHORTEST_INTERVAL_S, are left out, also in server_intervals.
         server_intervals: intervals that the server reported, empty if the client didn't get them.
         client_ports: client ports of the connections that carry data.
-        totals: totals by direction, "upload" and "download". Missing if iperf3 reported none.
+        totals: totals by direction, "upload" and "download", without a direction of which iperf3
+            reported none.
         cpu_client_pct: processor load of the client in percent, None if not reported.
         cpu_server_pct: processor load of the server in percent, None if not reported.
         sender_congestion_control: congestion control of the sender, None if not reported.
@@ -133,7 +135,8 @@ def parse_iperf3(text: str) -> Iperf3Output:
 
 def _first_document(text: str) -> tuple[object, tuple[str, ...]]:
     """Return the first JSON document of a text, with None for nan and inf, and notes about the
-    parts that were left out. Raises ParseError if the text has no JSON document."""
+    parts that were left out. Raises ParseError if the text has no JSON document, or if the first
+    one is damaged or cut off."""
     notes = []
     begin = re.search(r"^\s*\{", text, re.MULTILINE)
     at = begin.start() if begin else 0

@@ -23,7 +23,7 @@ CRATE, MLAB = "ndt7-client (Rust crate)", "ndt7-client (M-Lab)"
 @dataclass(frozen=True)
 class AppSample:
     """Number of bytes that the client's program had transferred elapsed_s seconds after the test's
-    start."""
+    start. In the result of progress() for an upload, both are the server's."""
 
     elapsed_s: float
     byte_count: int
@@ -72,9 +72,9 @@ class Subtest:
 
     @property
     def throughput_mbps(self) -> float | None:
-        """Throughput at the receiver in Mbit/s: 8 · bytes / elapsed, of the last message. For a
-        download, the bytes are counted by the client. For an upload, they are the server's
-        BytesReceived. None if there is no such message."""
+        """Throughput at the receiver in Mbit/s: bytes / elapsed time of the last sample of
+        progress(). For a download, the bytes are counted by the client. For an upload, they are the
+        server's BytesReceived. None if there is no such sample."""
         rates = self.progress()
         return rates[-1].byte_count * 8e-6 / rates[-1].elapsed_s if rates else None
 
@@ -133,9 +133,10 @@ class _PartialSubtest:
 
 
 def parse_ndt7(text: str) -> Ndt7Output:
-    """Parse the whole output of a client that ran with `-format json`.
+    """Parse the whole output of a client that ran with `-format json`. Blank lines are skipped.
 
-    Raises ParseError for output without any event, and for a line that isn't an event.
+    Raises ParseError for output without any event, and for a line that isn't an event of a known
+    form, such as a damaged measurement.
     """
     subtests: dict[str, _PartialSubtest] = {}
     summary: Mapping[str, Any] = {}
@@ -160,8 +161,9 @@ def parse_ndt7(text: str) -> Ndt7Output:
 
 def _parse_event(line: dict[str, Any]) -> tuple[str, str, str, Mapping[str, Any]]:
     """Return the client (CRATE or MLAB), the kind of event, the direction and the content of one
-    line. The direction of a summary is "". Raises ValueError, KeyError, TypeError or AttributeError
-    for a line of another form."""
+    line. The kind is such as "measurement", "complete", "error" or "summary". The direction of a
+    summary is "". Raises ValueError, KeyError, TypeError or AttributeError for a line of another
+    form."""
     if "Type" in line:
         kind = line["Type"].lower()
         if kind == "summary":
@@ -194,9 +196,10 @@ def _add_event(subtest: _PartialSubtest, kind: str, body: Mapping[str, Any]) -> 
 
 
 def _add_measurement(subtest: _PartialSubtest, body: Mapping[str, Any]) -> None:
-    """Add a measurement's samples to a subtest, and take UUID and start from it. Byte counts of the
-    server's program are left out. `body` is the content of the event. Raises ValueError, KeyError,
-    TypeError or AttributeError if it has another form."""
+    """Add a measurement's samples to a subtest, and take UUID and start from it if it has them.
+    Byte counts of the server's program, and TCP_INFO without an elapsed time, are left out. `body`
+    is the content of the event. Raises ValueError, KeyError, TypeError or AttributeError if it has
+    another form."""
     connection = body.get("ConnectionInfo") or {}
     subtest.uuid = connection.get("UUID") or subtest.uuid
     if started := connection.get("StartTime"):
@@ -210,7 +213,9 @@ def _add_measurement(subtest: _PartialSubtest, body: Mapping[str, Any]) -> None:
 
 
 def _tcp_sample(tcp: Mapping[str, Any]) -> TcpSample:
-    """Return the sample of one TCPInfo object, which must have ElapsedTime."""
+    """Return the sample of one TCPInfo object, whose times are in µs. Fields other than ElapsedTime
+    may be missing. Raises KeyError if ElapsedTime is missing, TypeError if a time isn't a number.
+    """
     return TcpSample(
         elapsed_s=tcp["ElapsedTime"] / 1e6,
         rtt_ms=_ms(tcp.get("RTT")),
@@ -235,11 +240,12 @@ def _as_subtest(direction: str, subtest: _PartialSubtest) -> Subtest:
 
 
 def rates_mbps(progress: list[AppSample]) -> Iterator[tuple[float, float, float]]:
-    """Yield the rates between successive byte counts as (end of the interval in s, its length in s,
-    Mbit/s). Times are seconds since the test's start, where the first interval begins.
+    """Yield the rates between byte counts as (end of the interval in s, its length in s, Mbit/s).
+    Times are seconds since the test's start, where the first interval begins.
 
-    Messages less than 10 ms apart are combined into one interval, because clients print in bursts.
-    Messages at the end that are less than 10 ms after the last interval are left out.
+    Each interval ends at the first message that is at least 10 ms after its begin, because clients
+    print in bursts. Messages at the end that are less than 10 ms after the last interval are left
+    out.
 
     Args:
         progress: total bytes over time, as Subtest.progress() returns them.

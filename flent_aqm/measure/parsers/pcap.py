@@ -52,13 +52,14 @@ class FlowClasses:
 
     Attributes:
         by_server_port: name of the class of the flows, by port of the server.
-        segment_bytes: size of the largest TCP segment without header and options. A capture shows
-            segments that the kernel has merged. The number of segments on the wire, and so of
-            headers, is computed from this size.
+        segment_bytes: TCP's MSS, the largest payload of a segment without options. Options reduce
+            the payload by their length. A capture shows segments that the kernel has merged. The
+            number of segments on the wire, and so of headers, is computed from this size.
         servers: last 32 bits of the servers' addresses, for servers that connect to the client,
             which then has the server's port. If empty, the port alone tells which end is the
             server.
         others: class of the flows of all other ports of the servers, None if these don't count.
+            Without `servers`, all their packets count as upload.
     """
 
     by_server_port: Mapping[int, str]
@@ -89,10 +90,11 @@ class Capture:
     in epoch seconds.
 
     Attributes:
-        start_s: start of the first step in epoch seconds.
+        start_s: start of the first step in epoch seconds, 0 without steps.
         step_s: length of a step in s.
-        steps: traffic of each step: (class of FlowClasses, "upload" or "download") -> amount,
-            without those of which the step has no packet. Empty if no packet is readable.
+        steps: traffic of each step up to the last with a readable packet: (class of FlowClasses,
+            "upload" or "download") -> amount, without those of which the step has no packet. Empty
+            if no packet is readable.
         transfers: data of each connection and direction that carried at least LEAST_BYTES.
         packets: number of complete records in the file.
         external: number of records that belong to no class, have IP options, or are too short.
@@ -199,7 +201,8 @@ class _Records:
 
     def of_steps(self, steps: Iterable[int]) -> Iterator[tuple[float, _Key]]:
         """Yield the time in epoch seconds and the key (fields of the packet, _Key) of each record
-        in these steps, in the order of the file. Call it after per_step().
+        in these steps, in the order of the file, without records that are too short. Call it after
+        per_step().
 
         Args:
             steps: indexes of steps.
@@ -239,12 +242,13 @@ class _Records:
         return index
 
     def _count_same_size(self, data: bytes) -> tuple[dict[int, Counter[_Key]], int] | None:
-        """Count all complete records of `data` by time step and key (fields of a packet, _Key), and
-        add them to `packets` and `places`. Return the number of records of each key, by step, and
-        the number of bytes used.
+        """Count the records of `data` by time step and key (fields of a packet, _Key), and add them
+        to `packets` and `places`, if all have the size of the first. Their times have to ascend.
+        Return the number of records of each key, by step, and the number of bytes used. A rest
+        shorter than the first record isn't used.
 
-        Return None, and change nothing, if the records don't all have the size of the first, if the
-        first is too short for a key, or if none is complete: _count_any_size() can read them.
+        Return None, and change nothing, if a record before the rest has another size, if the first
+        is too short for a key, or if it isn't complete: _count_any_size() can read them.
         """
         if len(data) < RECORD_HEADER_BYTES:
             return None
@@ -330,8 +334,9 @@ class _Tally:
         self.least_payload = least_payload(classes.segment_bytes)
 
     def add_step(self, index: int, counted: Mapping[_Key, int]) -> Step:
-        """Add the data of one time step to the transfers, and the packets without a class to
-        `external`. Return the traffic of the step: (class, "upload" or "download") -> amount.
+        """Add the data of one time step to the transfers, and the packets without a class or with
+        IP options to `external`. Data are packets with at least `least_payload` bytes of payload.
+        Return the traffic of the step: (class, "upload" or "download") -> amount.
 
         Args:
             index: index of the step.
@@ -361,9 +366,10 @@ class _Tally:
 
     def _connection(self, key: _Key) -> Connection | None:
         """Return the connection and direction of a packet: number of the protocol, port of the
-        server, port of the client, "upload" or "download". None if the IP header has options, or if
-        none of its ports has a class and `classes.others` is None. `key` has the packet's fields.
-        """
+        server, port of the client, "upload" or "download". The direction is told by the sender's
+        address if `classes.servers` isn't empty, otherwise by the ports. None if the IP header has
+        options, or if none of its ports has a class and `classes.others` is None. `key` has the
+        packet's fields."""
         _, first_byte, _, protocol, sender, both_ports, _ = key
         if first_byte not in _NO_IP_OPTIONS:
             return None
