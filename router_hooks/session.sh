@@ -254,7 +254,7 @@ finish() {
 
 restore() {
     if [ ! -d "${state_folder}" ]; then
-        printf 'nothing to restore: no sweep holds this router\n'
+        printf 'nothing to restore: no sweep holds this router (what a killed one left, its watchdog restored)\n'
         return
     fi
     held

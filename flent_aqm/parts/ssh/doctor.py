@@ -19,7 +19,6 @@ from flent_aqm.parts.ssh.answers import (
     ServerAnswer,
     answers,
     is_there,
-    server_testbed,
 )
 from flent_aqm.parts.ssh.connection import SshConnection, hook_command
 from flent_aqm.parts.ssh.needs import ALWAYS, KIND_OF_AQM, PARTS
@@ -73,9 +72,10 @@ def report(testbed: str, *, server: str | None = None, as_json: bool = False) ->
                 if addresses[host] in facts.routes})
     except TestbedError as error:
         problem = str(error)
-    command = ""
+    command = by_sweep = ""
     if server_answers and server and not problem:
         command = batch_command(testbed, server, facts, server_answers)
+        by_sweep = batch_command(testbed, server, facts, server_answers, by_sweep=True)
     if as_json:
         print(json_text({
             **asdict(facts), "aqms": _missing_by_aqm(facts), "problem": problem,
@@ -90,14 +90,14 @@ def report(testbed: str, *, server: str | None = None, as_json: bool = False) ->
         _print_servers(server, server_answers)
         if not problem:
             print(_advice(testbed, server, command, missing_on_router(facts),
-                          server_is_there=is_there(server_answers)))
+                          server_is_there=is_there(server_answers), by_sweep=by_sweep))
     if problem:
         print(f"{testbed}: {problem}", file=sys.stderr)
     return 1 if problem else 0
 
 
 def _advice(testbed: str, server: str | None, command: str, missing: str, *,
-            server_is_there: bool = True) -> str:
+            server_is_there: bool = True, by_sweep: str = "") -> str:
     """Return the advice at the end of the report: the command that measures if there is one,
     otherwise what is missing for it: a part of the router, --server, its machine, or a running
     server of a test. "" for `netns` without a command.
@@ -108,6 +108,7 @@ def _advice(testbed: str, server: str | None, command: str, missing: str, *,
         command: the command that measures, "" if there is none.
         missing: what the router lacks for any measurement, "" for nothing.
         server_is_there: whether the server's machine answered at all.
+        by_sweep: the command that also starts the servers.
     """
     if command:
         return f"To measure it:\n{command}"
@@ -122,8 +123,7 @@ def _advice(testbed: str, server: str | None, command: str, missing: str, *,
         return (f"{server} does not answer at any port, not even to refuse: check its address, "
                 f"{CHECK_REACH}.")
     return (f"To measure it, start the server of irtt, and that of iperf3 or ndt7, on {server}: "
-            "either by hand, as shown above, or by the sweep, with "
-            f"--batch-override {server_testbed(server)}")
+            f"either by hand, as shown above, or let the sweep start them over ssh:\n{by_sweep}")
 
 
 def _print_servers(server: str | None, server_answers: Sequence[ServerAnswer]) -> None:

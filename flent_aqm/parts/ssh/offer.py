@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from flent_aqm.base.paths import resource_dir
-from flent_aqm.parts.ssh.answers import ServerAnswer
+from flent_aqm.parts.ssh.answers import ServerAnswer, server_testbed
 from flent_aqm.parts.ssh.needs import KIND_OF_AQM
 from flent_aqm.parts.ssh.probe import RouterProperties
 from flent_aqm.tools.irtt import SERVER as IRTT
@@ -55,7 +55,7 @@ def override_aqms(names: Sequence[str]) -> str:
 
 
 def batch_command(testbed: str, server: str, facts: RouterProperties,
-                  answers: Sequence[ServerAnswer]) -> str:
+                  answers: Sequence[ServerAnswer], *, by_sweep: bool = False) -> str:
     """Return the command line of `flent` that measures the router, for the user's shell, with the
     batch file in the current folder's `batches` if there is one, otherwise this package's.
 
@@ -64,6 +64,7 @@ def batch_command(testbed: str, server: str, facts: RouterProperties,
         server: name or address of the server.
         facts: what the router told.
         answers: results of the check of the server's programs.
+        by_sweep: let the sweep start the servers over ssh, whatever the check found.
 
     Returns:
         The command, quoted, in lines of which all but the last end with a backslash. "" if no test
@@ -71,12 +72,13 @@ def batch_command(testbed: str, server: str, facts: RouterProperties,
             shapers or all queues are missing.
     """
     reachable = {one.server for one in answers if not one.why}
-    tests = [test for test, name in _TESTS.items() if any(
+    tests = list(_TESTS) if by_sweep else [test for test, name in _TESTS.items() if any(
         one == name or one.startswith(f"{name}-") for one in reachable)]
-    if IRTT.name not in reachable or not tests or missing_on_router(facts):
+    if not (by_sweep or IRTT.name in reachable) or not tests or missing_on_router(facts):
         return ""
     shapers = _shapers(facts)
-    words = [f"testbed={testbed}", f"hosts={server}", f"aqm={','.join(queues(facts))}",
+    words = [f"testbed={testbed}", f"hosts={server}",
+             *([server_testbed(server)] if by_sweep else []), f"aqm={','.join(queues(facts))}",
              *([f"test_name={tests[0]}"] if len(tests) < len(_TESTS) else []),
              *([f"shaper={shapers[0]}"] if shapers[0] != _SHAPERS[0] else [])]
     here = Path("batches") / _BATCH

@@ -349,7 +349,9 @@ def probe_kind(probe: Probe) -> str:
 def probe_line(probe: Probe) -> str:
     """Return the name, tool and spacing of a probe as text: "Ping (ms) UDP irtt (irtt, every 10
     ms)". The spacing is left out if there is only one probe."""
-    every = "" if numpy.isinf(probe.spacing_ms) else f", every {significant(probe.spacing_ms)} ms"
+    # Two digits, because probes that came back are not spaced evenly: each run would have another.
+    every = ("" if numpy.isinf(probe.spacing_ms)
+             else f", every {significant(float(f'{probe.spacing_ms:.2g}'))} ms")
     return f"{plain(probe.name)} ({probe_kind(probe)}{every})"
 
 

@@ -72,7 +72,7 @@ def facts_of(data: DataFile, run: Run) -> RunFacts:
         "kernel's hash": kernel.get("hash"), "flent-aqm": aqm.get("flent_aqm"),
         "Flent": metadata.get("FLENT_VERSION"), "server": metadata.get("HOST"),
         "client": metadata.get("LOCAL_HOST"), "seed": aqm.get("seed"),
-        "length of the load, s": metadata.get("LENGTH")}
+        "length as set, s": metadata.get("LENGTH")}
     tools = aqm.get("tools")
     for name, version in sorted(tools.items()) if isinstance(tools, dict) else ():
         if version and name != "flent":

@@ -88,14 +88,27 @@ def test_no_command_where_no_test_could_run(names: tuple[str, ...]) -> None:
     assert batch_command("ssh://root@r", "h", facts(), answered(*names)) == ""
 
 
+@pytest.mark.parametrize(("host", "setting"), [
+    ("h", "server_testbed=ssh://root@h"),
+    ("2001:db8::2", "server_testbed=ssh://root@[2001:db8::2]")])
+def test_command_that_starts_the_servers_needs_none(host: str, setting: str) -> None:
+    """Whatever the check found; but what the router lacks, it still lacks."""
+    command = batch_command("ssh://root@r", host, facts(), [], by_sweep=True)
+    words = shlex.split(command.replace("\\\n", ""))
+    assert {"testbed=ssh://root@r", f"hosts={host}", setting} <= set(words)
+    assert not any(word.startswith("test_name=") for word in words)
+    assert batch_command("ssh://root@r", host, facts(htb="no", tbf="no", hfsc="no"), [],
+                         by_sweep=True) == ""
+
+
 def test_advice_names_what_the_router_lacks() -> None:
     """Rather than servers, which wouldn't help."""
     assert missing_on_router(facts()) == ""
     lacking = missing_on_router(facts(htb="no", tbf="no", hfsc="no"))
     assert "it has none of the shapers htb, tbf, hfsc" in _advice("ssh://root@r", "h", "", lacking)
     assert "start the server of irtt" in _advice("ssh://root@r", "h", "", "")
-    assert _advice("ssh://root@r", "2001:db8::2", "", "").endswith(
-        "--batch-override server_testbed=ssh://root@[2001:db8::2]")
+    assert _advice("ssh://root@r", "h", "", "", by_sweep="flent x").endswith(
+        "let the sweep start them over ssh:\nflent x")
 
 
 def test_commands_that_start_servers_are_not_broken_over_lines(

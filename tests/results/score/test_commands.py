@@ -39,7 +39,7 @@ def test_score_of_one_file_shows_what_it_has_and_its_grades_below(capsys: Captur
         if not isinstance(value, Unavailable)}
     grades, = (line for line in lines if line.startswith("Grades: "))
     assert "libreqos_rise_ms" in grades
-    assert "Latency is that of Ping (ms) UDP irtt (irtt, every 10.1 ms)." in lines
+    assert "Latency is that of Ping (ms) UDP irtt (irtt, every 10 ms)." in lines
     assert lines[-1] == (f"{len(METRICS) - len(listed)} metrics not shown, because this file has "
                          "no value; --metrics all says why.")
 
@@ -48,7 +48,7 @@ def test_score_of_one_file_tells_every_metric_or_why_not_if_asked(capsys: Captur
     """A line per metric, with the reasons of those that are missing; nothing is left to count."""
     lines = score_lines(capsys, "--metrics", "all")
     assert {line.split()[0] for line in lines if line} >= set(METRICS)
-    assert lines[-1] == "Latency is that of Ping (ms) UDP irtt (irtt, every 10.1 ms)."
+    assert lines[-1] == "Latency is that of Ping (ms) UDP irtt (irtt, every 10 ms)."
     p99, = (line for line in lines if line.startswith("latency_loaded_p99_ms"))
     assert ("not available, because only 3 of 300 samples lie above p99; 10 are needed, which "
             "takes about 1,000 samples") in p99
