@@ -90,8 +90,8 @@ def test_restore_succeeds_with_the_whole_answer(
     """A shell of this host in the router's place; the end of its answer isn't shown."""
     write(ssh, CONNECT + "sh -s")
     assert main(["restore", "--testbed", ADDRESS]) == 0
-    assert capsys.readouterr() == ("nothing to restore: no sweep holds this router (what a killed "
-                                   "one left, its watchdog restored)\n", "")
+    assert capsys.readouterr() == (("nothing to restore: no sweep holds this router (what a killed "
+                                   "one left, its watchdog restored)\n"), "")
 
 
 @pytest.mark.parametrize("command", ["begin", "plan", "clear", "end", "status", "probe"])
