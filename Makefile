@@ -28,7 +28,7 @@ help:
 	@echo 'make results       renew those results in docs/ that make docs does not; takes hours'
 	@echo 'make infer         make runs whose queue is known, and the model of flent-aqm infer; hours'
 	@echo 'make identical     prove that runs repeat byte by byte; takes long'
-	@echo 'make gate-coverage find which kernel lines the cells of batches/gate.batch run; takes an hour'
+	@echo 'make gate-coverage find which kernel lines the cells of batches/gate.batch run; takes a quarter of an hour'
 	@echo 'make mutants       insert small defects, and list those that the tests miss; takes long'
 	@echo 'make kills         prove that a sweep survives kill -9 at any moment'
 	@echo 'make dist          build wheels with and without the ready-made lab, and the source archive'
@@ -129,7 +129,7 @@ reference: test-venv
 identical: test-venv setup
 	$(BIN)/python -m research.bench.identical $(IDENTICAL_ARGUMENTS)
 
-# An hour, or a quarter of that for one queue: GATE_COVERAGE_ARGUMENTS="--queues fq_codel".
+# A quarter of an hour, less for one queue: GATE_COVERAGE_ARGUMENTS="--queues fq_codel".
 gate-coverage: test-venv setup
 	$(BIN)/python -m research.bench.gate_coverage $(GATE_COVERAGE_ARGUMENTS)
 

@@ -17,7 +17,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from flent_aqm.base.paths import cache_to_write, resource_dir
@@ -34,6 +34,7 @@ from flent_aqm.setup.kernel.coverage import (
     object_of,
     read_instrumented,
 )
+from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.kernel.named import NamedKernel, find_named
 from research.bench.defects import Planted
 from research.bench.gate import BIN, stock_tree, sweep
@@ -81,8 +82,11 @@ def main() -> int:
             title = read_data_file(path).metadata["TITLE"]
             ran.setdefault(names[title], set()).update(_executed_lines(code, recorded_blocks(path)))
     files = find_files([output])
-    made = made_of([as_run(read_data_file(path)) for path in files])
-    results = {"made": {**asdict(made), "runs": len(files)}, "queues": args.queues,
+    # The kernel of the runs is set-up's, with a comment more.
+    stock = find_kernel()
+    made = replace(made_of([as_run(read_data_file(path)) for path in files]),
+                   kernels=(f"{stock.version} ({stock.hash})",), runs=len(files))
+    results = {"made": asdict(made), "queues": args.queues,
                **summary(code, ran, {path: (tree / path).read_text(errors="replace")
                                      for path in code.lines if (tree / path).is_file()})}
     keep("coverage", results)
