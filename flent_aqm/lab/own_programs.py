@@ -113,7 +113,8 @@ class OwnPrograms:
         return f"the server {name!r}{which}"
 
     def _command(self, number: int) -> str:
-        """Return the command of a server as _name() shows it. number: as there."""
+        """Return the command line of a server as one printable line, cut to _LONGEST_LINE
+        characters. number: its position in `servers`, from 1."""
         return plain(shlex.join(self.servers[number - 1]))[:_LONGEST_LINE]
 
 
@@ -132,7 +133,7 @@ def refuse_missing(programs: Programs) -> None:
 
 def _first_line(path: Path) -> str:
     """Return the first line of a file, at most _TAIL_BYTES bytes of it, without white space at its
-    ends. "" if the file is empty or can't be read."""
+    ends. "" if that line is blank, or if the file is empty or can't be read."""
     try:
         with path.open("rb") as file:
             return file.readline(_TAIL_BYTES).decode(errors="replace").strip()

@@ -41,16 +41,19 @@ KEPT_S = 7 * 86400.0
 
 
 def package_folder(guest_place: str, spare: Path) -> Path:
-    """Return the folder on the host with the package, which guests mount at `guest_place`.
+    """Return the folder on the host that contains the package, and that guests mount at
+    `guest_place`.
 
-    Of a checkout, a copy is made in the cache if there is none, or in the folder `spare` if the
-    cache can't be written. The folder's time of change is set to now, which tells that the copy is
-    used. An installed package is used where it is. Raises LabError if neither can be written, or if
-    the package can't be compiled.
+    For an installed package, that is where it is. For a checkout, it is a copy in a cache. If there
+    is none, one is made in the cache, or in `spare` if the cache can't be written, and copies that
+    were not used for KEPT_S seconds are removed there. The copy's time of change is set to now if
+    that is permitted, which tells that it is used.
 
     Args:
         guest_place: path inside the guest.
         spare: folder on the host, made if necessary.
+
+    Raises LabError if neither can be written, or if the package can't be compiled.
     """
     if paths.is_installed():
         return paths.PACKAGE.parent
@@ -65,8 +68,9 @@ def package_folder(guest_place: str, spare: Path) -> Path:
 
 @cache
 def package_hash() -> str:
-    """Return a hash of this package's source files, 16 hexadecimal digits: of their names, their
-    contents, and whether they are executable. The files are read at the first call only.
+    """Return a hash, 16 hexadecimal digits, of this package's files with the SUFFIXES, as
+    _sources() yields them: of their names, their contents, and whether they are executable. The
+    files are read at the first call only.
 
     A checkout and a wheel built from it have the same hash. Batches don't count.
     """
@@ -79,8 +83,8 @@ def package_hash() -> str:
 
 
 def _sources() -> Iterator[tuple[Path, str]]:
-    """Yield each source file of the package, with its path in the copy, in an order that is the
-    same on every machine. Compiled files and batches are left out."""
+    """Yield each file of the package with one of the SUFFIXES: its path, and its path in the copy,
+    such as "flent_aqm/cli.py". The order is the same on every machine. Batches are left out."""
     tops = {part: paths.PACKAGE if part == "flent_aqm" else paths.resource_dir(part)
             for part in PARTS}
     for part, top in tops.items():
@@ -92,15 +96,17 @@ def _sources() -> Iterator[tuple[Path, str]]:
 
 
 def _make_copy(guest_place: str, name: str, spare: Path) -> Path:
-    """Make a new copy of the package, in the cache if possible, otherwise in `spare`. Return its
-    folder. Copies that were not used for KEPT_S are removed first.
+    """Make a copy of the package, in the cache if possible, otherwise in `spare`. Return its
+    folder. If another process has made the same copy meanwhile, return that. Before that, copies in
+    the same folder that were not used for KEPT_S seconds are removed.
 
     Args:
         guest_place: path at which guests mount the copy, compiled into its .pyc files.
         name: name of the copy's folder: hash and Python's cache tag.
-        spare: folder that is used if the cache can't be written.
+        spare: folder that is used if the cache can't be written, made if necessary.
 
-    Raises LabError if neither can be written, or if the package can't be compiled.
+    Raises LabError if neither can be written, if a source can't be read, or if the package can't be
+    compiled.
     """
     faults: list[str] = []
     for base in (paths.cache_to_write() / FOLDER, spare):
@@ -122,8 +128,9 @@ def _make_copy(guest_place: str, name: str, spare: Path) -> Path:
 
 
 def _fill_copy(folder: Path, guest_place: str) -> None:
-    """Copy the sources to `folder` and compile them. Raises LabError if a file can't be compiled,
-    OSError if a file can't be written.
+    """Copy the sources to `folder`, which is made, and compile the Python files of flent_aqm. Files
+    and folders can be read by all users. Raises LabError if a file can't be compiled, OSError if
+    one can't be read or written.
 
     Args:
         folder: the copy's folder.
@@ -150,8 +157,9 @@ def _fill_copy(folder: Path, guest_place: str) -> None:
 
 
 def _remove_unused(base: Path) -> None:
-    """Remove the copies in the folder `base` that were not used for KEPT_S seconds, and whatever
-    else there is as old. What can't be removed stays."""
+    """Remove the folders in the folder `base` whose last change is more than KEPT_S seconds ago:
+    copies that were not used since then, and unfinished ones. What can't be removed stays. Raises
+    OSError if `base` can't be read."""
     for path in base.iterdir():
         with contextlib.suppress(FileNotFoundError):  # another process removes them, too
             if time.time() - path.stat().st_mtime > KEPT_S:

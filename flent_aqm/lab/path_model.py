@@ -52,8 +52,8 @@ class PathModel(Protocol):
 
         Args:
             scenario: the settings of the run.
-            counted: text that the model's script printed at the end. It was written inside the
-                guest, so it may be any text.
+            counted: text that the model's script printed in the steps begin and end, without white
+                space at its ends. It was written inside the guest, so it may be any text.
         """
 
     def refuse(self, scenario: Scenario, length_s: float) -> None:
@@ -65,10 +65,11 @@ class PathModel(Protocol):
 
         Args:
             requested: the settings of a data file.
-            reported: the model's object of the data file.
+            reported: the model's object of the data file, None if there is none.
 
         Yields:
-            Key and report, which has `trace` (name of the file), `size_bytes` and `sha256`.
+            Key and report, as the data file has it: `trace` (name of the file), `size_bytes` and
+                `sha256`, and others. Any of them may be missing or wrong.
         """
 
 
@@ -80,8 +81,8 @@ def every_model() -> Iterator[PathModel]:
 
 
 def path_models(scenario: Scenario) -> Iterator[PathModel]:
-    """Yield a new path model of each kind that the scenario uses. Modules of other parts are not
-    imported."""
+    """Yield a new path model of each kind that the scenario uses. The modules of other models are
+    not imported."""
     for part in parts().values():
         for name, locator in part.path_models.items():
             if scenario.record(name).is_there:

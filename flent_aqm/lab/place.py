@@ -46,8 +46,9 @@ _lock = threading.Lock()
 
 
 def kill_all() -> None:
-    """Kill all commands that this process has started in run environments. Called at an interrupt
-    by the user."""
+    """Kill all commands that this process has started in run environments, and wait for their end.
+    The environments are not closed. Call it at an interrupt, or when nobody needs the results any
+    more."""
     with _lock:
         places = list(_open_places)
     for place in places:
@@ -70,10 +71,10 @@ class CommandResult:
     Attributes:
         status: exit status of the command.
         virtual_s: seconds on the guest's clock from boot to the command's end. None in real time.
-        wall_s: seconds on this machine's clock from start() to the end of the process.
-        models: reports of the path models by name. See path_model.py.
-        host_moderation_us: interrupt moderation of each host's network card in us, as the kernel
-            reports it, by name of the host. Empty if the cards have none.
+        wall_s: seconds on this machine's clock from start() to the end of wait().
+        models: reports of the path models by name. See path_model.py. Empty in real time.
+        host_moderation_us: interrupt moderation of the network cards in us, as the kernel reports
+            it, by name of the host. Hosts that forward packets are missing. Empty in real time.
         coverage: for an instrumented kernel, how often each basic block ran, by its address.
             Otherwise empty.
     """
@@ -100,16 +101,18 @@ class RunEnvironment:
         real_time: True if the command runs on the host's clock.
         on_host: True if the command sees the host's files at their own paths, with nothing mounted.
         folder: the folder.
-        stdout: file with the command's output.
+        stdout: file with the command's output. Like `stderr`, it is empty if the command has the
+            user's terminal.
         stderr: file with the command's standard error.
         wall_limit_s: wall time in s after which the command is stopped, None for no limit.
-        results: folder with the files that the command wrote to /run/results, valid after its end.
+        results: folder with the files that the command wrote to /run/results, or with on_host to
+            the folder of its variable RESULTS. Valid after wait().
         flent_files: folder with the files of Flent, if it is the command: `results` or a folder in
             it.
 
-    After the command's end, `stdout` and `stderr` are regular files, and `results` has only regular
-    files and folders. Anything else that the command created there is removed. console() returns
-    the output of the scripts that set up the network.
+    After wait(), `stdout` and `stderr` are regular files, and `results` has only regular files and
+    folders. Anything else that the command created there is removed. console() returns the output
+    of the scripts that set up the network.
 
     Subclasses implement _command_line(), the command that is started in the folder.
 
@@ -122,7 +125,7 @@ class RunEnvironment:
         options: how the command runs, see guest_files.CommandOptions.
 
     Raises ConfigError if the path of TMPDIR contains a blank, tab, line break or comma. Raises the
-    errors of guest_files.write(), too.
+    errors of guest_files.write(), too, and OSError if the folder can't be made or written.
     """
 
     name: ClassVar[str]
@@ -177,10 +180,10 @@ class RunEnvironment:
 
     @property
     def left_behind(self) -> str:
-        """Path, relative to /run/results, of the first file that the guest did not hand over
-        because it is in too many nested folders, or its path is too long. "" if there is none. It
-        was written inside, so it may be any text, but it is one printable line of at most
-        _LONGEST_PATH bytes."""
+        """Path, relative to /run/results, of the first file or folder that the guest did not hand
+        over because it is in too many nested folders, or its path is too long. "" if there is none,
+        and before the command's end. It was written inside, so it may be any text, but it is one
+        printable line, cut to at most _LONGEST_PATH characters."""
         try:
             with self._left.open("rb") as file:
                 first = file.readline(_LONGEST_PATH).decode(errors="replace").rstrip("\n")
@@ -194,13 +197,14 @@ class RunEnvironment:
         raise NotImplementedError
 
     def _environment(self) -> dict[str, str]:
-        """Return the environment variables of the process that _command_line() starts. The
-        variables of the command inside are in settings.sh."""
+        """Return all environment variables of the process that start() starts: PATH, and HOME,
+        which is the folder. It inherits none. The variables of the command inside are in
+        settings.sh."""
         return {"PATH": os.defpath, "HOME": str(self.folder)}
 
     def start(self) -> None:
-        """Start the process of the environment, and return at once. wait() waits for its end.
-        Raises OSError if it can't be started."""
+        """Start the process of the environment, and return at once. Call it once. wait() waits for
+        the end, and kill_all() kills the process, too. Raises OSError if it can't be started."""
         console = self._console.open("wb")
         self._started_at = time.monotonic()
         self._process = subprocess.Popen(
@@ -217,14 +221,16 @@ class RunEnvironment:
             _open_places.add(self)
 
     def wait(self) -> CommandResult:
-        """Wait until the command and the process around it have ended, and kill what is left.
-        Return the command's result, whatever its exit status. start() comes first.
+        """Wait until the process of the environment has ended, or kill it at a limit. Then remove
+        links, pipes, sockets and devices from the command's files. Return the command's result,
+        whatever its exit status. start() comes first.
 
         Raises:
             LabTimeout: at the wall-time limit, or if the command is known never to end.
-            LabError: if the process ended before the command did, printed more than
-                MOST_CONSOLE_BYTES, if the command replaced its output file by another kind of file
-                or overwrote the lab's record of its duration, or if its files can't be read.
+            LabError: if the process ended before the command did, if more than MOST_CONSOLE_BYTES
+                were printed on the console, if the command replaced its output file by another kind
+                of file or overwrote the lab's record of its duration, or if its files can't be
+                read.
         """
         assert self._process is not None, "start() comes first"
         try:
@@ -274,21 +280,24 @@ class RunEnvironment:
         return f"{wall_s:.6g} s of wall time"
 
     def _examine_before_kill(self) -> None:
-        """Hook for subclasses, called before a command is killed that did not end: find out why it
-        did not. The default does nothing."""
+        """Hook for subclasses, called before a command is killed at the wall-time limit or because
+        of _never_ends(): find out why it did not end, for _reason_for_not_ending(). The default
+        does nothing."""
 
     def _reason_for_not_ending(self) -> str:
-        """Return the second half of the message about a command that did not end. By default: the
-        part of the console that _failure_text() selects."""
+        """Return the second half of the message about a command that did not end. By default: "its
+        console shows: " and the text of _failure_text()."""
         return f"its console shows: {self._failure_text()}"
 
     def _kill_and_remove_odd_files(self) -> str:
         """Kill the process, and remove links, pipes, sockets and devices that the command created
-        in the output folder, which would lead readers elsewhere or block them. Missing output files
-        and folders are made empty.
+        in the output folder, which would lead readers elsewhere or block them. A folder in the
+        place of an output file is removed, too. stdout, stderr and the folder of results are made
+        empty if they are missing then.
 
         Return the name of an output file (stdout or stderr) that the command replaced by another
-        kind of file, "" if there is none. Raises LabError if a folder can't be read.
+        kind of file, "" if there is none. Raises LabError if a folder can't be read or an entry
+        can't be removed.
         """
         self.kill()
         replaced = ""
@@ -312,8 +321,7 @@ class RunEnvironment:
 
     def run(self) -> CommandResult:
         """Start the command, wait for its end, and return its result, whatever its exit status.
-        Raises OSError if it can't be started, LabTimeout if it is stopped at the wall-time limit or
-        never ends, LabError if the environment fails."""
+        Raises OSError if it can't be started, LabTimeout and LabError as wait()."""
         self.start()
         return self.wait()
 
@@ -344,8 +352,9 @@ class RunEnvironment:
         self._owned.remove()
 
     def console(self) -> str:
-        """Return the console's text so far: output of the guest's kernel and scripts. Of a text
-        longer than 8 MiB, return the first and the last 4 MiB. "" before the start."""
+        """Return the console's text so far, without white space at its ends: output of the guest's
+        kernel and scripts. Of a text longer than 8 MiB, return the first and the last 4 MiB, one
+        after the other. "" before start() and after close()."""
         try:
             with self._console.open("rb") as file:
                 first = file.read(_READ_BYTES)
@@ -355,11 +364,13 @@ class RunEnvironment:
             return ""
 
     def _failure_text(self) -> str:
-        """Return the part of the console that most likely tells the cause of a failure.
+        """Return the part of the console that most likely tells the cause of a failure, as one
+        line.
 
-        That is the first error line of our own scripts, with up to three lines of programs before
-        it, else the first fault that the kernel reports, else the last line. If nothing was
-        printed, return "no output" and how the process ended.
+        That is the first error line of our own scripts, followed by up to three lines of programs
+        that came before it, with "; " between them. If there is none, it is the first fault that
+        the kernel reports, else the last line. If nothing was printed, return "no output" and, if
+        the process has ended, how.
         """
         lines = [line.strip() for line in self.console().splitlines() if line.strip()]
         # Lines of our own scripts are preferred to those of the kernel. Of a fault in the kernel,
@@ -384,7 +395,7 @@ class RunEnvironment:
 
 def read_text(path: Path) -> str:
     """Return a file's text without surrounding white space, "" if there is no file or it is a
-    folder."""
+    folder. Bytes that can't be decoded are replaced. Raises OSError if the file can't be read."""
     try:
         return path.read_text(errors="replace").strip()
     except (FileNotFoundError, IsADirectoryError):
@@ -392,8 +403,9 @@ def read_text(path: Path) -> str:
 
 
 def _remove_all_but_files(folder: Path) -> None:
-    """Remove all entries below `folder` except regular files and folders. Folders get the mode
-    0700, so that they can be read. Raises LabError if a folder can't be read."""
+    """Remove all entries below `folder` except regular files and folders. The folders below it get
+    the mode 0700, so that they can be read. Raises LabError if a folder can't be read, or an entry
+    can't be removed."""
     folders = [str(folder)]
     try:
         while folders:

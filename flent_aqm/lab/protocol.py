@@ -70,10 +70,11 @@ class Facts:
     """Describes the testbed in each data file, beside the requested settings.
 
     Attributes:
-        kernel: kernel that runs the hosts: `version`, `hash` (None if it isn't built here), and
-            `name` if the user built it, with `tc`, the hash of the tc that was built with it, if
-            there is one.
-        hosts: settings of the hosts by name, such as tcp_congestion_control.
+        kernel: kernel that runs the hosts: `version`, `hash` (None for this machine's own kernel),
+            and `name` if the user built it, with `tc`, the hash of the tc that was built with it,
+            if there is one.
+        hosts: facts about hosts, router and devices by name, such as `tcp_congestion_control`.
+            Which there are depends on the testbed.
     """
 
     kernel: Mapping[str, str | None]
@@ -95,20 +96,23 @@ class Testbed(Protocol):
     tools: Sequence[str]
 
     def check(self, cells: Iterable[Cell]) -> list[str]:
-        """Check that the cells (each the settings of one run) can be run, before the first run.
-        Return warnings, one line each, empty if there are none. Raises ConfigError for cells that
-        can't be run, other AqmErrors if the testbed can't be used."""
+        """Check that the cells (each the settings of one run) can be run, before prepare(). Return
+        warnings, one line each, empty if there are none. Call clean_up() at the end, also if only
+        check() was called: connections may stay open until then. Raises ConfigError or another
+        AqmError if a cell can't be run, or the testbed can't be used."""
         ...
 
     def prepare(self) -> None:
-        """Set up what all runs share, before the first run. Raises AqmError if that fails."""
+        """Set up what all runs share, after check() and before the first run. clean_up() undoes it,
+        and has to be called also if this fails. Raises AqmError if it fails."""
         ...
 
     def facts(self, kernel: str = STOCK) -> Facts:
-        """Return the description of the testbed for data files. Call it after prepare().
+        """Return the description of the testbed for data files. Call it after prepare(). Raises an
+        AqmError if there is no such kernel.
 
         Args:
-            kernel: name of the kernel on which the runs are made.
+            kernel: name of the kernel on which the runs are made. Testbeds in real time ignore it.
         """
         ...
 
