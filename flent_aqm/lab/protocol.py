@@ -117,8 +117,9 @@ class Testbed(Protocol):
         ...
 
     def place(self, scenario: Scenario, run: FlentRun) -> RunEnvironment:
-        """Return the environment of one run, not started yet. prepare() comes first. After the run,
-        Flent's files are in its `flent_files`.
+        """Return the environment of one run, not started yet. The caller closes it. After the run,
+        Flent's files are in its `flent_files`. prepare() comes first. In real time, this call may
+        set up router and server for the run, which has to end before the next call.
 
         Args:
             scenario: the settings of the run.
@@ -129,8 +130,8 @@ class Testbed(Protocol):
         ...
 
     def clean_up(self) -> None:
-        """Restore the state from before prepare(), when no run is active any more. May be called
-        without prepare(), or after prepare() failed. Raises AqmError if the state can't be
+        """Restore the state from before check() and prepare(), when no run is active any more. May
+        be called without them, or after one of them failed. Raises AqmError if the state can't be
         restored."""
         ...
 

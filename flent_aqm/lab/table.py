@@ -15,7 +15,8 @@ from flent_aqm.spec.testbeds import NETNS, VIRTUAL
 
 
 def _open_of_part(place: str, value: str) -> Testbed:
-    """Return the testbed of a part.
+    """Import the module of a part's testbed, and return a new testbed. Raises ConfigError if the
+    testbed refuses the value.
 
     Args:
         place: "MODULE:NAME" of the function or class that makes the testbed from `value`.

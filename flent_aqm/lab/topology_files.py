@@ -60,7 +60,8 @@ def write_topology(folder: Path, topology: Topology) -> dict[str, str]:
 
 def addresses(topology: Topology) -> list[tuple[str, str]]:
     """Return the lines of /etc/hosts, without those of localhost, as pairs of an address and the
-    names of its host, separated by blanks."""
+    names of its host, separated by blanks. Each node has two, with the IPv4 and the IPv6 address of
+    its end towards the client. Each subscriber from the second on has two, too."""
     graph = topology.graph
     ends = _ends_of_links(graph)
     pairs = []
@@ -111,8 +112,8 @@ def _link_lines(graph: Graph, ends: Mapping[tuple[Link, str], LinkEnd]) -> str:
 
 
 def _node_lines(topology: Topology, ends: Mapping[tuple[Link, str], LinkEnd], node: str) -> str:
-    """Return the lines for ip that set addresses, routes and neighbours in a node's namespace.
-    `ends` are those of _ends_of_links()."""
+    """Return the lines for ip that bring up the devices in a node's namespace, and set addresses,
+    routes and neighbours. `ends` are those of _ends_of_links()."""
     graph = topology.graph
     lines = ["link set dev lo up"]
     own = [link for link in graph.links if node in link]
@@ -169,8 +170,8 @@ def _first_end(graph: Graph, ends: Mapping[tuple[Link, str], LinkEnd], node: str
 
 
 def _kind(graph: Graph, node: str) -> str:
-    """Return the kind of a node for topology.sh: router, far (a server with one link), serving (a
-    server with several links) or host."""
+    """Return the kind of a node for topology.sh: router, far (a host behind a router, with one
+    link), serving (a host behind a router, with several links) or host (any other)."""
     if is_router(node):
         return "router"
     if node in graph.serving:

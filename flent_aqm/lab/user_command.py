@@ -32,12 +32,13 @@ def run_command(scenario: Scenario, command: Sequence[str], *, prelude: Sequence
     """Boot a lab, run a command on its client, and copy the files that it wrote to the user's
     folder. Return the command's exit status.
 
-    The command's output is printed unchanged as it comes.
+    The command's output is printed unchanged as it comes. Messages about files that got another
+    name or could not be copied go to standard error.
 
     Args:
         scenario: the settings of the lab.
         command: words of the command. Empty for a shell at the user's terminal, which has no time
-            limit.
+            limit. Call check_terminal() before.
         prelude: commands to run before. If one fails, the command is not run, and the exit status
             is that of the failed one.
         servers: names of the servers to start.
@@ -47,8 +48,8 @@ def run_command(scenario: Scenario, command: Sequence[str], *, prelude: Sequence
         wall_limit_s: wall time in s after which a command is stopped.
         clock_start_ns: time on the lab's clock at boot, in ns since 1970, UTC.
 
-    Raises an AqmError if the folder can't be written, the lab doesn't start, or the command doesn't
-    end in time.
+    Raises an AqmError if the folder can't be written, if the lab doesn't start or fails, or if the
+    command doesn't end in time. If the run fails, no files are copied.
     """
     interactive = not command
     here = Path.cwd()
@@ -89,11 +90,12 @@ def check_terminal(example: str) -> None:
 
 def servers_for(command: Sequence[str], mlab: bool = False) -> list[str]:
     """Return the names of the servers to start in the lab: those of defaults.SERVERS first, then
-    the other servers with `in_lab`, as far as this machine has their programs.
+    the other servers with `in_lab`. Servers whose program or module this machine lacks are left
+    out.
 
-    A server that takes long to start is left out, unless the command, or a file that it names,
-    contains a word that belongs to the server. For a shell all servers are started, and for a
-    command with the word `doctor`, which looks at all of them.
+    Of the other servers, one that takes long to start (it has `words`) is left out, too, unless one
+    of its words occurs in the command or in a file that the command names. For a shell, and if the
+    word `doctor` occurs there, such a server is started in any case.
 
     Args:
         command: words of the command, empty for a shell.
@@ -117,7 +119,7 @@ def servers_for(command: Sequence[str], mlab: bool = False) -> list[str]:
 
 def _script_text(word: str) -> str:
     """Return the first MiB of the file that a word of the command names, as text. "" if there is no
-    such file."""
+    such file or it can't be read."""
     try:
         if not os.path.isfile(word):
             return ""
@@ -146,13 +148,14 @@ def make_results_folder(folder: Path | None) -> Path | None:
 
 
 def copy_results(lab: RunEnvironment, results: Path, since_ns: int | None) -> None:
-    """Copy the files that the command wrote out of the lab. Print to standard error the new names
-    of files whose own names are taken, and the first file that the lab did not hand over. Raises
-    ConfigError if a file can't be read or written.
+    """Copy the files that the command wrote out of the lab, as copy_out() does: an existing file is
+    replaced only if the command saw it, otherwise it stays, and the copy gets a number in its name
+    unless its content is the same. Print to standard error the new names, and the first file that
+    the lab did not hand over. Raises ConfigError if a file can't be read or written.
 
     Args:
-        lab: the lab, which has ended.
-        results: folder to copy to.
+        lab: the lab, which has ended and is not closed yet.
+        results: existing folder to copy to.
         since_ns: start of the lab in ns since the epoch, if the command saw the files in `results`.
             None if it did not.
     """

@@ -85,9 +85,9 @@ class Lab(RunEnvironment):
             if it is the same.
         options: how the command runs, see guest_files.CommandOptions.
 
-    Raises ConfigError if the kernel lacks a queue or NAT that the scenario needs, ToolMissing if
-    the kernel isn't there, or iptables-legacy isn't and NAT needs it, SetupError if the user's
-    kernel is too old. Raises the errors of RunEnvironment, too.
+    Raises ConfigError if the scenario's kernel lacks a queue or NAT that it needs, ToolMissing if a
+    kernel isn't there, or iptables-legacy isn't and NAT needs it, SetupError if the user's kernel
+    is too old. Raises the errors of RunEnvironment, too.
     """
 
     name = "the lab"
@@ -112,14 +112,14 @@ class Lab(RunEnvironment):
         (self.folder / "uml").mkdir()
 
     def wait(self) -> CommandResult:
-        """Wait until the command and the guest have ended. Return the command's result, with the
-        reports of the path models, the interrupt moderation of the hosts' cards, and the coverage
-        of an instrumented kernel.
+        """Wait as RunEnvironment.wait(). Return the command's result, with the reports of the path
+        models, the interrupt moderation of the hosts' cards, and the coverage of an instrumented
+        kernel.
 
         Raises as RunEnvironment.wait(), and LabError also if one of the guest's processes was
         killed from outside, if the user's kernel, router's program or servers failed, if the user's
         programs printed too much, or if a host's card has another interrupt moderation than
-        requested: such a run has not measured the requested network.
+        requested, or none is reported: such a run has not measured the requested network.
         """
         try:
             result = super().wait()
@@ -145,13 +145,14 @@ class Lab(RunEnvironment):
                 r"^([0-9a-f]{1,16}) (\d{1,20})$", read_text(out / "coverage"), re.MULTILINE)})
 
     def _moderation_by_host(self, out: Path) -> dict[str, int]:
-        """Return the interrupt moderation of each host's network card in us, as ethtool printed it
-        inside, by name of the host.
+        """Return the interrupt moderation of the hosts' network cards in us, as ethtool printed it
+        inside, by name of the host. Hosts that forward packets don't report it.
 
         Args:
             out: folder of the files that were written inside.
 
-        Raises LabError if no host reported, or if a host has other moderation than requested.
+        Raises LabError if no host reported, or if a host reports other moderation than requested,
+        or none.
         """
         wanted_us = self._scenario.hosts.host_moderation_us
         cards = {}
@@ -193,9 +194,9 @@ class Lab(RunEnvironment):
                            f"did: {last[:200]}")
 
     def _refuse_kernel_faults(self, log: str, leaks: str = "") -> None:
-        """Raise LabError if a kernel that the user built complained, hung, or kept packets or
-        memory after all traffic had ended: such a run measured nothing. The lab's own kernel is not
-        examined.
+        """Raise LabError if a kernel that the user built complained, or kept packets or memory
+        after all traffic had ended, or if _examine_before_kill() found where it hangs: such a run
+        measured nothing. The lab's own kernel is not examined.
 
         Args:
             log: text of the kernel's log.
@@ -210,8 +211,10 @@ class Lab(RunEnvironment):
             raise LabError(f"the kernel {self._scenario.lab.kernel}: {fault}") from None
 
     def _never_ends(self) -> bool:
-        """Return whether a kernel that the user built hangs, or one of the user's programs prints
-        too much. The kernel is checked every _CHECK_INTERVAL_S seconds."""
+        """Return whether one of the user's programs has printed too much, or, on a kernel that the
+        user built, the kernel or a program has computed for _HANGS_AFTER_S seconds of processor
+        time without a system call. The latter is checked every _CHECK_INTERVAL_S seconds, in
+        between it counts as false."""
         if self._own_programs.too_talkative(self.stdout.parent):
             return True
         now = time.monotonic()
@@ -225,8 +228,8 @@ class Lab(RunEnvironment):
         return self._hangs
 
     def _stopped_after(self) -> str:
-        """Return after what time the command was stopped, for messages, such as "15 s of processor
-        time without a system call" if the kernel hangs, else "900 s of wall time"."""
+        """Return after what time the command was stopped, for messages: "15 s of processor time
+        without a system call" if _never_ends() saw that, otherwise such as "900 s of wall time"."""
         return (f"{_HANGS_AFTER_S:g} s of processor time without a system call" if self._hangs
                 else super()._stopped_after())
 
@@ -292,13 +295,13 @@ class Lab(RunEnvironment):
         ]
 
     def _environment(self) -> dict[str, str]:
-        """Return the environment variables of the guest's kernel process. TMPDIR is where it makes
-        the file with the guest's memory."""
+        """Return the environment variables of the guest's kernel process: those of RunEnvironment,
+        and TMPDIR, the folder in which it makes the file with the guest's memory."""
         return {**super()._environment(), "TMPDIR": str(self._memory_folder())}
 
     def _memory_folder(self) -> Path:
-        """Return the folder for the guest's memory file: MEMORY_FOLDER if it has room and allows
-        execution, otherwise the lab's folder."""
+        """Return the folder for the guest's memory file: MEMORY_FOLDER if it can be written, has
+        room and allows execution, otherwise the lab's folder."""
         needed = defaults.GUEST_MEMORY_MB * 2**20
         if MEMORY_FOLDER.is_dir() and os.access(MEMORY_FOLDER, os.W_OK):
             usage = os.statvfs(MEMORY_FOLDER)
@@ -308,8 +311,8 @@ class Lab(RunEnvironment):
 
 
 def _one_core_words() -> list[str]:
-    """Return the words of a command that restrict another command to one core, chosen at random.
-    Empty if this machine has a single core.
+    """Return the words of a command that restrict another command to one core, chosen at random
+    among those that this process may use. Empty if it may use only one.
 
     The guest's processes run one after the other, as does its kernel. The host doesn't know that
     and would distribute them over several cores, and switching between cores takes longer.
@@ -321,9 +324,11 @@ def _one_core_words() -> list[str]:
 
 
 def _check_kernel_features(scenario: Scenario) -> None:
-    """Check that the scenario's kernel has its queues, and can translate addresses if the topology
-    needs NAT. Raises ConfigError if not, ToolMissing if the user's kernel isn't built, or if NAT
-    needs iptables-legacy and it isn't installed, SetupError if the user's kernel is too old."""
+    """Check that a kernel that the user built has the scenario's queues, and that the scenario's
+    kernel can translate addresses if the topology needs NAT. The queues of the lab's own kernel
+    aren't checked. Raises ConfigError if one is lacking, ToolMissing if the user's kernel isn't
+    built for this lab, or if NAT needs iptables-legacy and it isn't installed, SetupError if the
+    user's kernel is too old."""
     kernel = None if scenario.lab.kernel == STOCK else find_named(scenario.lab.kernel)
     topology = scenario.path.topology
     if topology != DUMBBELL and parse_topology("topology", topology).nat:
@@ -348,8 +353,9 @@ def _check_kernel_features(scenario: Scenario) -> None:
 
 
 def _check_can_nat(scenario: Scenario, kernel: NamedKernel | None) -> None:
-    """Raise ConfigError if the kernel (None: the lab's own) can't translate addresses, ToolMissing
-    if iptables-legacy isn't installed."""
+    """Raise ConfigError if the kernel can't translate addresses, which the lab's own (None) never
+    can. Raise ToolMissing if iptables-legacy isn't installed, or the kernel is gone from the cache.
+    """
     if kernel is None or not kernel.can_nat:
         whose = "the lab's own kernel" if kernel is None else f"kernel {scenario.lab.kernel}"
         raise ConfigError(f"topology: {scenario.path.topology}: {whose} can't translate addresses; "
@@ -424,8 +430,8 @@ class VirtualTestbed:
         return self._kernels[name]
 
     def place(self, scenario: Scenario, run: FlentRun) -> Lab:
-        """Return the guest of one run of Flent, not started yet. Raises an AqmError if it can't be
-        made, such as ToolMissing if the kernel isn't built."""
+        """Return the guest of one run of Flent, not started yet. The caller closes it. Raises an
+        AqmError if it can't be made, such as ToolMissing if the kernel isn't built."""
         env = {**CELL_ENVIRONMENT, **({} if run.browser else ONE_LENGTH)}
         own = scenario.programs.is_there
         if scenario.programs.client_program:

@@ -26,7 +26,7 @@ def show(chromium: str, page: str, files: Mapping[str, Path], query: Mapping[str
          on_report: Callable[[bytes], None], *, patience_s: float, options: tuple[str, ...] = ()
          ) -> bool:
     """Show a page in headless Chromium until it reports its end. Return True if it did, False if it
-    didn't within patience_s, for example because the browser crashed. The browser is killed
+    didn't within patience_s, which is waited for also if the browser crashed. The browser is killed
     afterwards. Raises OSError if it can't be started.
 
     Args:
@@ -35,7 +35,8 @@ def show(chromium: str, page: str, files: Mapping[str, Path], query: Mapping[str
             its end by one to "/end".
         files: scripts that the page may load, by their path in the address, such as "/ndt7.js".
         query: parameters for the page's address.
-        on_report: called with the body of each report, by one thread at a time.
+        on_report: called with the body of each report, in other threads, by one at a time. Its
+            exceptions don't reach the caller.
         patience_s: most seconds to wait for the end.
         options: further options for the browser.
     """
