@@ -82,11 +82,12 @@ def show(chromium: str, page: str, files: Mapping[str, Path], query: Mapping[str
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page) as server, \
             tempfile.TemporaryDirectory(prefix="flent-aqm-browser-",
                                         ignore_cleanup_errors=True) as profile:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
         browser = subprocess.Popen(
             [chromium, *WORDS, *options, f"--user-data-dir={profile}",
              f"http://127.0.0.1:{server.server_port}/?{urlencode(query)}"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # Connections wait in the socket's queue until then.
+        threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
             return ended.wait(patience_s)
         finally:

@@ -31,8 +31,8 @@ _MOST_BYTES = 1 << 16
 _MOST_ADVISED = 3
 _LINK = re.compile(rf"\s*({defaults.HOST_NAME})\s*-\s*({defaults.HOST_NAME})\s*")
 _ROUTER = re.compile(r"router([2-9])?")
-# Names that the lab itself uses for devices, namespaces and hosts.
-_TAKEN = ("lo", "modem", "dest1", "dest2", "localhost")
+# Names that the lab itself uses for devices, namespaces, hosts, and files beside those of nodes.
+_TAKEN = ("lo", "modem", "dest1", "dest2", "localhost", "links", "nodes")
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,7 @@ def test_topology_left_out_leaves_a_run_as_it_was() -> None:
     ("client-router", "no link has 'server'"),
     ("client-a, a-server, a-b, b-router, router-c", "no router is on the path"),
     ("client-router, router-modem, modem-server", "column 23: 'modem' is a name"),
+    ("client-router, router-server, links-router", "column 31: 'links' is a name"),
     (", ".join(["client-a", "a-router", "router-server", *(f"a-x{n}" for n in range(40))]),
      "44 nodes"),
     ("/nowhere/mine.topology", "can't be read")])
