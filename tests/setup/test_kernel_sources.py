@@ -18,6 +18,7 @@ from flent_aqm.setup.kernel.sources import (
     GitOrigin,
     InstalledOrigin,
     _unpack,
+    absolute_source,
     commit_of,
     parse_origin,
 )
@@ -166,6 +167,20 @@ def test_what_is_no_source_is_refused(
     with pytest.raises(ConfigError, match=output):
         parse_origin(text.replace("REPOSITORY", str(repository)), tmp_path,
                      DebianArchive(tmp_path))
+
+
+@pytest.mark.parametrize(("text", "absolute"), [
+    ("linux-source-6.18", "linux-source-6.18"), ("linux-source-6.18=6.18.3-1",
+                                                 "linux-source-6.18=6.18.3-1"),
+    ("linux", "HERE/linux"), ("linux@v6.18", "HERE/linux@v6.18"), ("a@b", "HERE/a@b"),
+    ("/src/linux@v1", "/src/linux@v1")])
+def test_source_in_a_kernels_description_means_the_same_in_any_folder(
+        text: str, absolute: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package stays one, even if the folder has something of its name."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("linux", "a@b", "linux-source-6.18"):
+        (tmp_path / name).mkdir()
+    assert absolute_source(text) == absolute.replace("HERE", str(tmp_path))
 
 
 def test_short_hash_of_several_commits_asks_for_more_digits(tmp_path: Path) -> None:

@@ -64,6 +64,7 @@ def test_run_that_no_thread_has_taken_is_not_waited_for() -> None:
         busy.set()
         pool.close()
     assert begun == []
+    assert not pool.submit(cast(Any, "later"))
 
 
 def test_more_runs_than_cores_go_side_by_side() -> None:

@@ -52,6 +52,8 @@ def test_counters_that_tc_does_not_know_of_another_queue_are_no_difference() -> 
         "up qdisc drops": "7 → 8, all runs"}
     assert compared("foo", "foo", {"up qdisc drops": 7.0}) == {
         "up qdisc ecn_mark": "0 → none, all runs"}
+    bytes_sent = {"up qdisc drops": 12345678.0, "up qdisc ecn_mark": 0.0}
+    assert compared("foo", "foo", bytes_sent) == {"up qdisc drops": "7 → 12345678, all runs"}
 
 
 @pytest.mark.parametrize(("changed", "words"), [

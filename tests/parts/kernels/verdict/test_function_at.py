@@ -10,6 +10,11 @@ from flent_aqm.parts.kernels.verdict.exercised import function_at
 CODE = """\
 #include <net/pkt_sched.h>
 
+int foo_later(struct sk_buff *skb,
+		int number);
+DEFINE_RAW_SPINLOCK(foo_lock);
+struct foo { int a; };
+
 static int foo_enqueue(struct sk_buff *skb,
 			struct Qdisc *sch)
 {
@@ -30,8 +35,9 @@ static void foo_reset(struct Qdisc *sch)
 
 
 @pytest.mark.parametrize(("line", "name"), [
-    (1, ""), (3, "foo_enqueue"), (4, "foo_enqueue"), (7, "foo_enqueue"), (10, "foo_enqueue"),
-    (12, ""), (13, ""), (16, "foo_reset"), (18, "foo_reset")])
+    (1, ""), (4, ""), (5, ""), (6, ""), (8, "foo_enqueue"), (9, "foo_enqueue"),
+    (12, "foo_enqueue"), (15, "foo_enqueue"), (17, ""), (18, ""), (21, "foo_reset"),
+    (23, "foo_reset")])
 def test_line_is_named_after_the_function_around_it(line: int, name: str) -> None:
-    """Not after one that has ended before it."""
+    """Not after one that has ended before it, nor after one that is only declared."""
     assert function_at(CODE, line) == name

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a title says of the link, and plots that are a part of another plot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from flent_aqm.base.errors import NotAvailable
+from flent_aqm.results.metrics.run import load_run
+from flent_aqm.show.plots.chart import ChartPlotter
+from flent_aqm.show.plots.latency_and_throughput import _link_text
+from tests.files import RUNS
+
+
+@pytest.mark.parametrize("requested", [{"base_delay_ms": "x"}, {}])
+def test_base_rtt_that_is_not_recorded_is_not_told(
+        requested: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not as less than 1 ms, which is a line without an added delay."""
+    run = load_run(RUNS / "ndt7.flent.gz")
+    settings = {"testbed": "virtual", "rate_down_mbps": 50.0, "rate_up_mbps": 50.0}
+    texts = []
+    for more in (requested, {"base_delay_ms": 0.0}, {"base_delay_ms": 20.0}):
+        monkeypatch.setitem(vars(run), "settings", settings | more)
+        texts.append(_link_text([run]))
+    assert texts == ["a 50 Mbit/s link", "a 50 Mbit/s link, base RTT < 1 ms",
+                     "a 50 Mbit/s link, base RTT 20 ms"]
+
+
+def test_part_of_another_plot_has_no_room_for_several_panels() -> None:
+    """Where a user's own plot of kind `meta` names one of ours, Flent gives an axis for it."""
+    plotter: Any = ChartPlotter.__new__(ChartPlotter)
+    plotter._part_axis, plotter.config = "the axis", {}
+    assert plotter.grid() == plotter.axes == ["the axis"]
+    for rows, columns in ((2, 1), (1, 2)):
+        with pytest.raises(NotAvailable, match="this plot has several panels, and a part"):
+            plotter.grid(rows, columns)
