@@ -305,12 +305,13 @@ def _os_error_text(fault: OSError) -> str:
 
 
 def _busy_note(pid: int, ran_s: float) -> str:
-    """Return a note, from "; " on, on how long the tool was busy, for the message about a tool that
-    did not end. "" unless it was busy for more than SPINS_ABOVE of the time: a tool that busy-waits
-    in virtual time never ends.
+    """Return a clause with the processor time that a tool used, which begins with "; ", for the
+    message about a tool that did not end. "" unless that is more than SPINS_ABOVE of the time since
+    its start: a tool that busy-waits in virtual time never ends. Raises OSError if there is no such
+    process.
 
     Args:
-        pid: process id of the tool.
+        pid: process id of the tool. Its child processes aren't counted.
         ran_s: seconds since its start.
     """
     with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:

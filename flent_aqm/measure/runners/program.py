@@ -17,12 +17,12 @@ class AqmProgramRunner(SupervisedRunner):
     """Runs a command of the user on the client.
 
     Keys of the data set:
-        command: the command line.
-        length: seconds after which the command has failed, because it did not end.
+        command: the command line. No shell runs it.
+        length: seconds after which the command is killed, which is a failure.
 
-    Series: the seconds that it has run, 0 at its start and all at its end. Its output, and its exit
-    status unless it was stopped, are kept in the folder that the variable FLENT_AQM_PROGRAM_OUTPUT
-    names, if it is set.
+    Series: the seconds that it has run, 0 at its start and all at its end. It is empty if the
+    command failed. If the variable FLENT_AQM_PROGRAM_OUTPUT names a folder, the command's output is
+    kept there, and its exit status if it ended by itself.
     """
 
     def __init__(self, *, command: str, length: float, **kwargs: Any) -> None:
@@ -53,14 +53,16 @@ class AqmProgramRunner(SupervisedRunner):
 
     @property
     def out(self) -> str:
-        """Text that Flent logs as standard output: a note on where the output is."""
+        """Text that Flent logs in place of the command's standard output: a note that refers to the
+        run's log."""
         return "(see the run's log)\n"
 
     err = out  # of standard error
 
     def _refuse_bad_end(self, error: IO[str]) -> None:
-        """Raise BadResult unless the command ended by itself with status 0. The last line of
-        `error`, its standard error, is in the message if its status is another."""
+        """Raise BadResult unless the command ended by itself with status 0. If it ended by itself
+        with another status or by a signal, the message has the last line of `error`, its standard
+        error."""
         if self.stopped_by and self.stopped_by != KILLED:
             how = self.stopped_by.removeprefix(f"{self.tool} ")
             raise BadResult(f"the command {how}; have it end, or "
@@ -72,7 +74,8 @@ class AqmProgramRunner(SupervisedRunner):
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
         """Return a series of two points, 0 at the command's start and its duration in s at its end,
-        and the command's exit status and times as metadata."""
+        the same as raw samples, and metadata: PROGRAM has status, started_s and ended_s. Times are
+        in epoch seconds. The arguments aren't read."""
         samples = [{"t": self.started_s, "val": 0.0},
                    {"t": self.ended_s, "val": round(self.ended_s - self.started_s, 6)}]
         return [[one["t"], one["val"]] for one in samples], samples, {

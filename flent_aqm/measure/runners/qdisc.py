@@ -57,9 +57,10 @@ class AqmQdiscRunner(SupervisedRunner):
     devices.
 
     With cards, they also have for each device DEVICE_ring_packets, DEVICE_ring_drops (from the
-    first sample) and DEVICE_sending_packets, and for each core coreN_busy and coreN_other, shares
-    of the time since the previous sample. The part "probes", which is in the metadata under PARTS,
-    has the times of each probe in the router's stages, in us, or the reason why there are none.
+    first sample) and DEVICE_sending_packets, and for each core that serves a card coreN_busy and
+    coreN_other, shares of the time since the previous sample. The part "probes", which is in the
+    metadata under PARTS, has the times of each probe in the router's stages, in us, or the reason
+    why there are none, also without cards.
     """
 
     def __init__(self, *, length: float, interval: float = INTERVAL_S, cards: bool = False,
@@ -77,8 +78,9 @@ class AqmQdiscRunner(SupervisedRunner):
         return f"({os.fstat(self.stdout.fileno()).st_size} bytes of netlink messages)\n"
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        """Convert the stored samples to series. Without probes, the part "probes" has an error.
-        Raises BadResult or ParseError as read_samples() does."""
+        """Return the series down and up, pairs of epoch seconds and backlog in bytes, the raw
+        samples, and the part "probes" under PARTS in the metadata. Without probes, that part is
+        empty and has an error. Raises BadResult or ParseError as read_samples() does."""
         samples, parts = read_samples(cast(BinaryIO, cast(Any, output).buffer))
         series = {device: [[one["t"], one[f"{device}_backlog_bytes"]] for one in samples]
                   for device in DEVICES}
@@ -88,7 +90,8 @@ class AqmQdiscRunner(SupervisedRunner):
 
     def _run_tool(self) -> None:
         """Sample the queues in place of a tool, until `length` is over or the runner is stopped.
-        The reason of the end, also a failure, is stored in `stopped_by`."""
+        The reason of the end, also a failure, is stored in `stopped_by`. The calling thread stays
+        in the router's namespace."""
         self.started_s = time.time()
         self.returncode = 0
         try:
@@ -101,8 +104,11 @@ class AqmQdiscRunner(SupervisedRunner):
 
     def _write_samples(self, netlink: socket.socket, files: list[int], store: BinaryIO) -> None:
         """Write samples to `store` until `length` is over (`stopped_by` is DUE then) or the runner
-        is stopped (it is the reason then). Raises OSError if the kernel can't be read or `store`
-        not written, ParseError if the kernel's answer is an error.
+        is stopped (it is the reason then). Call it in a thread that is in the router's namespace.
+
+        Raises OSError if a device is missing, the kernel can't be read or doesn't answer, or
+        `store` can't be written. Raises ParseError if the kernel's answer is an error or is cut
+        off.
 
         Args:
             netlink: netlink socket in the router's namespace.
@@ -143,8 +149,9 @@ def read_samples(source: BinaryIO) -> tuple[list[dict[str, Any]], list[dict[str,
         source: the file with the samples.
 
     Returns:
-        Raw samples of the queues, and raw samples of the probes' times. The latter are empty
-        without modelled cards.
+        Raw samples of the queues, with the values of modelled cards, and raw samples of the probes'
+        times in the order of sending. The latter are empty without modelled cards or without
+        probes.
 
     Raises:
         BadResult: if there are no samples, if they are cut off, or if a device has no queue with
@@ -192,9 +199,9 @@ def read_samples(source: BinaryIO) -> tuple[list[dict[str, Any]], list[dict[str,
 def _card_values(now: tuple[int, dict[str, CardSample]], then: tuple[int, dict[str, CardSample]],
                  first: tuple[int, dict[str, CardSample]]) -> dict[str, Any]:
     """Return the values of a raw sample for cards and cores: for each device DEVICE_ring_packets,
-    DEVICE_ring_drops (since the first sample) and DEVICE_sending_packets, for each core coreN_busy
-    and coreN_other, shares of the time since the previous sample. The shares are 0 if no time has
-    passed.
+    DEVICE_ring_drops (since the first sample) and DEVICE_sending_packets, for each core that serves
+    a card coreN_busy and coreN_other, shares of the time since the previous sample. The shares are
+    0 if no time has passed.
 
     Args:
         now: the kernel's clock in ns, and each device's counters.
@@ -232,12 +239,14 @@ def _probe_sample(probe: ProbeTimes, began_s: float) -> dict[str, Any]:
 
 def _queue_sample(now_s: float, queues: list[QueueSample], first: list[QueueSample]
                   ) -> dict[str, Any]:
-    """Return the raw sample of both devices' queues. Counters are differences to the first sample.
+    """Return the raw sample of both devices' queues: t, val (the sum of both backlogs in bytes),
+    and for each device DEVICE_backlog_bytes, DEVICE_backlog_packets, and the differences to the
+    first sample DEVICE_drops, DEVICE_marks, DEVICE_overlimits and DEVICE_sent_bytes.
 
     Args:
         now_s: time in epoch seconds.
-        queues: counters of each device.
-        first: counters at the first sample.
+        queues: counters of each device, in the order of DEVICES.
+        first: the same at the first sample.
     """
     sample: dict[str, Any] = {"t": now_s, "val": sum(one.backlog_bytes for one in queues)}
     for device, now, then in zip(DEVICES, queues, first, strict=True):
@@ -269,9 +278,10 @@ def _open_card_files(cards: bool) -> Iterator[list[int]]:
 
 
 def _read_kernel_file(file: int) -> bytes:
-    """Return all that a file of the lab's kernel has to tell now. A read returns at most a page. If
-    it nearly fills one, the file is read again, because a read of the file of probes removes the
-    probes that it returns. Other files return the same page again, which counts once.
+    """Return all that a file of the lab's kernel has to tell now. A read returns at most a page,
+    and a read of the file of probes removes the probes that it returns. So the file is read again
+    while a page is nearly full and differs from the one before. Raises OSError if the file can't be
+    read.
 
     file: descriptor of the open file.
     """
@@ -285,9 +295,13 @@ def _read_kernel_file(file: int) -> bytes:
 
 
 def _index_of_queue(device: str) -> int:
-    """Return the index of the device that has the queue of a direction: of the IFB device for
-    "down", where there is one, because the download is shaped there (ingress = ifb). Raises OSError
-    if there is no such device in the calling thread's namespace."""
+    """Return the interface index of the device that has a direction's queue. For "down", it is the
+    IFB device if there is one, because the download is shaped there (ingress = ifb). Otherwise it
+    is the device itself. Raises OSError if there is no such device in the calling thread's
+    namespace.
+
+    device: the router's device, "down" or "up".
+    """
     if device == "down":
         with suppress(OSError):
             return socket.if_nametoindex(IFB_DEVICE)
@@ -295,8 +309,9 @@ def _index_of_queue(device: str) -> int:
 
 
 def _router_socket() -> socket.socket:
-    """Return a netlink socket inside the router's namespace. The calling thread stays in that
-    namespace. Raises OSError if there is no such namespace or this process lacks the right."""
+    """Return a netlink socket inside the router's namespace, which the caller closes. Receiving
+    raises TimeoutError if an answer is late. The calling thread stays in that namespace. Raises
+    OSError if there is no such namespace or this process lacks the right."""
     libc = ctypes.CDLL(None, use_errno=True)
     with open(ROUTER_NAMESPACE, "rb") as namespace:  # os.setns is of Python 3.12
         if libc.setns(namespace.fileno(), _CLONE_NEWNET):

@@ -27,11 +27,12 @@ class AqmRatesRunner(SupervisedRunner):
     Keys of the data set:
         rates_mbps: rates, used cyclically.
         step_s: seconds for which each rate lasts.
-        length: seconds in all.
+        length: seconds in all, rounded to whole steps.
         usual_mbps: device -> rate before and after. None if the router isn't in a network
             namespace, which check() refuses by RunnerCheckError.
 
-    Series and raw samples: the rate in Mbit/s, which is the same for both devices, at each change.
+    Series and raw samples: the rate in Mbit/s, which is the same for both devices, at each change
+    but the last, which restores the usual rates.
     """
 
     def __init__(self, *, rates_mbps: list[float], step_s: float, length: float,
@@ -49,8 +50,8 @@ class AqmRatesRunner(SupervisedRunner):
         super().check()
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        """Convert the stored times and rates to a series. Raises BadResult if the rate was never
-        changed."""
+        """Return the stored changes as a series of epoch seconds and Mbit/s, and as raw samples,
+        without metadata. Raises BadResult if the rate was never changed."""
         text = output.read()
         if not text:
             raise BadResult("the router's rate was never changed: did the test end early?")
@@ -59,7 +60,8 @@ class AqmRatesRunner(SupervisedRunner):
 
     def _run_tool(self) -> None:
         """Change the rates through one running tc, in place of a tool, and restore the usual rates.
-        A failure is stored in `stopped_by`."""
+        A failure of tc is stored in `stopped_by`, and the rates may stay changed then. Raises
+        OSError if tc can't be started."""
         self.started_s = time.time()
         self.returncode = 0
         # One process for all changes. tc ends with a message if it refuses a change.
@@ -83,9 +85,10 @@ class AqmRatesRunner(SupervisedRunner):
         self.stdout.flush()
 
     def _write_changes(self, tc: IO[str]) -> None:
-        """Write a change of the rate to tc every step_s seconds, and store its time and rate, until
-        `length` is over or the runner is stopped: `stopped_by` is DUE or KILLED then. At the end, a
-        rest of half a step or less gets no change. Raises BrokenPipeError if tc has ended.
+        """Write a change of the rate to tc every step_s seconds, and store its time and rate. End
+        after the number of whole steps that is nearest to `length` (a half is rounded down), or
+        when the runner is stopped: `stopped_by` is DUE or KILLED then. Raises BrokenPipeError if tc
+        has ended.
 
         Args:
             tc: standard input of the running tc.
@@ -106,5 +109,6 @@ class AqmRatesRunner(SupervisedRunner):
 
 
 def _rate_command(device: str, mbps: float) -> str:
-    """Return tc's command, as a line, that sets the rate of a device in Mbit/s."""
+    """Return the line for `tc -batch`, with its end, that sets rate and ceil of HTB's class on a
+    device to a rate in Mbit/s."""
     return _CLASS.format(device=device, bit_s=round(mbps * 1e6))

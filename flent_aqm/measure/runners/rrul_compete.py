@@ -38,7 +38,9 @@ class Span:
 def span_of(parameter: Callable[..., Any], refuse: Refuse, length_s: int) -> Span:
     """Return the time span of the second RRUL by the test's parameters second_start (default: a
     quarter of the first's length) and second_length (default: half of it, at least 1 s), in whole
-    seconds. A span that doesn't lie within the first RRUL is reported, and returned nevertheless.
+    seconds. The defaults are rounded down. A value that is no such number is reported, and its
+    default used. A span that doesn't lie within the first RRUL is reported, and returned
+    nevertheless.
 
     Args:
         parameter: Flent's get_test_parameter().
@@ -55,12 +57,13 @@ def span_of(parameter: Callable[..., Any], refuse: Refuse, length_s: int) -> Spa
 
 def _seconds(refuse: Refuse, parameter: Callable[..., Any], name: str, default: int,
              lowest: int) -> int:
-    """Return a parameter in whole seconds, or its default after reporting a value that is no such
-    number or below `lowest`.
+    """Return a parameter in whole seconds. A value that is no whole number, below `lowest` or above
+    99999 is reported, and the default returned.
 
     Args:
         refuse: reports a text and may return.
-        parameter: returns the text of a parameter by its name, or its default.
+        parameter: called with a parameter's name and the keyword `default`. Returns its text, or
+            the default.
         name: name of the parameter.
         default: default in s.
         lowest: smallest allowed value in s.

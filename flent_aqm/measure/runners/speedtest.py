@@ -28,13 +28,13 @@ class AqmSpeedtestRunner(SupervisedRunner):
         client: name in SPEED_TESTS.
         direction: "download" or "upload".
         host, port: the server.
-        longest_s: longest duration in seconds.
+        longest_s: longest duration in seconds. The client is killed WATCHDOG_MARGIN_S later.
         tls: True for TLS with any certificate.
         options: the client's options, by their test parameters.
 
     Series: throughput in Mbit/s. Raw samples have `val` and `dur` (s), or a time in ms that the
-    client measured: ping_ms, foreign_tcp_ms, foreign_tls_ms, foreign_http_ms, foreign_ms,
-    self_http_ms, rtt_ms, with the prefix "idle_" if it was measured without load.
+    client measured, under its kind, such as ping_ms or rtt_ms, with the prefix "idle_" if it was
+    measured without load.
     """
 
     def __init__(self, *, client: str, direction: str, host: str, port: int, longest_s: float,
@@ -81,8 +81,10 @@ class AqmSpeedtestRunner(SupervisedRunner):
                     raise RunnerCheckError(str(error)) from None
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        """Parse the client's report. Raises BadResult if it has no result of this runner's
-        direction, ParseError if it is damaged or has an impossible throughput."""
+        """Return series, raw samples and metadata of this runner's direction from the client's
+        report. The metadata have those of the other direction, if the client measured it, under
+        PARTS. Raises BadResult if the report has no result of this runner's direction, ParseError
+        if it is damaged, or if the throughput of a direction is missing, below 0 or not finite."""
         parsed = read_report(text_of(output), self.client)
         if self.direction not in parsed:
             raise BadResult(f"{self.client.name} reported no result of the {self.direction}")

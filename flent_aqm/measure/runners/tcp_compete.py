@@ -20,9 +20,9 @@ _MOST_NAMES, _MOST_STREAMS = 8, 64
 
 
 def congestion_controls(parameter: Callable[..., Any], refuse: Refuse) -> list[str]:
-    """Return the congestion control of each flow, by the parameters `ccs` and `streams`: each name
-    as often as `streams` requests. Wrong values are reported. Wrong names are returned
-    nevertheless, and a wrong number of streams counts as 1.
+    """Return the congestion control of each flow, by the parameters `ccs` (default: cubic,reno) and
+    `streams` (default: 2): each name in turn, as often as `streams` requests. Wrong values are
+    reported. Wrong names are returned nevertheless, and a wrong number of streams counts as 1.
 
     Args:
         parameter: Flent's get_test_parameter().
@@ -42,8 +42,8 @@ def congestion_controls(parameter: Callable[..., Any], refuse: Refuse) -> list[s
 
 def data_sets(names: list[str], host: str | None, ip_version: int | None, length_s: float,
               delay_s: float, total_s: float, step_s: float) -> list[tuple[str, dict[str, Any]]]:
-    """Return the data sets of the test, as pairs of name and keys: a download for each congestion
-    control, and a ping by UDP and by ICMP.
+    """Return the data sets of the test, as pairs of name and keys: a download for each entry of
+    `names`, and a ping by UDP and by ICMP.
 
     Args:
         names: congestion control of each download.

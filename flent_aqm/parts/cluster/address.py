@@ -9,8 +9,8 @@ from flent_aqm.base.errors import ConfigError
 
 
 def parse_scheduler(value: object) -> str | None:
-    """Return the scheduler's address, such as tcp://192.0.2.1:8786. None if the value is empty, so
-    that runs stay on this machine. Raises ConfigError for another form."""
+    """Return the scheduler's address, tcp://HOST:PORT or tls://HOST:PORT. None if the value is None
+    or "", so that runs stay on this machine. Raises ConfigError for another form."""
     if value is None or value == "":
         return None
     text = str(value)

@@ -17,8 +17,9 @@ class RequiredVersions:
     Attributes:
         package_hash: hash of the package's sources.
         kernel_hash: hash of the lab's kernel.
-        kernel_version: its version.
-        tool_versions: tool -> version.
+        kernel_version: version of the lab's kernel.
+        tool_versions: tool -> version, of the tools that are installed. The lab's kernel among them
+            isn't compared.
     """
 
     package_hash: str
@@ -36,8 +37,9 @@ class WorkerFacts:
         package_hash: hash of the package's sources.
         forced_kernel_hash: hash of the kernel that FLENT_AQM_KERNEL names there, "" if it is not
             set.
-        has_required_kernel: True if the required kernel is in its cache.
-        tool_versions: tool -> version.
+        has_required_kernel: True if it has the required kernel: as the one that FLENT_AQM_KERNEL
+            names, or if that isn't set, in its cache.
+        tool_versions: tool -> version, of the tools that are installed.
     """
 
     host_name: str
@@ -49,8 +51,8 @@ class WorkerFacts:
 
 def refusal(wanted: RequiredVersions, worker: WorkerFacts) -> str:
     """Return the first reason why a worker can't be used, with a remedy: another package, another
-    kernel forced by FLENT_AQM_KERNEL, or other tools. A missing kernel is none, because it is sent.
-    "" if the worker can be used."""
+    kernel forced by FLENT_AQM_KERNEL, or a tool that has another version or that only one side has.
+    A missing kernel is none, because it is sent. "" if the worker can be used."""
     if worker.package_hash != wanted.package_hash:
         return (f"its flent-aqm has other sources (hash {worker.package_hash}, here "
                 f"{wanted.package_hash}); "

@@ -61,7 +61,8 @@ class Cluster:
         kernel: path of the lab's kernel, for workers that lack it.
         say: function that prints a message for the user.
 
-    Raises ToolMissing without the package distributed, ConfigError if certificates are missing.
+    Raises ToolMissing without the package distributed, ConfigError if certificates are missing or
+    can't be read.
     """
 
     def __init__(self, address: str, wanted: RequiredVersions, kernel: Path,
@@ -84,10 +85,11 @@ class Cluster:
         self._why_ended = "the sweep ended"
 
     def start(self) -> None:
-        """Connect, check the workers, and watch them in a thread from then on. Without any worker,
-        tell the user how to start one.
+        """Connect, check the workers, and watch them in a thread from then on. If no worker
+        can be used and none is refused, tell the user how to start one.
 
-        Raises TestbedError if the scheduler can't be used, or if all workers are refused.
+        Raises TestbedError if the scheduler can't be used, or if a worker is refused and no other
+        can be used. The cluster is closed then.
         """
         try:
             self._connect()
@@ -107,7 +109,8 @@ class Cluster:
         self._watcher.start()
 
     def room(self) -> int:
-        """Return the number of runs that all workers take at once."""
+        """Return the number of runs that all workers in use take at once, with those under way. 0
+        while there is no worker."""
         with self._changed:
             return sum(worker.slots for worker in self._workers.values())
 
@@ -115,9 +118,9 @@ class Cluster:
         """Make a run on a worker and return its output. Wait for a free worker. A run that fails
         has the reason in its output's `fault`.
 
-        Raises TestbedError if the run is lost 5 times, because its worker or the scheduler
-        disappears. Raises LabError if the cluster is stopped, or the error for which the worker
-        can't begin the run.
+        Raises TestbedError if the run is lost MOST_LOSSES times, because its worker or the
+        scheduler disappears. Raises LabError if the cluster is stopped or closed, or the scheduler
+        stays away for PATIENCE_S, or the error for which the worker can't begin the run.
         """
         for _ in range(MOST_LOSSES):
             address = self._reserve_worker()
@@ -131,7 +134,8 @@ class Cluster:
                            "scheduler ended or lost its connection")
 
     def stop(self) -> None:
-        """End all runs at once, also those that are under way on workers. Further runs fail."""
+        """End all runs at once, also those that are under way on workers. Calls of make() raise
+        LabError from then on. If the workers can't be reached, tell the user."""
         self._ended.set()
         with self._changed:
             self._changed.notify_all()
@@ -144,8 +148,9 @@ class Cluster:
                 self._say(f"can't stop the runs on {self._address}: {error}")
 
     def close(self) -> None:
-        """Disconnect from the scheduler, and end the watching thread. Calls of make() that are
-        under way raise LabError."""
+        """Disconnect from the scheduler, and end the watching thread. Calls of make(), also those
+        under way, raise LabError. Runs that are under way on workers aren't killed: call stop()
+        first for that."""
         self._ended.set()
         if self._watcher.is_alive():
             self._watcher.join()
