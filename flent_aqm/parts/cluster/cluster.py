@@ -158,19 +158,19 @@ class Cluster:
             self._client.close(timeout=_CONNECT_S)
 
     def _connect(self) -> None:
-        """Connect a new client to the scheduler, and keep it in place of the one before, which the
-        caller closes. Raises OSError, distributed.TimeoutError or RuntimeError if the scheduler
-        doesn't answer or can't be used. The client before then stays in its place."""
+        """Connect a new client to the scheduler, and keep it in place of the client before, which
+        the caller closes. Raises OSError, distributed.TimeoutError or RuntimeError if the scheduler
+        doesn't answer or can't be used. In that case the client before stays in its place."""
         self._client = self._distributed.Client(
             self._address, timeout=_CONNECT_S, set_as_default=False, name="flent-aqm",
             security=self._security)
 
     def _make_there(self, cell: Cell, address: str) -> RunOutput | None:
-        """Make a run on the worker at this address, and return its output. Return None if the
-        worker or the scheduler disappeared.
+        """Make a run on the worker at this address, wait for its end, and return its output. Return
+        None if the worker or the scheduler disappeared.
 
-        Raises LabError if the cluster is stopped, or the error for which the worker can't begin the
-        run.
+        Raises LabError if the cluster is stopped or closed, or the scheduler stays away for
+        PATIENCE_S, or the error for which the worker can't begin the run.
         """
         try:
             future = self._client.submit(
@@ -192,9 +192,10 @@ class Cluster:
 
     def _reserve_worker(self) -> str:
         """Reserve room for a run on the least loaded worker, and return its address. Wait until
-        there is room.
+        there is room. Call _release_worker() after the run.
 
-        Raises LabError if the cluster is stopped.
+        Raises LabError if the cluster is stopped or closed, or the scheduler stays away for
+        PATIENCE_S.
         """
         with self._changed:
             while not self._ended.is_set():
@@ -227,9 +228,11 @@ class Cluster:
                     self._handle_lost_scheduler(error)
 
     def _handle_lost_scheduler(self, error: Exception) -> None:
-        """Forget the workers, so that their runs wait for others, and try to reconnect once.
+        """Forget the workers, so that their runs wait for others, and try to reconnect once. Tell
+        the user at the first time.
 
-        After 600 s without a scheduler, the cluster is stopped.
+        After PATIENCE_S without a list of workers, make() raises LabError, and the workers are no
+        longer watched.
 
         Args:
             error: the error of the last update of the list of workers.
@@ -256,9 +259,10 @@ class Cluster:
             old.close(timeout=1)
 
     def _update_workers(self) -> None:
-        """Update the list of workers: forget those that are gone, and check new ones. A refused
-        worker is not checked again, but one whose check failed is. Raises OSError or an error of
-        Dask if the scheduler doesn't list its workers."""
+        """Update the list of workers: forget those that are gone, and check new ones. The user is
+        told which are gone, refused, or can't be checked. A worker at the address of a refused one
+        is not checked again, but one whose check failed is. Raises OSError or an error of Dask if
+        the scheduler doesn't list its workers."""
         there = self._client.scheduler_info(n_workers=-1)["workers"]
         with self._changed:
             for address in self._workers.keys() - there.keys():
@@ -278,13 +282,15 @@ class Cluster:
                               f"({str(error) or type(error).__name__}); trying again")
 
     def _check_worker(self, address: str, slots: int) -> None:
-        """Check a worker, and use or refuse it. A worker without the lab's kernel is sent it.
+        """Check a worker, and use or refuse it. A worker without the lab's kernel is sent it. The
+        user is told of a refusal and of a kernel that was sent.
 
         Args:
             address: the worker's address.
             slots: number of runs that it takes at once.
 
-        Raises OSError if the worker is gone, other errors if it can't be checked.
+        Raises OSError if the worker is gone, or the kernel can't be read here or stored there,
+        other errors if it can't be checked.
         """
         worker: WorkerFacts = self._call_on_worker(address, worker_side.describe,
                                                    self._wanted.kernel_hash)

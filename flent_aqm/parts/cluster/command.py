@@ -40,10 +40,9 @@ class _WorkerOptions:
     Attributes:
         scheduler: address of the scheduler.
         jobs: number of parallel runs.
-        host: address to listen on. None: this machine's address towards the scheduler.
+        host: numeric address to listen on. None: this machine's address towards the scheduler.
         dashboard: port of Dask's page, 0 for any free port. None: no page.
-        security: Dask's Security, with the certificates if the scheduler's address is tls://…,
-            otherwise empty.
+        security: Dask's Security, with the certificates if the scheduler's address is tls://….
     """
 
     scheduler: str
@@ -54,7 +53,9 @@ class _WorkerOptions:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `flent-aqm worker`."""
+    """Add the description and the arguments of `flent-aqm worker` to its parser: the scheduler's
+    address, --jobs, --host, --tls-ca-file, --tls-cert, --tls-key, and --dashboard, which is
+    converted to a whole number. Options that aren't given are None."""
     parser.description = (
         "Make runs for sweeps with `scheduler=ADDRESS`, until ^C. When the scheduler is gone, "
         "wait for it. Unless ADDRESS is tls://..., anybody who can reach the worker's port can "
@@ -95,8 +96,9 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _check_options(args: argparse.Namespace) -> _WorkerOptions:
-    """Check the command's options. Raises ConfigError if one is wrong, ToolMissing without the
-    package distributed."""
+    """Return the command's options, checked, with the numeric address of --host, and the default of
+    --jobs. Raises ConfigError if one is wrong, or the scheduler's address is empty, ToolMissing
+    without the package distributed."""
     address, jobs = parse_scheduler(args.scheduler), parse_jobs(args.jobs)
     if address is None:
         raise ConfigError("the scheduler's address is empty; expected an address such as "
@@ -117,9 +119,10 @@ class _NotJoinedError(Exception):
 
 
 async def _keep_serving(requested: _WorkerOptions) -> None:
-    """Serve the scheduler until SIGINT, SIGTERM or SIGHUP comes. Reconnect whenever the scheduler
-    is gone or refuses this worker. Raises an AqmError for which a further attempt can't help, such
-    as ToolMissing without the package distributed."""
+    """Serve the scheduler until SIGINT, SIGTERM or SIGHUP comes. Reconnect, after a pause, whenever
+    the scheduler is gone or refuses this worker. Runs under way are killed then, and the reason is
+    printed on standard error if it has changed. Raises an AqmError for which a further attempt
+    can't help, such as ToolMissing without the package distributed."""
     loop, end = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, end.set)
@@ -154,7 +157,8 @@ async def _keep_serving(requested: _WorkerOptions) -> None:
 
 
 async def _run_worker(requested: _WorkerOptions) -> None:
-    """Run a Dask worker until the scheduler is gone. Raises _NotJoinedError if TLS or certificates
+    """Run a Dask worker until the scheduler is gone. Print its address on standard error, with a
+    warning if others can run programs through it. Raises _NotJoinedError if TLS or certificates
     don't fit, OSError or an error of Dask if there is no connection, ToolMissing without the
     package distributed."""
     from flent_aqm.parts.cluster.worker import worker_class
@@ -181,7 +185,8 @@ async def _run_worker(requested: _WorkerOptions) -> None:
 
 
 def _first_error(error: BaseException) -> str:
-    """Return the first error of a chain of exceptions as text, with its type."""
+    """Return the error that began a chain of exceptions (by __cause__, or else __context__) as
+    "TYPE: TEXT", or as "TYPE" if it has no text."""
     while error.__cause__ is not None or error.__context__ is not None:
         error = error.__cause__ or error.__context__ or error
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -21,13 +21,14 @@ FIRST_WORD_S = 1.0
 
 
 def why_not(address: str, context: ssl.SSLContext | None) -> str:
-    """Return the reason why a worker can't join a scheduler, "" if none is found.
+    """Return the reason why a worker can't join a scheduler. "" if none is found, also if the other
+    side takes the connection, but sends nothing in time.
 
     Args:
         address: the scheduler's address, such as tls://HOST:PORT.
         context: TLS context with the worker's certificates, None without TLS.
 
-    Raises OSError if nobody listens at the address, or the connection breaks.
+    Raises OSError if nobody listens at the address, or with TLS, if the connection breaks.
     """
     endpoint = address.partition("://")[2]
     with _connect(endpoint) as plain:
@@ -71,13 +72,15 @@ def _why_tls_failed(reason: str) -> str:
 
 
 def _connect(endpoint: str) -> socket.socket:
-    """Return a TCP connection to HOST:PORT. Raises OSError if nobody listens there."""
+    """Return a TCP connection to HOST:PORT, with ANSWERS_S as its timeout. Raises OSError if nobody
+    answers there in this time, or the name can't be resolved."""
     host, _, port = endpoint.rpartition(":")
     return socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWERS_S)
 
 
 def _speaks(plain: socket.socket, within_s: float) -> bool:
-    """Return whether the other side sends anything on the connection within this time."""
+    """Return whether the other side sends anything on the connection within this time. False if the
+    connection ends or breaks. A byte is read, and the connection's timeout becomes `within_s`."""
     plain.settimeout(within_s)
     try:
         return plain.recv(1) != b""

@@ -18,8 +18,8 @@ from flent_aqm.sweep.run import FinishedRun, SweepFacts, write_files
 
 
 def by_scheduler(section: Mapping[str, object]) -> RunsOfCluster | None:
-    """Return the scheduler's workers if the batch section has the key `scheduler`, otherwise None.
-    Raises ConfigError if the address is wrong."""
+    """Return the scheduler's workers if the batch section has the key `scheduler` with a value,
+    otherwise None. Doesn't connect yet. Raises ConfigError if the address is wrong."""
     address = parse_scheduler(section.get("scheduler"))
     return RunsOfCluster(address) if address else None
 
@@ -43,7 +43,8 @@ class RunsOfCluster:
         self._facts: SweepFacts | None = None
 
     def refuse(self, cell: Cell) -> None:
-        """Raise ConfigError for a run that needs a testbed or kernel that workers don't have."""
+        """Raise ConfigError for a run on another testbed than the virtual lab, or whose key
+        `kernel` isn't "stock"."""
         lab = cell.scenario.lab
         if lab.testbed != VIRTUAL:
             raise ConfigError(f"scheduler: only the virtual lab runs on other machines, not "
@@ -53,15 +54,17 @@ class RunsOfCluster:
                               f"{lab.kernel}; leave scheduler or kernel out")
 
     def start(self, facts: SweepFacts, say: Callable[[str], None]) -> None:
-        """Connect to the scheduler and check its workers.
+        """Connect to the scheduler, check its workers, and watch them from then on. Without any
+        worker, tell the user how to start one.
 
         Args:
-            facts: facts about the sweep, for data files.
+            facts: facts about the sweep, for data files. Its tools are the versions that workers
+                need.
             say: function that prints a message for the user.
 
         Raises ToolMissing without a lab kernel or the package distributed, ConfigError if
-        certificates are missing, TestbedError if the scheduler doesn't answer or all workers are
-        refused.
+        certificates are missing or can't be read, TestbedError if the scheduler doesn't answer, or
+        if a worker is refused and no other can be used.
         """
         kernel = find_kernel()
         cluster = Cluster(
@@ -83,15 +86,17 @@ class RunsOfCluster:
         return write_files(self._cluster.make(cell), cell, self._facts)
 
     def room(self) -> int:
-        """Return the number of runs that the workers take at once, 0 before start()."""
+        """Return the number of runs that the workers take at once, with those under way. 0 before
+        start() and while there is no worker."""
         return self._cluster.room() if self._cluster else 0
 
     def stop(self) -> None:
-        """End all runs at once. Further runs fail. Do nothing before start()."""
+        """End all runs at once. run() raises LabError from then on. Do nothing before start()."""
         if self._cluster:
             self._cluster.stop()
 
     def close(self) -> None:
-        """Disconnect from the scheduler. Do nothing before start()."""
+        """Disconnect from the scheduler. run() raises LabError from then on. Runs under way on
+        workers aren't killed: call stop() first for that. Do nothing before start()."""
         if self._cluster:
             self._cluster.close()

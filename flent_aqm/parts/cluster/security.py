@@ -21,7 +21,8 @@ WHERE_TO_READ = "see docs/cluster.md"
 
 
 def security_for(address: str, role: str, paths: Mapping[str, str | None]) -> Any:
-    """Return Dask's Security for a scheduler's address. Without TLS it is empty.
+    """Return Dask's Security for a scheduler's address. Without TLS it has what Dask's
+    configuration says, and no certificate is checked.
 
     Args:
         address: the scheduler's address.
@@ -29,8 +30,9 @@ def security_for(address: str, role: str, paths: Mapping[str, str | None]) -> An
         paths: paths for `ca_file`, `cert` and `key`, from the options --tls-…. Missing ones are
             taken from Dask's configuration (distributed.comm.tls).
 
-    Raises ConfigError if certificates are missing, can't be read, or are given without TLS. Raises
-    ToolMissing without the package distributed.
+    Raises ConfigError if certificates are missing, can't be read, or are given in `paths` without
+    TLS, or if the key has a password or isn't that of the certificate. Raises ToolMissing without
+    the package distributed.
     """
     make = load_distributed().Security
     named = {name: value for name, value in paths.items() if value}
@@ -60,7 +62,8 @@ def security_for(address: str, role: str, paths: Mapping[str, str | None]) -> An
 
 def own_address(scheduler: str) -> str:
     """Return this machine's source address for packets to a scheduler. It is a loopback address if
-    the scheduler is on this machine.
+    the scheduler's address is one. Of a name with several addresses, the first with a route counts,
+    IPv4 before IPv6.
 
     Args:
         scheduler: its address, such as tcp://HOST:PORT.

@@ -44,7 +44,8 @@ class _RecordingTestbed(VirtualTestbed):
         self._sweep = sweep
 
     def place(self, scenario: Scenario, run: FlentRun) -> Lab:
-        """Create the lab for a run, and record it under the sweep's identifier."""
+        """Return the lab for a run, not started yet, and record it under the sweep's identifier.
+        Raises an AqmError if it can't be made."""
         lab = super().place(scenario, run)
         with _lock:
             _labs.setdefault(self._sweep, set()).add(lab)
@@ -124,8 +125,8 @@ def run(cell: Cell, wanted: RequiredVersions, sweep: str) -> RunOutput:
 
 
 def stop(sweep: str) -> None:
-    """Kill all labs of a sweep in this process, and refuse its further runs here. The runs that are
-    killed end with a fault."""
+    """Kill the labs of a sweep that have started in this process, and refuse its further runs here.
+    The runs that are killed end with a fault. A run whose lab is being prepared isn't killed."""
     with _lock:
         _stopped.add(sweep)
         labs = list(_labs.get(sweep, ()))
