@@ -86,23 +86,25 @@ class AqmRatesRunner(SupervisedRunner):
 
     def _write_changes(self, tc: IO[str]) -> None:
         """Write a change of the rate to tc every step_s seconds, and store its time and rate. End
-        after the number of whole steps that is nearest to `length` (a half is rounded down), or
-        when the runner is stopped: `stopped_by` is DUE or KILLED then. Raises BrokenPipeError if tc
-        has ended.
+        after `length`, in which the last step may be shorter, or when the runner is stopped:
+        `stopped_by` is DUE or KILLED then. Raises BrokenPipeError if tc has ended.
 
         Args:
             tc: standard input of the running tc.
         """
         begin = time.monotonic()
+        run_for_s = self.run_for_s or 0.0
         count = 0
-        while count * self.step_s < (self.run_for_s or 0) - self.step_s / 2:
+        # Sums of steps are not exact.
+        while count * self.step_s < run_for_s - 1e-6:
             mbps = self.rates_mbps[count % len(self.rates_mbps)]
             for device in DEVICES:
                 tc.write(_rate_command(device, mbps))
             tc.flush()
             self.stdout.write(f"{time.time():.6f} {mbps:g}\n")
             count += 1
-            if self.kill_event.wait(max(0, begin + count * self.step_s - time.monotonic())):
+            until = begin + min(count * self.step_s, run_for_s)
+            if self.kill_event.wait(max(0, until - time.monotonic())):
                 self.stopped_by = KILLED
                 return
         self.stopped_by = DUE

@@ -289,8 +289,8 @@ class Cluster:
             address: the worker's address.
             slots: number of runs that it takes at once.
 
-        Raises OSError if the worker is gone, or the kernel can't be read here or stored there,
-        other errors if it can't be checked.
+        Raises OSError if the worker is gone, or the kernel can't be read here, LabError if the
+        worker can't store it, other errors if it can't be checked.
         """
         worker: WorkerFacts = self._call_on_worker(address, worker_side.describe,
                                                    self._wanted.kernel_hash)

@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="number of parallel runs (default: one per core)")
     parser.add_argument("--host", metavar="ADDRESS",
                         help="address to listen on (default: this machine's address towards the "
-                             "scheduler; loopback if the scheduler is on this machine)")
+                             "scheduler; loopback if the scheduler's is)")
     parser.add_argument("--tls-ca-file", metavar="FILE",
                         help="certificate of the cluster's own authority, PEM")
     parser.add_argument("--tls-cert", metavar="FILE", help="certificate of this worker, PEM")
@@ -163,7 +163,9 @@ async def _run_worker(requested: _WorkerOptions) -> None:
     package distributed."""
     from flent_aqm.parts.cluster.worker import worker_class
 
-    context = requested.security.get_connection_args("worker").get("ssl_context")
+    # Dask's configuration may have certificates that this scheduler doesn't use.
+    context = (requested.security.get_connection_args("worker").get("ssl_context")
+               if requested.scheduler.startswith("tls://") else None)
     why = await asyncio.to_thread(why_not, requested.scheduler, context)
     if why:
         raise _NotJoinedError(why)

@@ -73,9 +73,18 @@ def take_kernel(kernel: str, version: str, program: bytes) -> None:
         version: its version.
         program: content of the kernel's program file.
 
-    Raises OSError if it can't be written.
+    Raises LabError if it can't be written.
     """
-    folder = paths.cache_to_write() / "kernels"
+    # Not OSError: the sweep would take it for a worker that is gone.
+    try:
+        _store_kernel(paths.cache_to_write() / "kernels", kernel, version, program)
+    except OSError as error:
+        raise LabError(f"the worker can't store the kernel: {cause_of(error)}") from None
+
+
+def _store_kernel(folder: Path, kernel: str, version: str, program: bytes) -> None:
+    """Store a kernel in a folder of kernels, as take_kernel() does. Raises OSError if it can't be
+    written."""
     folder.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(prefix="new-", dir=folder))
     try:
