@@ -100,8 +100,9 @@ class _Failures(logging.Handler):
 
 
 def _report_unshown_file(error: Exception) -> str:
-    """Write a crash log for a data file that passed all checks but that Flent can't show. Return
-    the message for the user."""
+    """Write a crash log about an error with which Flent ended while it showed data files. Return
+    the message for the user, with the error and the log's path. If no log can be written, the
+    message says so, and nothing is raised."""
     from flent_aqm.base.crash_log import write_crash_log
     from flent_aqm.base.words import plain
 

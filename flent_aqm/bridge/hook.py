@@ -65,10 +65,13 @@ _MODULES = frozenset(module for module, _, _ in REPLACED)
 
 
 def install() -> None:
-    """Add the finder of this package to sys.meta_path, unless it is there, or FLENT_AQM_DISABLE is
-    set (not to "" or 0). Flent modules that are already imported are patched at once. With
-    FLENT_AQM_WITHOUT_PLOTS, numpy and matplotlib can't be imported afterwards, and xmlrpc.client is
-    loaded only when it is used."""
+    """Add the finder of this package to sys.meta_path, and patch those modules in REPLACED at once
+    that are already imported. Do nothing if the finder is there, or if FLENT_AQM_DISABLE is set
+    (not to "" or 0).
+
+    If FLENT_AQM_WITHOUT_PLOTS isn't empty, numpy and matplotlib can't be imported afterwards unless
+    they are already loaded, and xmlrpc.client is loaded only when it is used.
+    """
     if os.environ.get("FLENT_AQM_DISABLE", "0") not in ("", "0") or _finder in sys.meta_path:
         return
     sys.meta_path.insert(0, _finder)
@@ -125,7 +128,8 @@ _RARELY_NEEDED = "xmlrpc.client"
 class _LazyModule(type(sys)):  # type: ignore[misc]
     """A module in place of xmlrpc.client: when one of its attributes is first used, the real module
     is loaded, takes its place in sys.modules, and gives the attribute. Names with "__" at the
-    beginning raise AttributeError and load nothing."""
+    beginning load nothing: those that any module has, such as __name__, are this module's own, and
+    others raise AttributeError."""
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):  # the import system reads these attributes
@@ -163,8 +167,9 @@ class _Loader:
 
 def _patch(module: "ModuleType") -> None:
     """Replace all attributes that REPLACED names in a module, each by what the named function
-    returns for it. An attribute for which the function returns None stays. If an error occurs,
-    print it to standard error and replace none."""
+    returns for it. An attribute for which the function returns None stays. For an attribute that
+    the module lacks, the function gets Python's built-in of that name. If an error occurs, print it
+    to standard error and replace none."""
     changes = []
     try:
         for name, attribute, by in REPLACED:

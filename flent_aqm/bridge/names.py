@@ -22,7 +22,8 @@ PLOTTERS = ("flent_aqm.show.plots", "all_plotters", "PLOTTERS")
 
 def import_table(package: str, module: str, name: str) -> dict[str, type]:
     """Import a table of this package's classes, and return it: name -> class. Empty if its module
-    or package does not exist. Other errors of the import are raised.
+    or package does not exist. Other errors of the import are raised, and AttributeError if the
+    module has no such table.
 
     Args:
         package: dotted name of the module's package.

@@ -23,9 +23,10 @@ class OneShell:
     and leaves commands for other machines to the CommandRunner.
 
     Called with a shell command, it returns the text that the command wrote to standard output and
-    standard error, without white space at its ends. It returns None if the command fails or takes
-    longer than `timeout_s`, after which its shell is killed. The shell runs from the first command
-    until close().
+    standard error, without white space at its ends. It returns None if the command fails. If the
+    command takes longer than `timeout_s`, or the shell ends, it closes the shell and returns None.
+    The first command, and the first after close(), starts a shell. The user of the object calls
+    close() in the end.
 
     Args:
         stock: Flent's CommandRunner.
@@ -57,7 +58,8 @@ class OneShell:
         return output_bytes.decode(errors="replace").strip() if status == b"0" else None
 
     def close(self) -> None:
-        """End the shell, if it runs. The next command starts another shell."""
+        """Kill the shell, if it runs, but not a command that still runs in it. The next command
+        starts another shell."""
         if self._shell is not None:
             self._shell.kill()
             for pipe in (self._shell.stdin, self._shell.stdout):
@@ -84,7 +86,8 @@ class OneShell:
 
 
 def _start_shell(env: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Start a shell, and return it. Its errors go to its standard output.
+    """Start a shell that reads commands from a pipe, and return it. Its standard output is a pipe,
+    too, and gets its errors. The caller ends the shell and closes the pipes.
 
     env: all environment variables.
     """

@@ -46,9 +46,9 @@ def get_plotconfig(stock: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _WidthAction(argparse.Action):
-    """Action of the option --width: sets the figure's width in inches, and its height to three
-    quarters of the width unless --figure-height gives another height than Flent's default. A wrong
-    width ends the program with a message."""
+    """Action of the option --width: sets the figure's width in inches. If the figure's height is
+    still Flent's default, it becomes three quarters of the width, until a later --figure-height
+    changes it. A wrong width ends the program with a message."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
         try:
@@ -78,7 +78,8 @@ def with_ours(parser: Any) -> Any:
     parser, set the text that flent-gui shows for Flent's option of grouping runs, and return the
     parser.
 
-    flent-gui uses the first sentence of an option's help as label, and the rest as tooltip.
+    flent-gui shows only --metric of the three. It uses the first sentence of an option's help as
+    label, and the rest as tooltip.
     """
     parser.add_argument(
         "--metric", action="store", type=str, dest="METRIC", metavar="NAME", default=None,

@@ -35,10 +35,11 @@ def record_metadata(stock: Function) -> Function | None:
     """Return a replacement for the function that gathers metadata before the test. None, which
     keeps Flent's function, if no scenario is requested.
 
-    The replacement adds the object AQM with the router's settings, and prints warnings about the
-    router to standard error. In the virtual lab it then waits for the next full second. It raises
-    ConfigError if the scenario isn't valid, RouterDisagrees if the settings differ from it,
-    CommandFailed or ParseError if the router can't be read.
+    The replacement calls Flent's function, ends the shell of its commands, and adds the object AQM
+    with the scenario, the router's settings and counters ("before") and warnings about the router,
+    which it also prints to standard error. In the virtual lab it then waits for the next full
+    second. It raises ConfigError if the scenario isn't valid, RouterDisagrees if the settings
+    differ from it, CommandFailed or ParseError if the router can't be read.
 
     stock: Flent's function.
     """
@@ -68,9 +69,10 @@ def record_postrun_metadata(stock: Function) -> Function | None:
     """Return a replacement for the function that gathers metadata after the test. None, which keeps
     Flent's function, if no scenario is requested.
 
-    The replacement adds the router's settings and counters after the test to the object AQM. Raises
-    RouterDisagrees if settings differ from the scenario, CommandFailed or ParseError if the router
-    can't be read.
+    The replacement calls Flent's function, ends the shell of its commands, and adds the router's
+    settings and counters after the test ("after") to the object AQM, which the replacement for
+    record_metadata() has made. Raises RouterDisagrees if settings differ from the scenario,
+    CommandFailed or ParseError if the router can't be read.
 
     stock: Flent's function.
     """

@@ -58,9 +58,9 @@ def define_from_series(settings: Any) -> None:
 
 def plots(units: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """Return plots by name, in the form of a test definition: for each unit the series over time,
-    as distribution and as boxes, and the plots that any test with latencies has. Plots of the unit
-    ms come first. Those over time, as distribution and as boxes have the first MOST_SERIES series
-    of their unit.
+    as distribution and as boxes, with the first MOST_SERIES series of the unit. Plots of the unit
+    ms come first. If a series has the unit ms, the plots that this package adds to tests with
+    latencies follow after all units.
 
     units: name of each series -> its unit.
     """
@@ -95,8 +95,8 @@ def _series_metadata(settings: Any) -> Any:
 
 def _label(value: Any) -> str:
     """Return a file's text as a label: cut to LONGEST_LABEL characters, with a blank or "?" in
-    place of each invisible one (plain()), then with a backslash before each dollar sign, so that it
-    begins no formula. "" for None and other false values.
+    place of each invisible one (plain()), then with a backslash before each dollar sign that has
+    none, so that it begins no formula. "" for None and other false values.
 
     value: a text, or any value, of which str() is used.
     """

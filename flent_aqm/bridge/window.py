@@ -13,8 +13,9 @@ _TOGETHER_S = 0.1
 
 
 def load_one(stock: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Return a replacement for the method that adds one loaded file to the window when the GUI is
-    idle. The replacement adds at least one file, and further files until 0.1 s have passed.
+    """Return a replacement for the method that adds the next file of the window's queue to it when
+    the GUI is idle. The replacement adds a file, if there is one, and further ones until 0.1 s have
+    passed or the queue is empty.
 
     stock: Flent's method.
     """

@@ -68,7 +68,8 @@ class FileValues:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `flent-aqm assert`."""
+    """Declare the arguments of `flent-aqm assert`: a condition, data files or folders, settings
+    that make groups, settings that may differ within a group, and a JUnit file to write."""
     parser.add_argument("expression", metavar="EXPR",
                         help="condition, such as 'p99(latency_loaded) < 20ms'; names of "
                              "metrics: flent-aqm score --list")
@@ -129,15 +130,16 @@ def read_values(wanted: Sequence[Leaf], run: Run) -> FileValues:
 def _group_subjects(files: Sequence[FileValues], by: str, pool: str) -> list[Subject]:
     """Return the groups of runs, with the medians of their values, empty if there are no files.
     Groups are sorted by the values of their settings. Runs that differ in a setting that is neither
-    in `by` nor in `pool` are in different groups, too. Files that repeat another file's samples and
-    settings count once, and a line on standard error says so.
+    in `by` nor in `pool` are in different groups, too, unless it is in NEVER (grouping.py), such as
+    the seed, or differs only together with one in `pool`. Files that repeat another file's samples
+    and settings count once, and a line on standard error says so.
 
     Args:
         files: the runs.
         by: settings that make groups, separated by commas.
         pool: settings that may differ within a group, separated by commas, or "all". "" for none.
 
-    Raises ConfigError if a setting is unknown.
+    Raises ConfigError if no run has one of the settings.
     """
     if not files:  # all are damaged, which others report
         return []
@@ -177,8 +179,9 @@ def _check_subject(text: str, condition: Node, subject: Subject) -> JunitCase:
 
 
 def _write_junit(path: Path, text: str, subjects: Sequence[Subject]) -> None:
-    """Check each condition of `text`, which "and" joins, for each subject, and write a JUnit file
-    with a test case for each pair. Raises ConfigError if the file can't be written.
+    """Check the conditions that "and" joins in `text`, or the whole text if it has "or" outside of
+    brackets, for each subject. Write a JUnit file with a test case for each pair, over an existing
+    file. Raises ConfigError if the file can't be written.
 
     Args:
         path: the file.

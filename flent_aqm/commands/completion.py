@@ -13,7 +13,7 @@ FOLDERS = ("DIR", "FOLDER")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `flent-aqm completion`."""
+    """Declare the only argument of `flent-aqm completion`: the name of the shell."""
     parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="print the script of this "
                                                                        "shell")
 
@@ -28,8 +28,9 @@ def main(args: argparse.Namespace) -> int:
 
 
 def whole_parser() -> argparse.ArgumentParser:
-    """Return a parser with all subcommands. Arguments whose names say so are marked for shtab as
-    files or folders."""
+    """Return a parser with --version and all subcommands, for shtab only. Arguments whose names end
+    with a word in FILES or FOLDERS are marked as files or folders, except those of a subcommand's
+    own subcommands."""
     import shtab
 
     top = argparse.ArgumentParser(prog="flent-aqm")

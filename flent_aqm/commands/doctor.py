@@ -38,13 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print all parts, as a table or JSON, or the abilities of a router with --testbed. Missing
-    parts that measuring or set-up needs (see missing()) are printed to standard error, with the
-    command that gets them.
+    """Print all parts (programs, kernels, libraries, Python packages), as a table or JSON. Those
+    that measuring or set-up needs and that are missing (see missing()) are printed to standard
+    error, with the command that gets them. Return 1 if there are any, else 0.
 
-    Return 1 if any of these is missing, else 0. With --testbed, return the exit status of the
-    router's examination, whose errors are raised. Raises ConfigError for --testbed if no part can
-    examine routers.
+    With --testbed, print the abilities of that router instead, and return the exit status of its
+    examination, whose errors are raised. Raises ConfigError if the part of flent-aqm that examines
+    routers isn't installed.
     """
     if args.testbed:
         for part in parts_there().values():
