@@ -66,7 +66,8 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _print_table(parts: list[Requirement]) -> None:
-    """Print the parts as a table that fits the terminal, and the number of parts found."""
+    """Print the parts as the wide or narrow table, whichever fits the terminal, and the number of
+    parts found. Without a terminal, it is the wide one."""
     from rich.console import Console
 
     # Rich assumes 80 columns without a terminal, which would break paths.
@@ -87,7 +88,7 @@ def _wide_table(parts: Sequence[Requirement]) -> Table:
 
 
 def _narrow_table(parts: Sequence[Requirement]) -> Table:
-    """Return a table for 80 columns and 24 lines. Each found program that measuring needs (not
+    """Return a table for 80 columns and 24 lines. Each found part that measuring needs (except
     Python packages), and each missing part that is needed (see missing()), has a line. Of the other
     parts with the same purpose, those found share a line, and so do those missing."""
     table = _empty_table("part", "", "version", "needed for, or how to get it")

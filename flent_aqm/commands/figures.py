@@ -53,14 +53,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Draw the figures that the user requests, and write them with their values to --output, which
-    is made if necessary. Return 0. With --set speedtests, draw what each speed test shows, a page
-    for each rate, delay and cross traffic.
+    """Draw the figures that the user requests from the runs of --test, and write them with their
+    values to --output, which is made if necessary. Return 0. With --set speedtests, draw what each
+    speed test shows, a page for each rate, delay and cross traffic.
 
     Files that can't be used are left out with a message. Of the study's figures, runs with the same
     samples and settings count once, and only runs with the smallest base delay are drawn unless
     --where names the base delay. Raises ConfigError if an option is wrong, no run is left to draw,
-    or a file can't be written.
+    runs for the study's figures are of several testbeds or router models, or a file can't be
+    written.
     """
     # Imported late, because --help needs none of these modules.
 
@@ -133,12 +134,12 @@ def _print_left_out(faults: Sequence[str]) -> None:
 def _draw_speedtests(args: argparse.Namespace) -> int:
     """Draw a page of the speed tests' figure for each combination of rates, delay and cross
     traffic, and write each as SVG, PNG, PDF and CSV into the folder --output, which is created if
-    necessary. Files that can't be used are left out with a message, those of other tests without
-    one. Return 0.
+    necessary. Files that can't be used are left out with a message, those of other tests and those
+    that --where excludes without one. Return 0.
 
-    Raises ConfigError if a path in `results` doesn't exist or has no data files, if no file is of a
-    speed test that the figure shows, if --where has another form than KEY=VALUE or excludes all, or
-    if a file can't be written.
+    Raises ConfigError if a path in `results` doesn't exist or has no data files, if no usable file
+    is of a speed test that the figure shows, if --where has another form than KEY=VALUE or excludes
+    all, or if a file can't be written.
     """
     import matplotlib
 
@@ -220,10 +221,10 @@ def _draw_in_size(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Na
 
     Args:
         figure: the row of FIGURES.
-        rows: all runs to draw.
-        grid: rates and models that all figures share.
+        rows: all runs, of which those of the figure are drawn.
+        grid: rates and queues that all figures share, and router model (Grid).
         args: options of the command.
-        width: width in inches, None for the width of a page.
+        width: width in inches, None for the width of a page. The height follows from it.
     """
     import matplotlib
 
@@ -247,8 +248,8 @@ def _draw(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace,
 
     Args:
         figure: the row of FIGURES.
-        rows: all runs to draw.
-        grid: rates and models that all figures share.
+        rows: all runs, of which those of the figure are drawn.
+        grid: rates and queues that all figures share, and router model (Grid).
         args: options of the command.
         size: width and height in inches.
     """
@@ -304,8 +305,8 @@ def _split_filter(text: str) -> tuple[str, str]:
 
 def _matches(value: object, wanted: str) -> bool:
     """Return whether a run's setting has the value that --where names. Numbers are compared as
-    numbers. True and False match yes and no in any of their spellings. Any other value is compared
-    as text, exactly.
+    numbers. True matches true, 1, yes and on, and False matches false, 0, no and off, in upper or
+    lower case. Any other value is compared as text, exactly.
 
     Args:
         value: the setting's value. None if the run doesn't record it, which matches only "None".

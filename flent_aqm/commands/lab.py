@@ -88,10 +88,11 @@ def _help_text(key: str) -> str:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run the command in a lab, or a shell if there is no command. Copy its files to the user's
-    folder, and return its exit status. With --record, measure beside it, and write a data file if
-    the command succeeds. Raises ConfigError if an option is wrong, another AqmError if the lab
-    can't be started, doesn't end in time, or the measurement fails."""
+    """Run the command in a lab, or a shell if there is no command. Copy the files that it wrote to
+    --results, by default the current folder, and return its exit status. With --record, measure
+    beside it, and write a data file if the command succeeds. Raises ConfigError if an option is
+    wrong, another AqmError if the lab can't be started, doesn't end in time, or the measurement
+    fails."""
     scenario = Scenario.from_settings({
         **{key: getattr(args, key) for key, _ in _OPTIONS.values()},
         "burst_shaping": args.burst_shaping, **_aqm_parameter_keys(args.aqm_parameter),
@@ -120,8 +121,8 @@ def main(args: argparse.Namespace) -> int:
 
 def _servers(commands: list[str], ready: str | None) -> dict[str, object]:
     """Return the batch keys for --server and --ready: "server_program", the commands joined to one
-    text, and "server_ready_s". None is the value for an option that is not given. Raises
-    ConfigError if --ready stands alone or a command is empty.
+    text with BETWEEN between them, and "server_ready_s". None is the value for an option that is
+    not given. Raises ConfigError if --ready stands alone or a command is empty.
 
     Args:
         commands: values of --server.
@@ -150,7 +151,8 @@ def _aqm_parameter_keys(words: list[str]) -> dict[str, str]:
 
 def _set_keys(words: list[str]) -> dict[str, str]:
     """Return the batch keys given with --set, with their values, "" without a "=". The last value
-    of a key counts. Raises ConfigError if a key is unknown."""
+    of a key counts. Raises ConfigError if a key is unknown. Keys that begin with a prefix of
+    parameters, such as aqm_, are not checked here."""
     settings = dict(word.partition("=")[::2] for word in words)
     refuse_unknown_scenario_keys("--set", settings)
     return settings

@@ -16,8 +16,8 @@ from flent_aqm.setup.kernel.locate import find_kernel
 
 def next_step(here: Path) -> str:
     """Return a suggestion for the user, with the command to type: set up the lab if it has no
-    kernel, run a first sweep if there are no results, follow a sweep that isn't complete, or look
-    at the newest results.
+    kernel, run a first sweep if there are no results, follow the newest sweep if it isn't complete,
+    or else look at its results.
 
     Args:
         here: the user's current folder, whose subfolder `results` is searched.

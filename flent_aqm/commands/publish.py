@@ -20,7 +20,7 @@ from flent_aqm.spec.testbeds import VIRTUAL
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options that belong to --publish to the parser of `share`."""
+    """Add --publish, and the options that belong to it, to the parser of `share`."""
     group = parser.add_argument_group("a folder to publish")
     group.add_argument("--publish", action="store_true",
                        help="make DIR a new folder to publish, for example on Zenodo: the copies, "
@@ -43,8 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def publish(args: argparse.Namespace, files: Sequence[Path], copy: Callable[[Path], int]) -> int:
-    """Make a folder to publish, with copies of the data files and all that is needed to repeat
-    their runs. Repeat some runs as a check.
+    """Make the folder --output to publish, with copies of the data files and all that is needed to
+    repeat their runs. Repeat up to --replay runs as a check, and print the result.
 
     Args:
         args: options of the command.
@@ -52,12 +52,13 @@ def publish(args: argparse.Namespace, files: Sequence[Path], copy: Callable[[Pat
         copy: writes cleaned copies of `files` to a folder, and returns how many files it could not
             copy.
 
-    Return 1 if a run of the virtual lab was to be repeated and could not, else 0. Runs on real
-    routers can never be repeated, and are only reported. Raises BadResult if a file can't be
-    shared, a repeated run gives another result, a text would still name a machine or a person, or
-    this version lacks the recipe of the runs' kernel, because a folder to be published is complete
-    or not made. Raises ConfigError if the folder exists or the batch file is wrong, ToolMissing if
-    the lab's kernel is needed and not built, OSError if files can't be written.
+    Return 1 if a run of the virtual lab was to be repeated and could not, else 0. The folder is
+    made in both cases. Runs on real routers can never be repeated, and are only reported. Raises
+    BadResult if a file can't be shared, a repeated run gives another result, a text would still
+    name a machine or a person, or this version lacks the recipe of the runs' kernel. Raises
+    ConfigError if the folder exists, the batch file is wrong, or the runs came from several batches
+    and --batch names none, ToolMissing if the lab's kernel is needed and not built, OSError if
+    files can't be written. After an error, the folder has not been made.
     """
     from flent_aqm.results.share import archive
     from flent_aqm.sweep.replay.archive import repeat_some

@@ -59,7 +59,8 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _print_comparison(versions: list[Difference], differing: list[Difference]) -> int:
-    """Print versions and results that differ. Return IDENTICAL or DIFFERENT, by the results alone.
+    """Print the versions that differ, the first SHOWN differences in results and the number of the
+    others, or that the results are identical. Return IDENTICAL or DIFFERENT, by the results alone.
 
     Args:
         versions: differences in versions.

@@ -44,9 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Write the page, or with --follow serve it until interrupted. A page that is written leaves
-    out damaged files and runs that can't be drawn. The first MOST_NAMED of them are named on
-    standard error. Return 0.
+    """Write the page and print its path, or with --follow serve it until interrupted. Without
+    RESULTS, it is about the newest folder of results in ./results. Without --output, it is
+    report.html in the folder, if the results are one. Of damaged files and runs that can't be
+    drawn, a page that is written has only names and causes. The first MOST_NAMED of them are also
+    named on standard error. Return 0.
 
     Raises ConfigError if an option is wrong, there is nothing to show, or the page can't be written
     or served.
@@ -101,7 +103,7 @@ def main(args: argparse.Namespace) -> int:
 
 def _serve_following(args: argparse.Namespace, results: list[Path]) -> int:
     """Serve the page that follows a sweep, until interrupted. Return 0. Raises ConfigError if an
-    option is wrong, or if the server can't listen.
+    option is wrong, if a folder doesn't exist, or if the server can't listen.
 
     Args:
         args: options of the command.

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _fetch_tc_headers(cache: Path) -> None:
     """Get the headers for plugins of tc, which `flent-aqm kernel build --tc` needs, while there is
     a network. Does nothing if no new tc is installed. AqmErrors are ignored, because nothing else
-    needs the headers and not every mirror has sources.
+    needs the headers and not every mirror has sources. The caller holds the cache's lock.
 
     Args:
         cache: folder of the cache.
@@ -48,10 +48,11 @@ def _fetch_tc_headers(cache: Path) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Build and get everything that is missing. With --update, get newer versions, too, and with
-    --speedtests the speed tests. Return 1 if a speed test that the user named can't be installed,
-    else 0. Raises ConfigError if an option is wrong, another AqmError if anything else can't be
-    downloaded or built."""
+    """Build and get what is missing of the lab's kernel, irtt, the NDT7 client and a new tc. With
+    --update, get newer versions, too, and with --speedtests the speed tests. Another set-up is
+    waited for. Return 1 if a speed test that the user named can't be installed, else 0. Raises
+    ConfigError if an option is wrong, another AqmError if anything but a speed test or the headers
+    for plugins of tc can't be downloaded or built."""
     if args.speedtests is not None:
         check_names(args.speedtests)
     # Checked without the lock, so that users who can't write the cache need not do so.

@@ -121,11 +121,12 @@ def _write_copy(file: Path, copy: Path) -> StrippedFile:
 
 def _name_copies(copies: Sequence[tuple[Path, Path, StrippedFile]], output: Path, named: bool
                  ) -> int:
-    """Give the copies their final names in `output`, and print what was removed from them: the
-    names of all copies with the same lines about them, these lines, and texts of the user. A second
-    copy of the same name gets "-2" before its suffix, and so on. Two kinds of copies are left out
-    and named on standard error: those of Flent's own tests that Flent can't open or plot, and those
-    whose name a file in `output` has already. Return the number of copies left out.
+    """Link the copies into `output` under their final names, and print what was removed from them:
+    the names of all copies with the same lines about them, these lines, and texts of the user. A
+    second copy of the same name gets "-2" before its suffix, and so on. Two kinds of copies are
+    left out and named on standard error: those of Flent's own tests that Flent, which is started
+    for it, can't open or plot, and those whose name a file in `output` has already. Return the
+    number of copies left out. Raises OSError if a copy can't be linked.
 
     Args:
         copies: data file, copy, and its cleaned content.
@@ -170,7 +171,8 @@ def _name_copies(copies: Sequence[tuple[Path, Path, StrippedFile]], output: Path
 
 
 def _about(stripped: StrippedFile) -> tuple[str, ...]:
-    """Return lines about a copy: what was removed from it, and if its test is not one of Flent's.
+    """Return lines about a copy: what was removed from it, or that nothing was, and if its test is
+    not one of Flent's, a line about that.
 
     Args:
         stripped: the cleaned content.
@@ -189,7 +191,8 @@ def _about(stripped: StrippedFile) -> tuple[str, ...]:
 
 
 def _free_texts(stripped: StrippedFile) -> list[str]:
-    """Return the texts of the user that a copy still has, each as "KEY 'TEXT'".
+    """Return the texts of the user that a copy still has (FREE_TEXTS, such as its title), each as
+    "KEY 'TEXT'", in which TEXT is cut to LONGEST_SHOWN characters. Empty if it has none.
 
     Args:
         stripped: the cleaned content.
