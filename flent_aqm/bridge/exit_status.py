@@ -107,5 +107,6 @@ def _report_unshown_file(error: Exception) -> str:
     from flent_aqm.base.words import plain
 
     where = write_crash_log(["flent", *sys.argv[1:]], error)
-    return (f"Flent can't show the data files ({type(error).__name__}: {plain(error)[:200]}); "
-            f"{where} has the details")
+    details = f"; {where} has the details" if where.is_file() else f" {where}"
+    return (f"Flent can't show the data files ({type(error).__name__}: {plain(error)[:200]})"
+            f"{details}")

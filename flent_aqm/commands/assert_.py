@@ -174,8 +174,10 @@ def _check_subject(text: str, condition: Node, subject: Subject) -> JunitCase:
             return JunitCase(subject.name, text)
     except NotAvailable as error:
         return JunitCase(subject.name, text, error=str(error))
+    # An empty failure would count as none.
     return JunitCase(subject.name, text, failure=", ".join(
-        _leaf_text(leaf, subject.numbers[leaf]) for leaf in leaves(condition)))
+        _leaf_text(leaf, subject.numbers[leaf]) for leaf in leaves(condition))
+        or "it is false for every file, as it names no metric")
 
 
 def _write_junit(path: Path, text: str, subjects: Sequence[Subject]) -> None:

@@ -204,8 +204,9 @@ def _draw_page(args: argparse.Namespace, page: Sequence[Any], rows: Sequence[Any
     table, words = draw(rows, canvas, "" if args.no_title else heading)
     caption(canvas, words)
     # A word from a data file must not name a folder.
-    harmless = re.sub(r"\W", "_", word[:20], flags=re.ASCII)
-    stem = args.output / (f"speedtests-{down:g}mbit-{float(delay or 0):g}ms"
+    harmless = re.sub(r"\W", "_", word[:60], flags=re.ASCII)
+    rates = f"{down:g}" if down == up else f"{down:g}-{up:g}"
+    stem = args.output / (f"speedtests-{rates}mbit-{float(delay or 0):g}ms"
                           + ("-cross" if cross else "")
                           + (f"-{harmless}" if word else ""))
     for kind in KINDS:

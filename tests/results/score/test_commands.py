@@ -323,6 +323,17 @@ def test_assert_writes_a_test_case_for_each_file_and_condition(
     assert (case.get("name"), len(case)) == (either, 0)
 
 
+def test_false_condition_without_a_metric_fails(tmp_path: Path, capsys: Capture) -> None:
+    """There are no values to show, and it holds for no file all the same."""
+    run, junit = str(RUNS / "ndt7.flent.gz"), tmp_path / "a.xml"
+    for condition, failed in (("50 < 20", [True]),
+                              ("median(latency_loaded) < 20s and 2 < 1", [False, True])):
+        assert main(["assert", condition, run, "--junit", str(junit)]) == 1
+        assert "it is false for every file, as it names no metric" in capsys.readouterr().out or (
+            len(failed) > 1)
+        assert [len(case) == 1 for case in ElementTree.parse(junit).getroot()[0]] == failed
+
+
 @pytest.mark.parametrize(("words", "why"), [
     (["1 < 2", str(RUNS / "ndt7.flent.gz"), "--junit", "/nowhere/a.xml"],
      "--junit: can't write /nowhere/a.xml: No such file or directory"),

@@ -74,6 +74,18 @@ def test_a_call_has_a_latency_and_late_frames_but_no_share_of_the_line(tmp_path:
     assert height < width / 5
 
 
+def test_pages_of_lines_that_differ_in_one_direction_have_files_of_their_own(
+        tmp_path: Path) -> None:
+    """Of 100/10 and 100/20 Mbit/s one would replace the other."""
+    for up in (10.0, 20.0):
+        data = load(GOLDEN / "ndt7.flent.gz")
+        data["metadata"]["AQM"]["requested"] |= {"rate_down_mbps": 100.0, "rate_up_mbps": up}
+        save(tmp_path / f"{up:g}.flent.gz", data)
+    assert main(["figures", str(tmp_path), "--set", "speedtests", "-o", str(tmp_path)]) == 0
+    assert sorted(path.name.split("mbit")[0] for path in tmp_path.glob("*.csv")) == [
+        "speedtests-100-10", "speedtests-100-20"]
+
+
 @pytest.mark.parametrize(("shown_ms", "judged"), [
     (None, NOTHING), (20.0, HIDES), (49.9, HIDES), (50.1, TELLS), (100.0, TELLS), (199.0, TELLS),
     (201.0, ADDS)])
