@@ -8,7 +8,7 @@ import argparse
 from flent_aqm.commands.table import COMMANDS, fill
 
 # An argument whose metavar ends with such a word is the name of a file, or of a folder.
-FILES = ("FILE", "RESULTS", "PATH")
+FILES = ("FILE", "RESULTS", "PATH", "NAME.C", "FRAGMENT", "SOURCE")
 FOLDERS = ("DIR", "FOLDER")
 
 
@@ -29,19 +29,25 @@ def main(args: argparse.Namespace) -> int:
 
 def whole_parser() -> argparse.ArgumentParser:
     """Return a parser with --version and all subcommands, for shtab only. Arguments whose names end
-    with a word in FILES or FOLDERS are marked as files or folders, except those of a subcommand's
-    own subcommands."""
-    import shtab
-
+    with a word in FILES or FOLDERS are marked as files or folders."""
     top = argparse.ArgumentParser(prog="flent-aqm")
     top.add_argument("--version", action="store_true", help="print the version and end")
     commands = top.add_subparsers()
     for name, command in COMMANDS.items():
-        parser = fill(commands.add_parser(name, help=command.summary), name)
-        for action in parser._actions:
-            what = str(action.metavar or action.dest).upper().rstrip("S")
-            if what.endswith(tuple(word.rstrip("S") for word in FILES)):
-                action.complete = shtab.FILE  # type: ignore[attr-defined]
-            elif what.endswith(FOLDERS):
-                action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
+        _mark_files(fill(commands.add_parser(name, help=command.summary), name))
     return top
+
+
+def _mark_files(parser: argparse.ArgumentParser) -> None:
+    """Mark the arguments of a parser, and of its subcommands, for shtab as whole_parser() says."""
+    import shtab
+
+    for action in parser._actions:
+        what = str(action.metavar or action.dest).upper().rstrip("S")
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                _mark_files(below)
+        elif what.endswith(tuple(word.rstrip("S") for word in FILES)):
+            action.complete = shtab.FILE  # type: ignore[attr-defined]
+        elif what.endswith(FOLDERS):
+            action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]

@@ -49,6 +49,9 @@ def test_bash_completes_commands_options_and_files(script: Path) -> None:
     assert completed(script, "score", "--format", "j") == {"json"}
     (script.parent / "mine.flent.gz").touch()
     assert "mine.flent.gz" in completed(script, "score", "mi")
+    (script.parent / "mine.patch").touch()
+    for option in ("--patch", "--qdisc", "--tcp", "--tc", "--config", "--source"):
+        assert "mine.patch" in completed(script, "kernel", "build", "x", option, "mine.p"), option
 
 
 def test_zsh_knows_every_command(capsys: pytest.CaptureFixture[str]) -> None:
