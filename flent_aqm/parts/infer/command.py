@@ -26,7 +26,8 @@ _ENDS = (".json", ".json.gz", ".jsonl", ".jsonl.gz", ".tgz", ".tar.gz")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
+    """Declare the arguments of `flent-aqm infer`: the files, --prior and --format. Also set the
+    parser's description."""
     parser.description = (
         "Say which kind of queue NDT7 downloads went through: drop-tail and how deep it is at "
         "least; an AQM, alone or with flow queueing; a policer or a short buffer; or that it can't "
@@ -55,13 +56,14 @@ def _read_share(text: str) -> float:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print a line for each download, and messages on skipped files to standard error. Files in a
-    folder that have only uploads are not named: a last message counts the uploads of all files that
-    have nothing else, unless the only file was named. Return the exit status, 1 if a file can't be
-    read or has no usable download, if a file that the user named has only uploads, or if there was
-    no download at all.
+    """Print a line for each usable download, as JSON with --format json, and messages on skipped
+    files to standard error. Files in a folder that have only uploads are not named: a last message
+    counts the uploads of all files that have nothing else, unless the only file was named.
 
-    Raises ConfigError if a path doesn't exist or a folder has no files.
+    Return the exit status, 1 if a file was skipped because read_downloads() raised BadResult, if a
+    file that the user named has only uploads, or if there was no download at all.
+
+    Raises ConfigError for paths that _find_files() refuses.
     """
     damaged = uploads = judged = 0
     files = _find_files(args.files)
@@ -89,11 +91,13 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _find_files(paths: list[Path]) -> list[Path]:
-    """Return the paths, with folders replaced by the data files and files of M-Lab's archive in
-    them, subfolders included. Each path is returned once. A sweep's status file is left out, and
-    among the archive's files in folders symbolic links and hidden files.
+    """Return the paths in their order, with each folder replaced by the files in it and its
+    subfolders: first those with a suffix of M-Lab's archive (_ENDS), then the data files, each
+    sorted by path. Each path is returned once. A sweep's status file, symbolic links and hidden
+    files in folders are left out; a line on standard error names each link to a data file.
 
-    Raises ConfigError if a path doesn't exist or a folder has no such files.
+    Raises ConfigError if a path doesn't exist or can't be looked up, if a folder has no such files
+    or can't be read, or if a path names a log, a capture or the status file of a sweep.
     """
     files: dict[Path, None] = {}
     for path in paths:
@@ -111,9 +115,10 @@ def _find_files(paths: list[Path]) -> list[Path]:
 
 
 def _format_text(path: Path, download: Download, verdict: Verdict) -> str:
-    """Return the line for a person: answer, depth, probability, and the most important feature. If
-    the answer is CANT_TELL: the reason against a judgement, the probability of CANT_TELL if that is
-    0.7 or more, or the likeliest classes."""
+    """Return the line for a person: path, name of the test if it has one, answer, least depth of a
+    drop-tail queue, probability, and the most important feature. If the answer is CANT_TELL, it is
+    followed by one of three things: the reason against a judgement, the probability of CANT_TELL if
+    that is 0.7 or more, or the three likeliest classes."""
     name = plain(f"{path}: {download.name[:80]}: " if download.name else f"{path}: ")
     if verdict.reason:
         return f"{name}{CANT_TELL}: {verdict.reason}"
@@ -131,9 +136,10 @@ def _format_text(path: Path, download: Download, verdict: Verdict) -> str:
 
 
 def _format_json(path: Path, download: Download, verdict: Verdict, prior: float) -> str:
-    """Return the line as JSON: names of file and test, answer, reason, probability and
-    probabilities, prior, least depth, deciding feature, throughput and features. `prior` is the
-    share of lines with an AQM that the probabilities rest on."""
+    """Return the line as JSON with the keys file, test, answer, reason, probability, probabilities,
+    prior, depth_at_least_ms, deciding, throughput_mbps and features. Measured values are rounded.
+    reason, probability, depth_at_least_ms and deciding are null if the verdict has none. `prior` is
+    the share of lines with an AQM that the probabilities rest on."""
     return json_text({
         "file": str(path), "test": download.name, "answer": verdict.answer,
         "reason": verdict.reason or None,

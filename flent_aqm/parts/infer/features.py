@@ -43,7 +43,9 @@ class Feature:
     unit: str = ""
 
     def shown(self, value: float) -> str:
-        """Return a value of the feature as text for people, with its unit."""
+        """Return a value of the feature as rounded text for people, with its unit. With the unit
+        "%" the value is a ratio: 0.5 gives "50 %". A value of -1, which may mean that the feature
+        can't be computed, is shown like any other."""
         if self.unit == "%":
             return f"{100 * value:.0f} %" if abs(value) >= 0.1 else f"{100 * value:.2g} %"
         return f"{significant(value)} {self.unit}".rstrip()
@@ -118,7 +120,7 @@ def _start_peak(seen: _Quantities) -> float:
 
 def _variation(values: Numbers) -> float:
     """Return the coefficient of variation: standard deviation / mean. 0 if the mean is not above
-    0."""
+    _NOTHING."""
     return _share(float(values.std()), float(values.mean()))
 
 
@@ -160,10 +162,10 @@ def _spread_at_loss(seen: _Quantities) -> float:
 
 def _rise_without_loss(seen: _Quantities) -> float:
     """Return the median rise of the round-trip time at samples without losses, divided by that at
-    samples with losses, which counts as 0.1 ms or more. Only samples after the sender's search for
+    samples with losses, which counts as 0.1 ms at least. Only samples after the sender's search for
     the rate (_Quantities.late) count. A sample with losses counts with the higher of its own rise
-    and that of the sample before. The result is near 1 if the queue doesn't cause the losses. -1
-    without samples of either kind."""
+    and that of the sample before. The result is near 1 if the queue doesn't cause the losses. -1 if
+    there is no sample with losses, or none without."""
     before = numpy.concatenate((seen.rise_ms[:1], seen.rise_ms[:-1]))
     at = numpy.maximum(before, seen.rise_ms)[seen.late & seen.lost]
     other = seen.rise_ms[seen.late & ~seen.lost]
@@ -234,7 +236,8 @@ def _early_rate(seen: _Quantities) -> float:
 def _autocorrelation(seen: _Quantities) -> float:
     """Return the correlation of the rise of the round-trip time with itself one sample later, over
     the samples after the sender's search for the rate (_Quantities.late). Slow waves give a large
-    value, noise a small one. 0 if the rise is constant, or for fewer than four samples."""
+    value, noise a small one. 0 for fewer than four samples, or if all rises are equal, or all but
+    the first or the last."""
     rise = seen.rise_ms[seen.late]
     first, second = rise[:-1], rise[1:]
     if first.size < 3 or first.std() < 1e-6 or second.std() < 1e-6:
@@ -250,14 +253,14 @@ def _slow_start_rtts_ms(seen: _Quantities) -> Numbers:
 
 def _imc_difference(seen: _Quantities) -> float:
     """Return (highest - least) / highest round-trip time in slow start: up to and including the
-    sample of the first loss, of all samples without a loss."""
+    sample of the first loss, of all samples without a loss. 0 if the highest is 0."""
     rtt = _slow_start_rtts_ms(seen)
     return _share(float(rtt.max() - rtt.min()), float(rtt.max()))
 
 
 def _imc_variation(seen: _Quantities) -> float:
     """Return the coefficient of variation of the round-trip times in slow start: up to and
-    including the sample of the first loss, of all samples without a loss."""
+    including the sample of the first loss, of all samples without a loss. 0 if they are 0."""
     return _variation(_slow_start_rtts_ms(seen))
 
 
@@ -309,8 +312,9 @@ BASELINE: dict[str, Feature] = {
 
 
 def features(download: Download) -> dict[str, float]:
-    """Return name -> value of all features, including the baseline's. All values are finite, as
-    they are cut to -1e9 to 1e9."""
+    """Return name -> value of all features in FEATURES and BASELINE. All values are finite, as they
+    are cut to -1e9 to 1e9. The download is taken as it is; for the model, pass the result of
+    as_archived()."""
     seen = _Quantities(download)
     return {name: float(numpy.clip(feature.of(seen), -1e9, 1e9))
             for name, feature in {**FEATURES, **BASELINE}.items()}

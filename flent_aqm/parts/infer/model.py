@@ -37,15 +37,16 @@ PRIOR = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A decision tree. Each array has an element (or row) per node.
+    """A decision tree. Each array has an element (or row) per node, the root's first.
 
     Attributes:
         feature: index of the feature that the node compares, -1 for a leaf.
-        threshold: value that the feature is compared with.
-        left: next node if the feature's value is not above the threshold.
-        right: next node if the value is above the threshold.
-        shares: shares of the classes among the training runs that reached the node, a column per
-            class.
+        threshold: value that the feature is compared with, without meaning for a leaf.
+        left: index of the next node if the feature's value is not above the threshold, -1 for a
+            leaf.
+        right: index of the next node if the value is above the threshold, -1 for a leaf.
+        shares: shares of the classes (0 to 1) among the training runs that reached the node, a
+            column per class in the order of CLASSES.
     """
 
     feature: numpy.typing.NDArray[numpy.int64]
@@ -57,12 +58,13 @@ class Tree:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """The forest and its calibration.
+    """The forest and its calibration. Classes are in the order of CLASSES.
 
     Attributes:
         names: names of the features, in the order of the trees' indices.
         trees: the trees.
-        weights: coefficients of the logistic regression, a row per class.
+        weights: coefficients of the logistic regression, a row per class, a column for the
+            logarithm of each class's share.
         bias: constant terms of the logistic regression, one per class.
         aqm_share: share of the training runs whose bottleneck has an AQM.
         aqm_share_untold: the same among the runs of class CANT_TELL.
@@ -115,7 +117,8 @@ def load_model() -> Model:
 
 
 def from_json(whole: Mapping[str, Any]) -> Model:
-    """Return the model from the JSON document of fit() in research/infer/train.py."""
+    """Return the model from its parsed JSON document, which is Fitted.whole in
+    research/infer/train.py."""
     trees = tuple(Tree(
         numpy.array(one["feature"]), numpy.array(one["threshold"], dtype=float),
         numpy.array(one["left"]), numpy.array(one["right"]),
@@ -126,7 +129,8 @@ def from_json(whole: Mapping[str, Any]) -> Model:
 
 
 def judge(download: Download, prior: float = PRIOR) -> Verdict:
-    """Return the verdict on one download.
+    """Return the verdict on one download. If it can't be judged, the answer is CANT_TELL and the
+    verdict has the reason.
 
     Args:
         download: the download as it was read.
@@ -137,7 +141,7 @@ def judge(download: Download, prior: float = PRIOR) -> Verdict:
 
 
 def judge_all(downloads: Sequence[Download], prior: float = PRIOR) -> list[Verdict]:
-    """Return the verdict on each download.
+    """Return the verdict on each download, in the order of the downloads.
 
     The results are those of judge(). All downloads go through the trees together, which takes a
     tenth of the time.
@@ -161,11 +165,13 @@ def judge_all(downloads: Sequence[Download], prior: float = PRIOR) -> list[Verdi
 
 
 def prior_weights(model: Model, prior: float) -> Numbers:
-    """Return the factor for the probability of each class, in the order of CLASSES, where `prior`
-    is the share of lines with an AQM.
+    """Return the factor for the probability of each class, in the order of CLASSES, that turns the
+    model's share of lines with an AQM into `prior`.
 
-    Lines with an AQM, and those without, are taken to be like the training runs of their kind. So
-    only their numbers change. CANT_TELL has lines of both kinds.
+    Lines with an AQM, and those without, are taken to be like the training runs of their kind. The
+    factor of AQM is the prior share of lines with an AQM divided by that of the training runs. That
+    of drop-tail and short queues is the same ratio for lines without an AQM, that of CANT_TELL a
+    mean of both, weighted by its lines of either kind.
     """
     with_aqm, without = prior / model.aqm_share, (1 - prior) / (1 - model.aqm_share)
     untold = model.aqm_share_untold * with_aqm + (1 - model.aqm_share_untold) * without
@@ -183,7 +189,8 @@ def reweighted(probabilities: Numbers, weights: Numbers) -> Numbers:
 
 def _make_verdict(model: Model, download: Download, values: Mapping[str, float],
                   probabilities: Numbers, contributions: Numbers) -> Verdict:
-    """Return the verdict on a download.
+    """Return the verdict on a download. If it can't be judged, the answer is CANT_TELL and the
+    verdict has the reason, no probabilities and no deciding feature.
 
     Args:
         model: the model.
@@ -203,18 +210,18 @@ def _make_verdict(model: Model, download: Download, values: Mapping[str, float],
 
 def votes(model: Model, rows: Numbers) -> tuple[Numbers, Numbers]:
     """Return the shares of the classes for each row of features, and the contribution of each
-    feature to them.
+    feature to them. Both are means over all trees.
 
-    Shares are the mean over all trees. A contribution is the change of the shares at the nodes that
-    compare the feature, on the path from root to leaf (A. Saabas, "Interpreting random forests",
-    2014).
+    The contribution in a tree is the change of the shares at the nodes that compare the feature, on
+    the path from root to leaf (A. Saabas, "Interpreting random forests", 2014).
 
     Args:
         model: the model.
         rows: a row of feature values per download, in the order of the model's names.
 
     Returns:
-        Arrays [download, class] and [download, feature, class].
+        Arrays [download, class] and [download, feature, class], with the classes in the order of
+            CLASSES.
     """
     numbers = numpy.arange(len(rows))
     spoke = numpy.zeros((*rows.shape, len(CLASSES)))
@@ -239,7 +246,13 @@ def log_shares(shares: Numbers) -> Numbers:
 
 
 def calibrated(model: Model, shares: Numbers) -> Numbers:
-    """Return the classes' probabilities for each row of shares, in rows as well."""
+    """Return the classes' probabilities for each row of shares, in rows that add up to 1. They hold
+    for the model's share of lines with an AQM; reweighted() changes that.
+
+    Args:
+        model: the model.
+        shares: the classes' shares of votes(), not their logarithms.
+    """
     logits = log_shares(shares) @ model.weights.T + model.bias
     grown = numpy.exp(logits - logits.max(axis=1, keepdims=True))
     result: Numbers = grown / grown.sum(axis=1, keepdims=True)

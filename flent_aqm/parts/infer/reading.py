@@ -51,7 +51,8 @@ class UploadsOnly(BadResult):
 
 
 class _NotUsable(BadResult):
-    """A download can't be judged. The text is the reason."""
+    """A download lacks data, such as enough measurements, so it is left out of those that are read.
+    The text is the reason."""
 
 
 @dataclass(frozen=True, eq=False)
