@@ -60,7 +60,8 @@ class Download:
     """The sender's TCP statistics during a download. Each array has an element per sample.
 
     Attributes:
-        name: name of the test, "" in a file with a single unnamed test or a data file.
+        name: name of the test: that of its file in an archive, else the download's UUID, else "test
+            N" in a file of several tests. "" for a single test without UUID and for a data file.
         bbr: True if BBR controlled the rate.
         at_s: time since the download began, ascending.
         rtt_ms: smoothed round-trip time.
@@ -68,10 +69,10 @@ class Download:
         acked_bytes: acknowledged bytes since the download began.
         sent_bytes: sent bytes since the download began, with retransmissions.
         retransmitted_bytes: retransmitted bytes since the download began.
-        window_share: share of the download's time, from 0 to 1, in which the receiver's window
-            kept the sender from sending. None if it isn't known, as in a data file.
+        window_share: share of the download's time, from 0 to 1, in which the receiver's window kept
+            the sender from sending. None if it isn't known, as in a data file.
         buffer_share: the same for the sender's own buffer.
-        idle_share: share of the time in which nothing was in flight.
+        idle_share: share of the time in which nothing was in flight, None if it isn't known.
     """
 
     name: str
@@ -99,11 +100,13 @@ class Download:
 
 def read_downloads(path: Path) -> list[Download]:
     """Return the NDT7 downloads in a file: a data file, M-Lab's JSON, or a tar file of M-Lab's
-    archive. At most 100,000 (MOST_TESTS). Unusable downloads are left out if there is a usable one.
+    archive. Unusable downloads are left out if there is a usable one. After 100,000 usable
+    downloads (MOST_TESTS) the rest is ignored.
 
-    Raises UploadsOnly if it has uploads only. Raises BadResult with the path if the file can't be
-    read, a download has impossible values, or none is usable. In the last case, the reason is that
-    of the first download.
+    Raises UploadsOnly, a BadResult, if it has uploads and no download. Raises BadResult with the
+    path if the file can't be read, is damaged or exceeds the limits, if a download has too many
+    samples or impossible values, or if none is usable. In the last case, the reason is that of the
+    first download, if there is one.
     """
     found = _Found()
     try:
@@ -133,7 +136,7 @@ class _Found:
     Attributes:
         downloads: the usable downloads.
         reasons: why downloads are unusable, a text for each.
-        uploads: number of uploads.
+        uploads: number of tests with an upload and no download.
     """
 
     downloads: list[Download] = field(default_factory=list)
@@ -142,14 +145,16 @@ class _Found:
 
 
 def _read_content(text: bytearray, path: Path, found: _Found) -> Iterator[Download]:
-    """Yield the usable downloads of a file's content.
+    """Yield the usable downloads of a file's content: a tar file with M-Lab's JSON, a data file, or
+    else M-Lab's JSON. Which of them it is, the content tells, not the path.
 
     Args:
         text: the content, unpacked.
         path: path of the file.
         found: gets the number of uploads and the reasons of unusable downloads.
 
-    Raises BadResult if the content is damaged, or a download has impossible values.
+    Raises BadResult if the content is damaged or exceeds the limits, or if a download has too many
+    samples or impossible values.
     """
     if text[_TAR_WORD_AT:_TAR_WORD_AT + len(_TAR_WORD)] == _TAR_WORD:
         for name, inner in _json_in_archive(text):
@@ -161,10 +166,15 @@ def _read_content(text: bytearray, path: Path, found: _Found) -> Iterator[Downlo
 
 
 def _json_in_archive(text: bytearray) -> Iterator[tuple[str, bytearray]]:
-    """Yield name and content of each file NAME.json or NAME.json.gz in a tar file: the name without
-    folders, at most 80 characters of it, and the unpacked content. Nothing is written to disk.
+    """Yield name and content of each regular file NAME.json or NAME.json.gz in a tar file: the name
+    without folders, at most 80 characters of it, and the unpacked content. Other files are passed
+    over. Nothing is written to disk.
 
-    Raises BadResult if the tar file is damaged, or the contents together exceed the limits.
+    Args:
+        text: the tar file, not compressed.
+
+    Raises BadResult if the tar file or such a file in it is damaged, if the contents together
+    exceed the limit of size, or if one alone exceeds another limit.
     """
     allowed = limits()
     left = allowed.unpacked_bytes
@@ -183,8 +193,8 @@ def _json_in_archive(text: bytearray) -> Iterator[tuple[str, bytearray]]:
 
 
 def _parse_tests(text: bytearray) -> list[Any]:
-    """Parse a file with one test per line, or with a single object of several lines. Return the
-    objects. Raises BadResult if it is neither."""
+    """Parse a file with one JSON value per line, or with a single one of several lines. Return the
+    values, which need not be objects. Empty for a blank text. Raises BadResult if it is neither."""
     try:
         return [parse(line) for line in text.splitlines() if line.strip()]
     except BadResult:
@@ -192,12 +202,15 @@ def _parse_tests(text: bytearray) -> list[Any]:
 
 
 def _downloads_of_tests(tests: Sequence[Any], name: str, found: _Found) -> Iterator[Download]:
-    """Yield the usable downloads of M-Lab's tests.
+    """Yield the usable downloads of M-Lab's tests. Each is called `name`. If that is "", it is
+    called by the UUID that M-Lab's server gave it, otherwise "test N", counted from 1, or "" if
+    there is only one test.
 
     Args:
-        tests: the JSON objects of the tests.
+        tests: the parsed JSON of the tests. What isn't a test with a download is passed over.
         name: name of the file in an archive, "" otherwise.
-        found: gets the number of uploads and the reasons of unusable downloads.
+        found: gets the number of tests with an upload and no download, and the reasons of unusable
+            downloads.
 
     Raises BadResult if a download has too many samples or impossible values.
     """
@@ -215,7 +228,8 @@ def _downloads_of_tests(tests: Sequence[Any], name: str, found: _Found) -> Itera
 
 
 def downloads_of_data_file(data: DataFile, reasons: list[str]) -> Iterator[Download]:
-    """Yield the usable NDT7 downloads of a data file. Other series are ignored.
+    """Yield the usable NDT7 downloads of a data file that this package's runner measured. Other
+    series are ignored, and so are those without the time at which the load began.
 
     Args:
         data: the data file.
@@ -255,10 +269,11 @@ def _numbers(sample: Mapping[str, Any], names: Sequence[str]) -> tuple[float, ..
 
 
 def _test_part(test: Any, name: str) -> Any:
-    """Return a part of M-Lab's test, None if the test lacks it. Looks inside "raw" if that exists.
+    """Return a part of M-Lab's test, which may be any JSON value. None if the test lacks it or
+    isn't a JSON object. If the test has an object "raw", the part is looked for only in that.
 
     Args:
-        test: the JSON object.
+        test: the parsed JSON of the test.
         name: "Download" or "Upload".
     """
     if not isinstance(test, dict):
@@ -268,15 +283,17 @@ def _test_part(test: Any, name: str) -> Any:
 
 
 def _download_of_test(test: Any, name: str) -> Download | None:
-    """Return the download of M-Lab's test, None if it has none.
+    """Return the download of M-Lab's test, None if it has none with a list of the server's
+    measurements.
 
     Args:
-        test: the JSON object of the test.
+        test: the parsed JSON of the test.
         name: name for the download.
 
-    Raises _NotUsable if fewer than 8 measurements (FEWEST_SAMPLES) are usable, with the field that
-    most of them lack, if any. Raises BadResult if there are more than 20,000 measurements with all
-    fields (MOST_SAMPLES), or a counter or round trip is impossibly large.
+    Raises _NotUsable if fewer than 8 measurements (FEWEST_SAMPLES) are usable. Its text names the
+    field that is missing most often if missing fields outnumber the complete measurements. Raises
+    BadResult if there are more than 20,000 measurements with all fields (MOST_SAMPLES), or a
+    counter or round trip is impossibly large.
     """
     part = _test_part(test, "Download")
     measured = part.get("ServerMeasurements") if isinstance(part, dict) else None
@@ -310,8 +327,8 @@ def _download_of_test(test: Any, name: str) -> Download | None:
 
 
 def _time_share(spent_us: Any, elapsed_us: float) -> float | None:
-    """Return the share of a time in the elapsed time, at most 1. None if the time is missing or
-    below 0, or no time has elapsed."""
+    """Return the share of a time in the elapsed time, at most 1. None if the time is missing, no
+    number or below 0, or no time has elapsed."""
     spent = a_number(spent_us)
     if spent is None or spent < 0 or elapsed_us <= 0:
         return None

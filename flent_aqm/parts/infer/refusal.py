@@ -19,13 +19,15 @@ _RANGES = {"base_rtt_ms": ("its least round trip of", "ms"), "rate_mbps": ("its 
 
 def reason_against(download: Download, values: Mapping[str, float],
                    ranges: Mapping[str, tuple[float, float]]) -> str:
-    """Return why the download can't be judged, "" if it can.
+    """Return why the download can't be judged, "" if it can. It can't be if it has too few
+    measurements or is too short, if something other than the path limited the sender for too long,
+    or if a feature is outside of its range. The first of these reasons is returned.
 
     Args:
         download: the download as it was read.
         values: name -> value of its features.
-        ranges: "base_rtt_ms", "rate_mbps" or both -> least and largest value of this feature in the
-            runs that the model is made of.
+        ranges: "base_rtt_ms", "rate_mbps" or both -> least and largest value of this feature that
+            can be judged.
     """
     if download.at_s.size < FEWEST:
         return f"it has only {download.at_s.size} measurements; {FEWEST} or more are needed"

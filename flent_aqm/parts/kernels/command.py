@@ -62,10 +62,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """List, build or remove kernels as `args.action` says. Return 0.
+    """List, build or remove kernels as `args.action` says, and print the result. Return 0. If one
+    of the names to be removed is unknown, no kernel is removed.
 
-    Raises AqmError, for example ConfigError for a kernel's name that isn't allowed, or SetupError
-    if a build fails.
+    Raises AqmError, for example ConfigError for a kernel's name that isn't allowed or can't be
+    removed, or SetupError if a build fails.
     """
     if args.action == "list":
         _print_kernels()
@@ -84,10 +85,14 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _build_and_print(args: argparse.Namespace) -> None:
-    """Build the kernel that the options of `kernel build` describe, unless the cache has it, save
-    it under its name, and print its name, version, what was added to it, and whether it was built
-    now. Takes the cache's lock. Raises AqmError if that fails; the name keeps its earlier kernel
-    then."""
+    """Build the kernel that the options of `kernel build` describe, unless a cache has it, save it
+    under its name, and print its name, version, what was added to it, and whether it was built now.
+    Takes the cache's lock.
+
+    Raises ConfigError if the name isn't allowed or a given file can't be used, or another AqmError
+    if the build fails. If the name has an earlier kernel, it keeps that then, and after a failed
+    build a line on standard error says so.
+    """
     name = parse_kernel("kernel build", args.name)
     if name == STOCK:
         raise ConfigError(f"kernel build: {STOCK} is set-up's own kernel; choose another name")
@@ -116,7 +121,9 @@ def _build_and_print(args: argparse.Namespace) -> None:
 
 
 def _command_line(args: argparse.Namespace) -> str:
-    """Return the command line that builds the same kernel again, from any folder."""
+    """Return the command line, quoted for a shell, that repeats this `kernel build` from any
+    folder. Paths are absolute. The files are read again then, and a package without a version means
+    the newest one."""
     words = ["flent-aqm", "kernel", "build", args.name]
     if args.source:
         words += ["--source", absolute_source(args.source)]
@@ -131,7 +138,8 @@ def _command_line(args: argparse.Namespace) -> str:
 
 def _print_kernels() -> None:
     """Print a table of set-up's kernel, if it is built, and all kernels in the caches that have a
-    name: name, version, source, and what was added to each, or that its program is gone."""
+    name: name, version, source, and what was added to each, or that its program is gone. If
+    FLENT_AQM_KERNEL is set, its program stands in place of set-up's kernel."""
     rows = [("name", "Linux", "source", "with")]
     try:
         stock = find_kernel()

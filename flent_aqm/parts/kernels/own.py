@@ -49,19 +49,21 @@ class KernelRequest:
 
 
 def read_patches(files: Iterable[Path]) -> tuple[tuple[str, bytes], ...]:
-    """Return (name, content) of each patch file. Raises ConfigError if a file can't be read."""
+    """Return (name without folder, content) of each patch file. Raises ConfigError if a file can't
+    be read or is too large."""
     return tuple((path.name, read_bytes("--patch", path)) for path in files)
 
 
 def read_options(text: str) -> str:
     """Return the kernel options of a fragment as lines CONFIG_NAME=value, without blank lines and
-    comments. Of an option in several lines, the last value counts.
+    comments. "" if it has no options. Of an option in several lines, the last value counts.
 
     Args:
         text: value of --config: a word of READY_MADE, for a fragment of this package, or the path
             of a file.
 
-    Raises ConfigError if the file can't be read or a line of it isn't an option.
+    Raises ConfigError if the file can't be read or is too large, or if a line of it isn't an
+    option.
     """
     path = recipe.HERE / f"{text}.config" if text in READY_MADE else Path(text)
     content = read_bytes("--config", path).decode("utf-8", "replace")
@@ -74,9 +76,9 @@ def read_options(text: str) -> str:
 
 def build_named(cache: Path, name: str, request: KernelRequest, command: str
                 ) -> tuple[NamedKernel, bool]:
-    """Build a kernel unless the cache has it, and save it under its name. Return the kernel, and
-    True if it was built now. Prints the progress. The caller holds the cache's lock, which is
-    released while the kernel is compiled.
+    """Build a kernel unless a cache has it, and a tc with the request's plug-ins, if there are any.
+    Save the kernel under its name. Return the kernel, and True if it was built now. Prints the
+    progress. The caller holds the cache's lock, which is released while the kernel is compiled.
 
     Args:
         cache: folder of the cache.
@@ -84,9 +86,9 @@ def build_named(cache: Path, name: str, request: KernelRequest, command: str
         request: what to build the kernel from.
         command: command line that builds the same kernel again, which is stored with it.
 
-    Raises ConfigError for a wrong source, ToolMissing if set-up's kernel or a program of the build
-    is needed and missing, SetupError or another AqmError if the build fails. On any error the name
-    keeps its previous kernel.
+    Raises ConfigError for a wrong source or if it needs git and that is missing, ToolMissing if
+    set-up has to run first or a program of the build is missing, SetupError or another AqmError if
+    the build fails. On any error the name keeps its previous kernel.
     """
     progress = Progress(f"kernel {name}")
     if request.tc_files:  # first, as it takes a second to fail
@@ -122,8 +124,9 @@ def kernel_folder(kernel: NamedKernel) -> Path:
 
 def origin_of(cache: Path, kernel: NamedKernel) -> Origin:
     """Return the source that a kernel was built from, a Debian package or a Git tree, as its
-    kernel.json records it. Raises ToolMissing if the kernel's program is gone, OSError or
-    ValueError if kernel.json can't be read, KeyError if it lacks the source."""
+    kernel.json records it. Whether it is still there isn't checked. Raises ToolMissing if the
+    kernel's program is gone, OSError or ValueError if kernel.json can't be read, KeyError or
+    TypeError if it lacks the source."""
     facts = read_note(kernel_folder(kernel) / "kernel.json")
     source = KernelSource(str(facts["package"]), str(facts["version"]))
     if source.package != "git":
@@ -135,17 +138,18 @@ def origin_of(cache: Path, kernel: NamedKernel) -> Origin:
 
 
 def changes_of(cache: Path, base: Path, kernel: NamedKernel) -> list[coverage.ChangedFile]:
-    """Return the changes, by file, of the lines of C files and headers that `kernel` has and the
-    base kernel does not have. Empty if there are none.
+    """Return the changes of C files and headers from the base kernel to `kernel`, sorted by path:
+    of each changed file the lines that only `kernel` has, and the lines of code nearest to removed
+    ones. Deleted files are left out. Empty if there are no changes.
 
     Args:
         cache: folder of the cache.
         base: folder of the base kernel.
         kernel: the kernel under test.
 
-    Raises SetupError if the kernels are built from sources that can't be compared, ToolMissing if
-    the program of `kernel` is gone, OSError or ValueError if a kernel.json can't be read, KeyError
-    if it lacks the source.
+    Raises SetupError if the kernels are built from sources that can't be compared or git fails,
+    ToolMissing if the program of `kernel` is gone, OSError or ValueError if a kernel.json can't be
+    read, KeyError or TypeError if it lacks the source.
     """
     test = kernel_folder(kernel)
     ours, theirs = (read_note(folder / "kernel.json") for folder in (base, test))
@@ -163,19 +167,20 @@ def changes_of(cache: Path, base: Path, kernel: NamedKernel) -> list[coverage.Ch
 
 
 def build_recording(cache: Path, kernel: NamedKernel, paths: Iterable[str]) -> NamedKernel:
-    """Return a kernel that records which lines of some files of `kernel` run. It is built if the
-    cache doesn't have it, and saved as `coverage-HASH`. The caller holds the cache's lock, which is
-    released while the kernel is compiled.
+    """Return a kernel that records which lines of some files of `kernel` run. It is built if no
+    cache has it, with the progress printed, and saved as `coverage-HASH`. The caller holds the
+    cache's lock, which is released while the kernel is compiled.
 
     Args:
         cache: folder of the cache.
         kernel: the kernel under test.
-        paths: paths of the changed files in the source tree.
+        paths: paths of the changed files in the source tree. The files that are recorded are those
+            that files_to_instrument() finds for them.
 
-    Raises SetupError if none of the files is compiled, the kernel's source tree is gone, the build
-    fails, or the lab's own patches or options have changed since `kernel` was built. Raises
-    ToolMissing if the program of `kernel` is gone, OSError or ValueError if its kernel.json can't
-    be read, KeyError if that lacks a value.
+    Raises SetupError if there are none of these, the kernel's source tree is gone, or the lab's own
+    patches or options have changed since `kernel` was built, SetupError or another AqmError if the
+    build fails. Raises ToolMissing if the program of `kernel` is gone, OSError or ValueError if its
+    kernel.json can't be read, KeyError or TypeError if that lacks a value.
     """
     folder = kernel_folder(kernel)
     facts = read_note(folder / "kernel.json")
@@ -209,9 +214,13 @@ def build_recording(cache: Path, kernel: NamedKernel, paths: Iterable[str]) -> N
 
 
 def _find_origin(cache: Path, request: KernelRequest) -> Origin:
-    """Return the source for a kernel: that of --source, otherwise that of set-up's kernel. Raises
-    ConfigError for a wrong --source, ToolMissing if set-up's kernel is needed and not built, or
-    another AqmError if apt or git, which look the source up, are missing or fail."""
+    """Return the source for a kernel: that of --source, otherwise that of set-up's kernel. The
+    files of a folder or repository are read into set-up's own git repository in the cache.
+
+    Raises ConfigError for a wrong --source or if it needs git and that is missing, ToolMissing
+    without --source if set-up hasn't chosen a source yet, ToolMissing or another AqmError if apt,
+    which looks a package up, is missing or fails, or git fails.
+    """
     if request.source is not None:
         return parse_origin(request.source, cache, DebianArchive(cache, "apt-more", MORE_SUITES))
     source = recipe.stock_source()

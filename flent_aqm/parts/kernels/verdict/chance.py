@@ -57,8 +57,8 @@ class Stray:
         more: True if they show that the test side has larger values: they are the test side's
             highest, or the base side's lowest. True also if there are none.
         share: their number as a share of one side's values, 0 to 1.
-        probability: probability that chance alone gives so many stray values, on whichever side and
-            at whichever end.
+        probability: upper bound of the probability that chance alone gives so many stray values, on
+            whichever side and at whichever end.
     """
 
     more: bool
@@ -94,10 +94,11 @@ def stray_of(base: Numbers, test: Numbers, margin: float) -> Stray:
     """Find the values of one side that lie beyond all of the other side's by more than `margin`.
 
     There are four cases: values of the test or of the base side, above or below those of the other
-    side. Return the Stray of the case with the most such values, which may be 0 values.
+    side. Return the Stray of the case with the most such values, which may be 0 values. Of cases
+    with equally many, one with `more` is taken.
 
     Args:
-        base: the base side's values. Infinite values are lost probes.
+        base: the base side's values. Infinite values of either side are lost probes.
         test: the test side's values, as many as `base` has, at least one.
         margin: largest difference that nobody cares about, in the metric's unit.
     """
@@ -110,9 +111,9 @@ def stray_of(base: Numbers, test: Numbers, margin: float) -> Stray:
 
 
 def _probability_by_chance(size: int, count: int) -> float:
-    """Return the probability that by chance alone at least `count` of the `size` values of one of
-    two equally large sides lie beyond all values of the other, at either end (Rosenbaum's test, at
-    most 1)."""
+    """Return an upper bound, at most 1, of the probability that by chance alone at least `count` of
+    the `size` values of one of two equally large sides lie beyond all values of the other, at
+    either end (Rosenbaum's test)."""
     return min(1.0, _TAILS * math.comb(size, count) / math.comb(2 * size, count))
 
 

@@ -69,7 +69,9 @@ PAGES = {".md": lambda text: text, ".html": page.html}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options."""
+    """Add the options of `flent-aqm verdict`: --base and --test, which are required, --metrics,
+    --until-decided (as `minutes`), --expect, --no-coverage (as `coverage`, which it makes False),
+    --suggest and --output."""
     parser.add_argument("--base", nargs="+", type=Path, metavar="RESULTS", required=True,
                         help="data files, or folders of them, before the change")
     parser.add_argument("--test", nargs="+", type=Path, metavar="RESULTS", required=True,
@@ -94,17 +96,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Print the verdict's page in Markdown, on a terminal without its backslashes. With --output,
-    write it to that file, and print only what was found. If too few runs are left to compare, and
-    the failed runs of the test side are evidence against the change, print a line that says so in
-    place of the page. Print errors to standard error.
+    write it to that file, as HTML to NAME.html, and print only what was found. If too few runs are
+    left to compare, and the failed runs of the test side are evidence against the change, print a
+    line that says so in place of the page, and write no file. Print errors to standard error.
 
     Returns:
-        The exit status: 0 if the change does what --expect says. 1 if it is worse: a metric, more
-            failed runs, a kernel under test that failed in a run, a broken rule of counters or a
-            call that may sleep (0 with --expect worse). 2 if an error prevented a verdict. 3 if
-            these runs can't tell. 4 if the change never ran, or some of its lines never or rarely
-            did and no metric is better. 5 if it is better, the same or has other counters where
-            --expect says otherwise.
+        The exit status, the first that applies: 2 if an error prevented a verdict. 1 if the change
+            is worse: a metric, more failed runs, a kernel under test that failed in a run, a broken
+            rule of counters or a call that may sleep (0 with --expect worse). 4 if it never ran, or
+            some of its lines never or rarely did and no metric is better. Otherwise one of three,
+            as _exit_status() says: 0 if it does what --expect says. 3 if these runs can't tell
+            everything, for example if a metric in a cell isn't decided, or a run failed or has no
+            partner. 5 if it is better, the same or has other counters where --expect says
+            otherwise.
     """
     try:
         return _run_verdict(args)
@@ -115,9 +119,10 @@ def main(args: argparse.Namespace) -> int:
 
 def _run_verdict(args: argparse.Namespace) -> int:
     """Compare the runs, print or write the page, and return the exit status, as main() describes.
-    Makes further runs for --until-decided, runs with an instrumented kernel unless --no-coverage is
-    given, and for --suggest runs of other cells. Prints failed runs, runs without a partner and
-    advice to standard error. Raises AqmError if there can be no verdict."""
+    Makes further runs for --until-decided. If the sides have different kernels and --no-coverage
+    isn't given, also makes runs with an instrumented kernel, and for --suggest runs of other cells.
+    Prints failed runs, runs without a partner, the state after further runs, and advice to standard
+    error. Raises AqmError if there can be no verdict, or if the page can't be written."""
     form = PAGES.get(args.output.suffix) if args.output else PAGES[".md"]
     if form is None:
         raise ConfigError(f"--output: {args.output} ends with neither .md nor .html; expected "
