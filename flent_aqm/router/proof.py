@@ -114,9 +114,9 @@ def _device_differences(scenario: Scenario, direction_name: str, direction: Dire
 
 def _hierarchy_differences(requested: ExpectedDirection, direction: Direction) -> list[str]:
     """Return up to four texts, one for each of these in which the report differs from the request:
-    the qdiscs, the classes of HTB or HFSC, DRR's classes, the filters. Qdiscs and classes are
-    compared by their kinds, handles, parents and leaves, filters by their lines. Both lists are
-    sorted before they are compared, because kernels list them in the order of a hash."""
+    the qdiscs (kind, handle, parent), the classes of HTB or HFSC (handle, parent, leaf), DRR's
+    classes (handle), the filters (lines). The order doesn't matter, because kernels list them in
+    that of a hash."""
     return (
         _difference("qdiscs", _sort_and_join(q.position() for q in requested.qdiscs),
                     _sort_and_join(f"{q.kind} {q.handle} at {q.parent}" for q in direction.qdiscs))

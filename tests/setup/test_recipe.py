@@ -11,6 +11,8 @@ import pytest
 
 from flent_aqm.base import paths
 from flent_aqm.base.errors import ConfigError, SetupError, ToolMissing
+from flent_aqm.cli import main
+from flent_aqm.parts.kernels import command
 from flent_aqm.setup.kernel import recipe
 from flent_aqm.setup.kernel.locate import VARIABLE, find_kernel
 from flent_aqm.setup.kernel.named import NamedKernel, find_named, remove, save
@@ -276,6 +278,21 @@ def test_removed_kernel_takes_its_tc_along_when_no_other_uses_it(
         remove(tmp_path, name)
         left.append(sorted(path.name for path in (tmp_path / "tc").iterdir()))
     assert left == [["0a", "0b"], ["0a", "0b"], ["0b"]]
+
+
+def test_name_given_twice_and_instrumented_kernel_are_removed_once(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The second has gone with the first. A name that isn't there still removes none."""
+    monkeypatch.setattr(paths, "user_cache", lambda: tmp_path)
+    monkeypatch.setattr(paths, "SYSTEM_CACHE", tmp_path / "none")
+    monkeypatch.setattr(command, "cache_to_write", lambda: tmp_path)
+    for name, records in (("mine", ""), ("coverage-1", "mine"), ("kept", "")):
+        save(tmp_path, NamedKernel(name, name, "def", "7.3.4", "s", "c", records=records))
+    assert main(["kernel", "remove", "mine", "no", "kept"]) == 1
+    assert "there is no kernel 'no'" in capsys.readouterr().err
+    assert main(["kernel", "remove", "mine", "mine", "coverage-1"]) == 0
+    assert [path.name for path in (tmp_path / "named").iterdir()] == ["kept.json"]
 
 
 def test_kernel_that_cannot_be_removed_is_told_where_it_is(

@@ -100,11 +100,16 @@ def _find_files(paths: list[Path]) -> list[Path]:
     or can't be read, or if a path names a log, a capture or the status file of a sweep.
     """
     files: dict[Path, None] = {}
+    # Of several named files, as of `results/*`, logs and captures are left out.
+    several = [path for path in paths if not os.path.isdir(path)]
+    named = set(find_files(several)) if several else set()
     for path in paths:
+        if not os.path.isdir(path):
+            files.update(dict.fromkeys({path} & named))
+            continue
         archived = sorted(
             one for one in path.rglob("*") if one.name.endswith(_ENDS) and one.name != STATUS
-            and not one.name.startswith(".") and not one.is_symlink()
-        ) if os.path.isdir(path) else []
+            and not one.name.startswith(".") and not one.is_symlink())
         files.update(dict.fromkeys(archived))
         try:
             files.update(dict.fromkeys(find_files([path])))

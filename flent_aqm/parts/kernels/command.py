@@ -78,8 +78,10 @@ def main(args: argparse.Namespace) -> int:
         there = {kernel.name for kernel in named.all_named()}
         with locked(cache):
             # A misspelt name removes none of the others.
-            for name in sorted(names, key=lambda one: one in there):
-                named.remove(cache, name)
+            for name in sorted(dict.fromkeys(names), key=lambda one: one in there):
+                # An instrumented kernel goes with the one whose changes it records.
+                if name not in there or name in {one.name for one in named.all_named()}:
+                    named.remove(cache, name)
                 print(f"removed: {name}")
     return 0
 

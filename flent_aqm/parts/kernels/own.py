@@ -187,7 +187,7 @@ def build_recording(cache: Path, kernel: NamedKernel, paths: Iterable[str]) -> N
     tree = cache / "trees" / kernel.tree
     if not (tree / NOTES).is_dir():
         raise SetupError(f"the source of the kernel {kernel.name} is gone from {cache}; build it "
-                         f"again: {kernel.command}")
+                         f"again: flent-aqm kernel remove {kernel.name}; {kernel.command}")
     origin = origin_of(cache, kernel)
     instrumented = coverage.files_to_instrument(tree, paths)
     if not instrumented:

@@ -121,8 +121,10 @@ def _read_and_check(path: Path, recorded: Collection[str], settings: Any) -> Dat
 
 
 def _refuse_harmful(data: DataFile) -> None:
-    """Raise BadResult, without the path, if Flent could not load the file, or would take too
-    long."""
+    """Raise BadResult, without the path, if Flent could not load the file, if it would take too
+    long, or if a name in the file could do harm: a NAME that is not the plain name of a test, or a
+    series' name that is a formula to a spreadsheet or can't be printed. Raises BeyondLimitsError, a
+    BadResult, if the file only has too much."""
     metadata = data.metadata
     name = metadata.get("NAME")
     if not isinstance(name, str) or len(name) > LONGEST_NAME or not _NAME.fullmatch(name):

@@ -85,8 +85,9 @@ def medians(runs: Sequence[Values]) -> dict[Leaf, float | Unavailable]:
 
 
 def _median(values: Sequence[float | Unavailable]) -> float | Unavailable:
-    """Return the median over runs, or Unavailable with the reason why a run has no value. Lost
-    probes are slower than any other."""
+    """Return the median over runs. Lost probes count as slower than any other: if the median is
+    one, return Unavailable with `lost`. If a run has no value for another reason, return
+    Unavailable with the first such reason and the number of these runs."""
     silent = [one for one in values if isinstance(one, Unavailable) and not one.lost]
     if silent:
         of = "" if len(values) == 1 else f" (in {len(silent)} of {len(values)} runs)"

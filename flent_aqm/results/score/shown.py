@@ -293,8 +293,8 @@ def _print_below(console: Console, scored_file: ScoredFile, names: Sequence[str]
 
 def _print_one_narrow(console: Console, table: Table, scored_file: ScoredFile, names: Sequence[str]
                       ) -> None:
-    """Print the metrics of one file on a narrow terminal: those with a value, then the missing ones
-    by reason.
+    """Print the metrics of one file on a narrow terminal: those with a value, the missing ones by
+    reason, and then grades, the probe and notes, as _print_below() does.
 
     Args:
         console: receives the text.

@@ -396,8 +396,8 @@ class _Reader:
         return self.mapping(value, place, _NDT7, _Reader.tree)
 
     def runner(self, value: Any, place: str) -> Any:
-        """Copy the name of a runner's class if it consists of words that programs write. Others are
-        left out (NOTHING)."""
+        """Copy the name of a runner's class, such as PingRunner, if the words in it are ones that
+        programs write. Other values are copied or left out as program_text() does."""
         if isinstance(value, str) and value.isalnum() \
                 and is_common(re.sub("(?<=[a-z0-9])(?=[A-Z])", " ", value)):
             return value

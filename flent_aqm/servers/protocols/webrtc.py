@@ -211,7 +211,8 @@ class End:
         self._connection.on("connectionstatechange", self._note_state)
 
     async def offer(self) -> str:
-        """Open the call. Return the session description (SDP) with this end's address."""
+        """Return this end's session description (SDP), with its address, to begin a call. Hand it
+        to the other end's answer(), and what that returns to accept()."""
         await self._connection.setLocalDescription(await self._connection.createOffer())
         return str(self._connection.localDescription.sdp)
 

@@ -290,12 +290,14 @@ WHY = "why"
 
 def _glitches(rows: Sequence[ReportRow], beside: Path | None) -> list[ListedGlitch]:
     """Return the worst glitches of runs, at most MOST_GLITCHES, the longest first, of equal length
-    those whose bad probes were all lost, then the slowest first, with the command or page that
-    explains each.
+    those whose bad probes were all lost, then the slowest first. Each has the command that explains
+    it, "" if its run can't be repeated, and the address of its page, "" if there is none in the
+    report's folder.
 
     Args:
         rows: the runs.
-        beside: folder in which the report is written, None for a page that is served.
+        beside: folder of the report, in which pages of glitches are searched and the commands write
+            them. None for a page that is served, whose glitches have no pages.
     """
     ranked = heapq.nsmallest(MOST_GLITCHES, (
         (-one.length_ms, -(one.slowest_ms or math.inf), at, one.number)

@@ -246,8 +246,8 @@ class _Handler(BaseHTTPRequestHandler):
 
         Args:
             status: HTTP status.
-            kind: media type of the body.
-            body: the body.
+            kind: media type of the body, without its character set.
+            body: the body, text in UTF-8.
         """
         try:
             self.send_response(status)

@@ -64,13 +64,12 @@ def placed_sections(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _find_positions(parser: RawConfigParser, file: str) -> dict[tuple[str, str], FilePosition]:
-    """Find the position of each value in a file: (section, key) -> position.
-
-    Lines are read as configparser reads them: a line further to the right than its key continues
-    the key's value.
+    """Find the position of each value in a batch file: (section, key) -> position. Keys are in
+    lower case, as the parser has them. Lines are read as configparser reads them: a line further to
+    the right than its key continues the key's value.
 
     Args:
-        parser: has the regular expressions of section and key lines.
+        parser: recognises section and key lines, and converts keys to lower case.
         file: path of the batch file.
     """
     places: dict[tuple[str, str], FilePosition] = {}

@@ -59,6 +59,19 @@ def test_file_of_each_world_is_told(tmp_path: Path) -> None:
     assert sum(said[name].startswith(truth) for name, truth in TRUTH.items()) >= len(TRUTH) // 2
 
 
+def test_what_a_sweep_leaves_beside_named_files_is_left_out(tmp_path: Path) -> None:
+    """As of `results/*` in a shell; named alone it is a mistake."""
+    run = tmp_path / "a.flent.gz"
+    run.write_bytes((GOLDEN / "drop_tail_cubic.flent.gz").read_bytes())
+    (tmp_path / "sweep.json").write_text("{}")
+    (tmp_path / "a.log").touch()
+    whole = sorted(tmp_path.iterdir())
+    assert len(_lines(*whole, folder=tmp_path)) == 1
+    alone = run_flent_aqm("infer", tmp_path / "sweep.json", cwd=tmp_path)
+    assert alone.returncode == 1
+    assert "a log, capture or status of a sweep" in alone.stderr
+
+
 def test_json_has_probabilities_that_add_up_or_a_reason(tmp_path: Path) -> None:
     """And the answer that follows from them; the depth of a drop-tail queue alone."""
     refused = 0

@@ -56,6 +56,7 @@ from flent_aqm.results.data_file import DataFile
 from flent_aqm.results.many_files import each_file, find_files
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.score.shown import ScoredFile, score
+from flent_aqm.spec.readers import number_or_nan
 from flent_aqm.sweep.sweep import NOT_MADE, OF_A_KERNEL
 
 # Exit statuses. Without a verdict it is not that of "worse", which `git bisect run` would believe.
@@ -78,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="data files, or folders of them, after the change, with the same "
                              "settings and seeds")
     parser.add_argument("--metrics", metavar="NAME,...", help="compare these metrics")
-    parser.add_argument("--until-decided", type=float, metavar="MINUTES", dest="minutes",
+    parser.add_argument("--until-decided", type=_minutes, metavar="MINUTES", dest="minutes",
                         help="where the runs can't tell, make more, of folders that the lab has "
                              "made, with further seeds, for so long at most")
     parser.add_argument("--expect", choices=EXPECTATIONS, default="same",
@@ -115,6 +116,15 @@ def main(args: argparse.Namespace) -> int:
     except AqmError as error:
         print(f"flent-aqm: {error}", file=sys.stderr)
         return NO_VERDICT
+
+
+def _minutes(text: str) -> float:
+    """Return the value of --until-decided. Raises ArgumentTypeError if it is not a number above 0
+    and up to a million."""
+    minutes = number_or_nan(text)
+    if not 0 < minutes <= 1e6:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number of minutes above 0")
+    return minutes
 
 
 def _run_verdict(args: argparse.Namespace) -> int:

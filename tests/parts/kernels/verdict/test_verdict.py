@@ -779,3 +779,13 @@ def test_a_latency_is_judged_by_what_it_has_beyond_the_path() -> None:
     assert {name: verdict for name, verdict in verdicts(
         at(5, 1, "5ms"), at(6, 2, "6ms")).items() if verdict not in (SAME, UNTOLD)} == {
         LATENCY: WORSE}
+
+
+@pytest.mark.parametrize("text", ["inf", "nan", "0", "-1", "1e7", "x"])
+def test_time_for_further_seeds_is_a_number_above_zero(
+        text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not for ever, and no bug."""
+    with pytest.raises(SystemExit) as ended:
+        main(["verdict", "--base", "a", "--test", "b", "--until-decided", text])
+    assert ended.value.code == 2
+    assert f"{text!r} is not a number of minutes above 0" in capsys.readouterr().err
