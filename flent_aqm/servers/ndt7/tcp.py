@@ -128,6 +128,9 @@ class LowWaterMark:
 
     The socket needs SO_RCVTIMEO as well: with a mark alone, a receiver would wait for bytes that
     never arrive. Linux doesn't delay acknowledgements because of the mark.
+
+    Args:
+        sock: the connected TCP socket.
     """
 
     def __init__(self, sock: socket.socket) -> None:
@@ -137,8 +140,8 @@ class LowWaterMark:
     def follow(self, received_bytes: int, interval_s: float) -> None:
         """Set the socket's low-water mark to the number of bytes that arrive in 2 ms at the rate of
         the last interval, at least 1, and at most an eighth of the socket's receive buffer or 512
-        KiB, whichever is less. If that is between 75 % and 133 % of the present mark, the mark
-        stays.
+        KiB, whichever is less. For an interval of 0 s or less, that is 1. If it is between 75 % and
+        133 % of the present mark, the mark stays.
 
         Args:
             received_bytes: bytes received during the last interval.
@@ -157,14 +160,15 @@ class LowWaterMark:
         self._set(1)
 
     def _set(self, mark_bytes: int) -> None:
-        """Set the socket's low-water mark to this number of bytes."""
+        """Set the socket's low-water mark to this number of bytes, and record it as the present
+        mark."""
         self._mark_bytes = mark_bytes
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, mark_bytes)
 
 
 def set_receive_timeout(sock: socket.socket, timeout_s: float) -> None:
     """Make each later blocking receive on a socket end with BlockingIOError if no data arrives
-    within timeout_s seconds. 0 sets no timeout.
+    within timeout_s seconds. 0 removes the timeout.
 
     Python's own settimeout() would make the socket non-blocking and poll before each call.
     """

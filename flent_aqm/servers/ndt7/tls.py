@@ -31,7 +31,8 @@ class TlsTransport:
         self._ciphertext = receive_buffer()
 
     def handshake(self) -> None:
-        """Do the TLS handshake. Raises OSError if it fails or the client leaves."""
+        """Do the TLS handshake. Raises OSError if it fails, the client leaves, or nothing arrives
+        within SO_RCVTIMEO."""
         while True:
             try:
                 self._tls.do_handshake()
@@ -54,8 +55,9 @@ class TlsTransport:
 
     def recv_into(self, buffer: memoryview, flags: int = 0) -> int | None:
         """Receive plaintext into `buffer`, as far as complete TLS records allow. Return the number
-        of bytes, 0 at the end of the connection. None if no bytes arrived within SO_RCVTIMEO, or at
-        all with socket.MSG_DONTWAIT in `flags`. Raises OSError if the connection is broken."""
+        of bytes, 0 at the end of the connection. None if no record is complete when nothing has
+        arrived for SO_RCVTIMEO, or, with socket.MSG_DONTWAIT in `flags`, when no more bytes are
+        there. Raises OSError if the connection is broken or a record isn't valid."""
         filled = 0
         while filled < len(buffer):
             try:
@@ -79,7 +81,8 @@ class TlsTransport:
         return filled
 
     def close(self) -> None:
-        """Close the connection after a close_notify. Raises nothing if the client is gone."""
+        """Send a close_notify if the handshake is complete, and close the socket without waiting
+        for the client's close_notify. Raises nothing if the client is gone."""
         try:
             self._tls.unwrap()
         except (OSError, ValueError):
@@ -93,7 +96,7 @@ class TlsTransport:
     def _receive_ciphertext(self, flags: int) -> int | None:
         """Receive ciphertext from the socket and give it to OpenSSL. Return the number of bytes, 0
         at the end of the connection. None if no bytes arrived within SO_RCVTIMEO, or at all with
-        socket.MSG_DONTWAIT in `flags`."""
+        socket.MSG_DONTWAIT in `flags`. Raises OSError if the connection is broken."""
         try:
             count = self.sock.recv_into(self._ciphertext, 0, flags)
         except BlockingIOError:
@@ -102,6 +105,7 @@ class TlsTransport:
         return count
 
     def _send_ciphertext(self) -> None:
-        """Send the ciphertext that OpenSSL has produced."""
+        """Send the ciphertext that OpenSSL has produced, if any. Raises OSError if the connection
+        is broken."""
         if self._outgoing.pending:
             self.sock.sendall(self._outgoing.read())

@@ -30,8 +30,8 @@ class Transport(Protocol):
     def recv_into(self, buffer: memoryview, flags: int = 0) -> int | None:
         """Receive into `buffer`. Return the number of bytes, 0 at the end of the connection.
 
-        Return None if no bytes arrived within SO_RCVTIMEO, or at all with socket.MSG_DONTWAIT in
-        `flags`.
+        Return None if no bytes (with TLS: no complete record) arrived within SO_RCVTIMEO, or at all
+        with socket.MSG_DONTWAIT in `flags`.
         """
 
     def close(self) -> None:

@@ -34,7 +34,8 @@ _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 class Refused(Exception):
-    """Raised if the request for a test was refused. The client has got the answer.
+    """Raised if the request for a test was refused. The answer has been sent, and the connection is
+    still open.
 
     Attributes:
         status: HTTP status of the answer.
@@ -71,8 +72,8 @@ class Upgrade(NamedTuple):
 def upgrade(transport: Transport) -> Upgrade:
     """Read the request for a test and answer it. Return the granted test.
 
-    Raises Refused after an answer with an error status, ConnectionError if the client left before
-    its request was complete, OSError if the connection is broken.
+    Raises Refused after an answer with an error status, ConnectionError if the client left, or sent
+    nothing for SO_RCVTIMEO, before its request was complete, OSError if the connection is broken.
     """
     head, early = _read_head(transport)
     protocol = ServerProtocol(subprotocols=[Subprotocol(SUBPROTOCOL)])
@@ -102,8 +103,8 @@ def parse_query(query: str) -> dict[str, str]:
     """Return the client's metadata by key: the first value of each key, "" for a key without a
     value.
 
-    Raises ValueError if the query is longer than 4096 characters, isn't URL-encoded UTF-8, or has a
-    value of early_exit other than 250.
+    Raises ValueError if the query is longer than 4096 characters, a % isn't followed by two hex
+    digits, the escapes aren't UTF-8, or the first value of early_exit isn't 250.
     """
     if len(query) > MAX_QUERY_BYTES:
         raise ValueError(f"query of {len(query)} bytes; at most {MAX_QUERY_BYTES} are allowed")
@@ -124,8 +125,9 @@ def parse_query(query: str) -> dict[str, str]:
 
 def _read_head(transport: Transport) -> tuple[bytes, bytes]:
     """Read the head of the request. Return its bytes with the empty line, and the bytes that
-    arrived after it. Raises ConnectionError if the client left before the head was complete,
-    Refused if the head is too long or begins with TLS."""
+    arrived after it. Raises ConnectionError if the client left, or sent nothing for SO_RCVTIMEO,
+    before the head was complete, Refused after an answer if the head is too long or begins with
+    TLS, OSError if the connection is broken."""
     head = bytearray()
     buffer = memoryview(bytearray(1 << 13))
     while True:
@@ -151,7 +153,8 @@ def _read_head(transport: Transport) -> tuple[bytes, bytes]:
 def _refuse(
     transport: Transport, protocol: ServerProtocol, status: int, reason: str, answer: bytes = b""
 ) -> Refused:
-    """Send an answer with an error status, and return the Refused to raise.
+    """Send an answer with an error status, and return the Refused to raise. Raises OSError if the
+    connection is broken.
 
     Args:
         transport: the client's connection.
@@ -168,7 +171,8 @@ def _refuse(
 
 
 def _refuse_with(transport: Transport, response: Response, reason: str) -> Refused:
-    """Send this response, and return the Refused to raise, with `reason` for the log."""
+    """Send this response, and return the Refused to raise, with `reason` for the log. Raises
+    OSError if the connection is broken."""
     transport.send(response.serialize())
     return Refused(response.status_code, reason)
 
@@ -251,7 +255,8 @@ class FrameReader:
 
     def feed(self, data: memoryview) -> Iterator[Message]:
         """Parse received bytes. Yield the text messages and control frames that are complete now.
-        Raises Violation if the client broke a rule.
+        Raises Violation if the client broke a rule. Bytes are parsed as messages are taken: take
+        all of them before `data` is overwritten and before the next call.
 
         Messages are yielded one at a time, because a buffer full of pings has more than a hundred
         thousand.
@@ -274,8 +279,8 @@ class FrameReader:
 
     def _read_header(self, data: memoryview, at: int) -> int:
         """Collect the bytes of a header from `data`, beginning at index `at`. Begin the frame if
-        its header is complete. Return the index after the header's bytes. Raises Violation if the
-        header breaks a rule."""
+        its header is complete, which sets self._in_payload. Return the index after the header's
+        bytes. Raises Violation if the header breaks a rule."""
         header = self._header
         wanted = 2
         while True:
@@ -334,7 +339,8 @@ class FrameReader:
 
     def _end_frame(self) -> list[Message]:
         """End the current frame. Return a list with the text message or control frame that it
-        completes, empty if it completes none."""
+        completes, empty if it completes none. A binary message that it completes is only counted.
+        """
         self._in_payload = False
         data = b"" if self._kept is None else apply_mask(bytes(self._kept), self._mask)
         if self._opcode >= Opcode.CLOSE:

@@ -17,7 +17,7 @@ def length_of(head: h11.Request | h11.Response) -> int:
     """Return the number of bytes of the content by the content-length header, 0 if there is no such
     header.
 
-    The caller only counts a body of known length, because h11 would process each piece of it.
+    Callers count a body of known length themselves, because h11 would process each piece of it.
 
     Args:
         head: head of a message.

@@ -61,9 +61,9 @@ def frame_of_filler(http: h2.connection.H2Connection, stream: int, size: int) ->
 
     Args:
         http: the connection.
-        stream: number of the stream.
+        stream: number of the stream, which h2 must have open for sending.
         size: number of bytes, at most local_flow_control_window(), max_outbound_frame_size and the
-            length of FILLER.
+            length of FILLER, which isn't checked.
     """
     http.outbound_flow_control_window -= size
     http.streams[stream].outbound_flow_control_window -= size
@@ -76,13 +76,15 @@ class HeadTooLargeError(h2.exceptions.ProtocolError):
 
 
 class Inbound:
-    """Splits the received bytes of one connection into bulk data and frames for h2.
+    """Splits the received bytes of one connection into bulk data and frames for h2. At a server,
+    the client's connection preface is not for it.
 
     Attributes:
         missing: number of bytes until the current frame, or its header if that has arrived in part,
-            is complete. 1 between frames. Valid when split() has yielded its last pair.
-        frames: number of frames that have begun.
-        settings: number of SETTINGS frames that have begun.
+            is complete. 1 between frames. Valid when the pairs of split() have been taken to the
+            end.
+        frames: number of frames whose header has arrived.
+        settings: number of SETTINGS frames whose header has arrived.
     """
 
     def __init__(self) -> None:
@@ -98,8 +100,8 @@ class Inbound:
         self._used: dict[int, int] = {}
 
     def begin(self, stream: int, headers: Sequence[tuple[object, object]]) -> None:
-        """Record a stream that doesn't end with its head. The stream is bulk if the head has no
-        content-length.
+        """Record that a stream has begun and doesn't end with its head. The stream is bulk if the
+        head has no content-length. Otherwise nothing is recorded, and h2 gets its data.
 
         Args:
             stream: number of the stream.
@@ -110,9 +112,10 @@ class Inbound:
 
     @property
     def held_bytes(self) -> int:
-        """Upper limit of the bytes that are kept now of an incomplete frame other than DATA, and of
-        a head whose last frame hasn't arrived, 0 if there is neither. An incomplete DATA frame that
-        h2 keeps, of up to 16 KiB, isn't counted."""
+        """Number of bytes that are counted as kept now: 16 KiB if `half` is True, and the lengths
+        of the frames that have begun of a head whose last frame hasn't begun. 0 if there is
+        neither. Not counted are an incomplete DATA frame that h2 keeps, of up to 16 KiB, and the
+        earlier frames of a head while its last frame arrives."""
         return self._head_bytes + (MOST_FRAME_BYTES if self.half else 0)
 
     @property
@@ -121,7 +124,8 @@ class Inbound:
         return bool(self._header or (self._left and self._kind != _DATA))
 
     def forget(self, stream: int) -> None:
-        """Forget a stream that has been reset. DATA frames that still arrive on it are for h2."""
+        """Forget a stream that has been reset. DATA frames that begin later on it are for h2. The
+        rest of a frame that has begun is still bulk data."""
         self._used.pop(stream, None)
 
     def split(self, data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -185,8 +189,8 @@ class Inbound:
             yield 0, header
 
     def _end_frame(self) -> Iterator[tuple[int, bytes]]:
-        """Record that a bulk frame is complete. If it ends its stream, yield an empty frame for h2
-        as a pair (0, bytes)."""
+        """End the current bulk frame. If it ends its stream, forget the stream, and yield an empty
+        DATA frame that ends it for h2 as a pair (0, bytes)."""
         if self._ends:
             self._used.pop(self._stream, None)
             yield 0, _frame(_DATA, _END_STREAM, self._stream, b"")
