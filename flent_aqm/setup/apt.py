@@ -62,9 +62,9 @@ class Package:
 
 
 class DebianArchive:
-    """Debian's archive, accessed through a folder of its own in the cache. With sources=True, it
-    also has source packages. Its methods raise ToolMissing on a machine without apt, CommandFailed
-    if a query of apt fails."""
+    """Debian's archive, component main of the suites SUITES and of further ones, accessed through a
+    folder of its own in the cache. With sources=True, it also has source packages. Its methods
+    raise ToolMissing on a machine without apt, CommandFailed if a query of apt fails."""
 
     def __init__(self, cache: Path, folder: str = "apt",
                  more_suites: Sequence[str] = (), *, sources: bool = False) -> None:
@@ -92,10 +92,11 @@ class DebianArchive:
         return self.versions(name_pattern)[0]
 
     def versions(self, name_pattern: str) -> list[Package]:
-        """Return all versions of all packages whose name matches, the newest first.
+        """Return all versions of all packages whose name matches, the newest first. Packages of the
+        same version are in no fixed order.
 
-        The archive's index is downloaded before the first query, to the cache. Raises SetupError if
-        no package matches, or if the archive can't be read.
+        The archive's index is downloaded before the first query, to the cache, and again if no
+        package matches. Raises SetupError if no package matches, or if the archive can't be read.
 
         name_pattern: regular expression for the whole name. It has to begin with text that all its
             matches begin with, followed by an escape, a set, a group or a dot, or nothing: no ^, no
@@ -120,11 +121,12 @@ class DebianArchive:
         return sorted(set(packages), key=cmp_to_key(_compare_versions), reverse=True)
 
     def download(self, package: Package, folder: Path) -> Path:
-        """Download and verify a package into a new folder. Return the path of the package's file.
-        apt prints its progress on standard error. Raises SetupError if the package can't be
-        downloaded.
+        """Download and verify a package into a new folder, which belongs to the user _apt if this
+        process is root. Return the path of the package's file. apt prints its progress on standard
+        error. Raises SetupError if the archive can't be read or the package can't be downloaded,
+        FileExistsError if the folder exists.
 
-        folder: the folder to create.
+        folder: the folder to create, in an existing one.
         """
         self._update()
         folder.mkdir()
@@ -142,16 +144,17 @@ class DebianArchive:
         return files[0]
 
     def download_source(self, name: str, version: str, folder: Path) -> Path:
-        """Download and verify the original tarball of a source package into a new folder. Return
-        the folder.
+        """Download and verify the original tarball of a source package into a new folder, which
+        belongs to the user _apt if this process is root. Return the folder.
 
         It works only for an archive that was opened with sources=True. Raises SetupError if the
-        archive doesn't have this version's source any more, or if it can't be downloaded.
+        archive can't be read, doesn't have this version's source (any more), or if the source can't
+        be downloaded. Raises FileExistsError if the folder exists.
 
         Args:
             name: name of the source package.
             version: Debian's version.
-            folder: the folder to create.
+            folder: the folder to create, in an existing one.
         """
         self._update()
         folder.mkdir()
@@ -175,8 +178,9 @@ class DebianArchive:
         return folder
 
     def _update(self) -> None:
-        """Download the archive's index, on the first call only. Raises SetupError if the keyring is
-        missing, or if the archive can't be read."""
+        """Write apt's settings and source list to the archive's folder, and download the index,
+        unless an earlier call has done it. Progress is printed. Raises SetupError if the keyring is
+        missing, this machine's apt names no archive of Debian, or the archive can't be read."""
         if self._updated:
             return
         for part in ("lists/partial", "state", "cache/archives/partial"):

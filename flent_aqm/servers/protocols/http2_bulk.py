@@ -197,7 +197,8 @@ class Inbound:
 
     def used(self, stream: int, size: int) -> bytes:
         """Count bulk bytes that the caller has processed. Return the WINDOW_UPDATE frames to send,
-        b"" until 1 MiB has been counted for the stream or the connection since its last one.
+        b"" until 1 MiB has been counted for the stream or the connection since its last one. For a
+        stream that has ended or is forgotten, only the connection counts.
 
         Args:
             stream: number of the bulk stream.

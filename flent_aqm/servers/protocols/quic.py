@@ -25,6 +25,8 @@ _MOST_BYTES, _MOST_STREAM_BYTES = 1 << 26, 1 << 25
 
 def configuration(*, client: bool) -> QuicConfiguration:
     """Return the configuration of a QUIC connection: HTTP/3, Cubic, as TCP uses, and large windows.
+    A server has to load its certificate into it. A client verifies the server's certificate unless
+    the caller sets verify_mode.
 
     Args:
         client: True for the client's end.
@@ -50,7 +52,9 @@ class Bulk(QuicConnectionProtocol):
 
     def send_bulk(self, stream: int, size: int,
                   progress: Callable[[int], None] | None = None) -> None:
-        """Start to send `size` bytes of filler on a stream, and end the stream after them.
+        """Start to send `size` bytes of filler on a stream, and end the stream after them. The head
+        must have been passed to `http` before. If aioquic has discarded the stream, the rest is
+        dropped.
 
         Args:
             stream: number of the stream.
@@ -61,12 +65,14 @@ class Bulk(QuicConnectionProtocol):
         self.transmit()
 
     def forget(self, stream: int) -> None:
-        """Stop sending bulk data on this stream, without ending the stream."""
+        """Pass no more bulk data of this stream to aioquic, without ending the stream. What aioquic
+        already has is still sent unless the stream was reset."""
         self._left.pop(stream, None)
         self._progress.pop(stream, None)
 
     def stop_sending(self) -> None:
-        """Stop sending bulk data on all streams, without ending the streams."""
+        """Pass no more bulk data of any stream to aioquic, without ending the streams. What aioquic
+        already has is still sent unless the stream was reset or the connection is closed."""
         self._left.clear()
         self._progress.clear()
 
@@ -79,7 +85,8 @@ class Bulk(QuicConnectionProtocol):
 
     def _hand_over(self) -> bool:
         """Pass a piece of bulk data to each stream for which aioquic has less than PIECE_BYTES left
-        to send. Return whether a piece was passed."""
+        to send, end the stream with its last piece, and call its `progress`. Forget streams that
+        aioquic has discarded. Return whether a piece was passed."""
         done = False
         for number, left in list(self._left.items()):
             # aioquic has no public name for how much of a stream it still has to send.

@@ -38,6 +38,9 @@ class UnsentLimit:
     """The limit on unsent data of one connection (TCP_NOTSENT_LOWAT). Call begin() before the data
     that the limit is for, and sent() at each write.
 
+    Args:
+        sock: the connected TCP socket.
+
     Attributes:
         limit_bytes: the limit in bytes, 0 for none.
     """
@@ -51,9 +54,10 @@ class UnsentLimit:
         self.limit_bytes = 0  # 0: no limit
 
     def begin(self, requested: str) -> None:
-        """Set the requested limit: "draft" (5 ms at the connection's rate, one packet until the
-        rate is known), or a number of bytes as text, raised to 1448. "kernel" sets none. Once a
-        limit is set, further calls do nothing. Raises ValueError for another text."""
+        """Set the requested limit: "draft" (5 ms at the connection's rate, at least one packet, and
+        one packet until the rate is known), or a number of bytes as text, of which the limit is at
+        least 1448. "kernel" sets none. Once a limit is set, further calls do nothing. Before that,
+        raises ValueError for another text."""
         if requested == KERNEL or self._on:
             return
         self._on = True
@@ -83,7 +87,8 @@ class UnsentLimit:
         return min(most, max(LEAST_BYTES, self.limit_bytes)) if self._on else most
 
     def _set(self, limit_bytes: int) -> None:
-        """Set the socket's limit on unsent data to this number of bytes."""
+        """Set the socket's limit on unsent data to this number of bytes, and record it as
+        limit_bytes."""
         self.limit_bytes = limit_bytes
         self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, limit_bytes)
 
@@ -96,7 +101,11 @@ MOST_BYTES = 32_768
 class WakeAt:
     """Sets the number of received bytes at which one connection wakes this process (SO_RCVLOWAT).
     Call the object with that number. It does nothing on a connection with TLS, which hides how many
-    bytes are needed."""
+    bytes are needed.
+
+    Args:
+        transport: asyncio's transport of the connection.
+    """
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._sock: socket.socket | None = (

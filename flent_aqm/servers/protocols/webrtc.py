@@ -111,13 +111,13 @@ class EndRecord:
 
     Attributes:
         sent: number of frames that this end sent.
-        packets: number of packets that this end sent.
-        frames: for each decoded frame of the other end: time of arrival, and its RTP time stamp in
-            units of 1 / CLOCK_HZ.
-        received: pairs of time and number of bytes of SRTP received until then.
-        reports: for each receiver report of the other end: time of arrival, number of packets lost
-            until then, jitter in ms, and round trip in ms. The round trip is None until aiortc has
-            computed one.
+        packets: number of RTP packets that this end sent.
+        frames: for each decoded frame of the other end: time at which aiortc delivered it, negative
+            before this end's picture began, and its RTP time stamp in units of 1 / CLOCK_HZ.
+        received: pairs of time and number of bytes of DTLS, SRTP and SRTCP received until then.
+        reports: for receiver reports of the other end: time at which the report was read from
+            aiortc, which call() does every STEP_S, number of packets lost until then, jitter in ms,
+            and round trip in ms. The round trip is None until aiortc has computed one.
     """
 
     sent: int = 0
@@ -275,7 +275,7 @@ class End:
 
     def _note_state(self) -> None:
         """Called by aiortc when the state of the connection changes: let call() go on once the
-        connection is established or has failed."""
+        connection is established, has failed or is closed."""
         if self._connection.connectionState in ("connected", "failed", "closed"):
             self._settled.set()
 
