@@ -101,9 +101,9 @@ def table(results: Path, docs: Path | None) -> str:
     stalled, rank = stalls_of_all(shown), ranks(shown)
     count = len(next(iter(stalled.values()), ()))
     lines = markdown.table_lines(ordered(shown), {
-        "rank": lambda card: rank[card.test], "test": markdown.test_cell,
+        "rank": lambda card: rank[card.row], "test": markdown.test_cell,
         f"on the {counted(count, 'line')} that stall under all tests, it says": lambda card: (
-            " of ".join(typical(stalled[card.test])) if stalled.get(card.test) else NONE)},
+            " of ".join(typical(stalled[card.row])) if stalled.get(card.row) else NONE)},
         IN_DOCS)
     none = [f"{markdown.escape_cell(card.label)} in {counted(len(card.failed), 'run')}"
             for card in ordered(shown) if card.failed]

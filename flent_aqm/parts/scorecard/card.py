@@ -23,6 +23,7 @@ from flent_aqm.parts.scorecard.scores import Score, scores
 from flent_aqm.parts.scorecard.worst_lines import WorstLine
 from flent_aqm.results.data_file import SUFFIX, read_data_file
 from flent_aqm.spec.testbeds import VIRTUAL
+from flent_aqm.tools.own import NAME as OWN_TEST
 
 NAME = "card.json"
 SCHEMA_VERSION = 1
@@ -49,6 +50,12 @@ class Card:
     method: str = ""
     testbed: str = VIRTUAL
     worst: Sequence[WorstLine] = ()
+
+    @property
+    def row(self) -> str:
+        """Identity of the card among those of a page: the test's name. All tests of users' own have
+        the same name, so their label follows it."""
+        return f"{self.test} {self.label}" if self.test == OWN_TEST else self.test
 
     @cached_property
     def scores(self) -> Mapping[str, Score]:

@@ -147,10 +147,10 @@ def ordered(cards: Sequence[Card]) -> list[Card]:
 
 
 def ranks(cards: Sequence[Card]) -> Mapping[str, str]:
-    """Return name of each test -> its rank by the share of pairs of queues that it tells apart, as
-    text. The rank is 1 more than the number of tests whose interval is wholly above its own. "none"
-    for tests without that score or its interval."""
-    scores = {card.test: card.scores.get("tells_apart") for card in cards}
+    """Return row of each test (Card.row) -> its rank by the share of pairs of queues that it tells
+    apart, as text. The rank is 1 more than the number of tests whose interval is wholly above its
+    own. "none" for tests without that score or its interval."""
+    scores = {card.row: card.scores.get("tells_apart") for card in cards}
     bounds = {test: (score.low, score.high) for test, score in scores.items()
               if score and score.low is not None and score.high is not None}
     return {test: str(1 + sum(low > bounds[test][1] for low, _ in bounds.values()))

@@ -22,7 +22,7 @@ from flent_aqm.parts.scorecard.words import sentences
 def table(cards: Sequence[Card]) -> str:
     """Return the table of all tests in Markdown, with a row per test."""
     rank = ranks(cards)
-    lines = table_lines(ordered(cards), {"rank": lambda card: rank[card.test], "test": test_cell},
+    lines = table_lines(ordered(cards), {"rank": lambda card: rank[card.row], "test": test_cell},
                         COLUMNS)
     return "\n".join(lines) + "\n"
 

@@ -88,7 +88,7 @@ def compare(page: Sequence[Card], others: Sequence[Card], name: str) -> Order:
 
     Raises ConfigError if they don't have two tests and a cell in common.
     """
-    ours, theirs = ({card.test: card for card in cards} for cards in (page, others))
+    ours, theirs = ({card.row: card for card in cards} for cards in (page, others))
     tests = [test for test in ours if test in theirs]
     both = [side[test] for side in (ours, theirs) for test in tests]
     cells = set.intersection(*({one.without_seed for one in card.readings} for card in both)

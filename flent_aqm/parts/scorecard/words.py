@@ -67,11 +67,11 @@ def stalls(card: Card) -> list[Stall]:
 
 
 def stalls_of_all(cards: Sequence[Card]) -> Mapping[str, list[Stall]]:
-    """Return name of a test -> the places that stall under each of these tests: the largest latency
-    that the test shows in any direction, beside the true one of the worse direction. Tests without
-    the score latency_to_median, such as those that show no latency, are left out. All tests have
-    the same places in the same order."""
-    by_test = {card.test: {one.place: Stall(way.shown_ms, way.others_p95_ms, one.words)
+    """Return row of a test (Card.row) -> the places that stall under each of these tests: the
+    largest latency that the test shows in any direction, beside the true one of the worse
+    direction. Tests without the score latency_to_median, such as those that show no latency, are
+    left out. All tests have the same places in the same order."""
+    by_test = {card.row: {one.place: Stall(way.shown_ms, way.others_p95_ms, one.words)
                            for one in card.readings if (way := one.ways[WORSE]).shown_ms
                            and way.others_p95_ms and math.isfinite(way.others_p95_ms)
                            and (way.rise_p95_ms or 0) > BAD_MS}

@@ -82,8 +82,8 @@ def behind(story: Story) -> str:
     packets = sum(share.packets for share in story.behind)
     kb = sum(share.kb for share in story.behind)
     named = "; ".join(map(_share, story.behind[:_MOST_NAMED]))
-    more = len(story.behind) - _MOST_NAMED
-    named += f"; {more} more" if more > 0 else ""
+    if rest := story.behind[_MOST_NAMED:]:
+        named += f"; {sum(share.packets for share in rest):,} of {counted(len(rest), 'other')}"
     verb = ("were sent before its turn" if story.flow_queueing else "were ahead of it")
     return f"In {_place(story.place)}, {counted(packets, 'packet')}, {kb:.1f} kB, {verb}: {named}."
 

@@ -74,14 +74,14 @@ def test_runs_of_earlier_versions_are_kept_each_in_a_folder(
 
 
 def ranked(test: str, low: float | None, high: float | None) -> Any:
-    return SimpleNamespace(test=test, label=test, scores={"tells_apart": SimpleNamespace(
+    return SimpleNamespace(row=test, label=test, scores={"tells_apart": SimpleNamespace(
         value=0.5, low=low, high=high, count=9)})
 
 
 def test_rank_counts_the_tests_whose_interval_is_wholly_above() -> None:
     """Of two tests whose intervals overlap, one may be behind a third. Without an interval there is
     no rank."""
-    without: Any = SimpleNamespace(test="none", scores={})
+    without: Any = SimpleNamespace(row="none", scores={})
     assert ranks([ranked("best", 0.8, 1.0), ranked("near", 0.6, 0.8), ranked("far", 0.3, 0.5),
                   ranked("few", None, None), without]) == {
         "best": "1", "near": "1", "far": "3", "few": "none", "none": "none"}

@@ -13,6 +13,7 @@ import pytest
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard.card import Card
+from flent_aqm.parts.scorecard.columns import ranks
 from flent_aqm.parts.scorecard.order import (
     Order,
     ScoreComparison,
@@ -25,6 +26,7 @@ from flent_aqm.parts.scorecard.order import (
 from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues, Reading
 from flent_aqm.parts.scorecard.scores import Score
 from flent_aqm.parts.scorecard.steps import print_and_write_page
+from flent_aqm.parts.scorecard.words import stalls_of_all
 
 
 def card(test: str, mbps: float, *, seed: int = 1, cells: Sequence[int] = range(8),
@@ -53,6 +55,16 @@ def test_order_holds_with_other_seeds() -> None:
     assert "lab_wall_s" not in held
     assert order.of == "32 runs of 8 cells (seed 7)"
     assert order.exceptions() == []
+
+
+def test_tests_of_users_own_are_rows_of_their_own() -> None:
+    """All have the name of the test definition; their labels tell them apart."""
+    mine = [replace(card("own_test", mbps), label=label)
+            for label, mbps in (("first", 40), ("second", 80))]
+    assert [one.row for one in (*mine, PAGE[0])] == ["own_test first", "own_test second", "slow"]
+    assert set(ranks([*mine, PAGE[0]])) == {"own_test first", "own_test second", "slow"}
+    assert set(stalls_of_all(mine)) <= {one.row for one in mine}
+    assert "32 runs of 8 cells" in compare([*mine, *PAGE[:2]], [*mine, *PAGE[:2]], "x").of
 
 
 def test_tests_that_change_places_are_named() -> None:

@@ -162,7 +162,7 @@ def pages() -> dict[str, str]:
     terminal.print_page(shown, Console(file=out, width=80))
     rank = ranks(shown)
     tables = [f"{title}\n" + "\n".join(markdown.table_lines(
-        shown, {"rank": lambda card: rank[card.test]}, columns))
+        shown, {"rank": lambda card: rank[card.row]}, columns))
         for title, columns in (("in docs", IN_DOCS), ("other truths", OTHER_TRUTHS))]
     text = whole.text(shown)
     assert text.startswith('{\n "schema": 1,\n ')

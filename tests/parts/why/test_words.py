@@ -60,6 +60,11 @@ def test_packets_ahead_are_counted_by_flow() -> None:
                              "of it: 71 of the test's upload, 107.5 kB; 4 of the probes, 0.4 kB.")
     assert "were sent before its turn" in behind(replace(STORY, flow_queueing=True))
     assert behind(replace(STORY, behind=[])).startswith("No packet left")
+    many = [Share(name, packets, 1.0) for name, packets in (
+        ("a", 9), ("b", 8), ("c", 7), ("d", 6), ("e", 5))]
+    assert behind(replace(STORY, behind=many)).startswith(
+        "In the router's upload queue, 35 packets, 5.0 kB, were ahead of it: ")
+    assert behind(replace(STORY, behind=many)).endswith("7 of c, 1.0 kB; 11 of 2 others.")
 
 
 # Words that a sentence has for its own cause alone.
