@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from flent_aqm.base.errors import ConfigError, cause_of
@@ -27,6 +29,9 @@ def measure(call, report):
     measure_by(CLIENT, READS, call, report)
 """
 
+# Programs that several clients share.
+_INTERPRETER = re.compile(r"(?:python|perl|ruby|node|lua|php|sh|bash|dash)[\d.]*")
+
 
 def write_tool(output: Path, name: str | None, client: str, server: str, reads: str,
                longest_s: float) -> Path:
@@ -35,7 +40,8 @@ def write_tool(output: Path, name: str | None, client: str, server: str, reads: 
 
     Args:
         output: folder of the option -o.
-        name: name of the test, None for that of the client's program, without .py.
+        name: name of the test, None for that of the client's program, or of the script that an
+            interpreter runs, without .py.
         client: command of the client.
         server: command of the server.
         reads: the option --reads: where the client's output has the numbers.
@@ -45,13 +51,25 @@ def write_tool(output: Path, name: str | None, client: str, server: str, reads: 
     """
     client, server = (shlex.join(words_of(option, text))
                       for option, text in (("--client", client), ("--server", server)))
-    name = name or os.path.basename(shlex.split(client)[0]).removesuffix(".py")
+    name = name or _name_of(shlex.split(client))
     command_tool(name, client, server, reads, longest_s)
     path = output / "own" / f"{os.path.basename(name).removesuffix('.py')}.py"
     digest = hashlib.sha256(b"".join(_read_bytes(file) for file in files_of(client, server)))
     write_output(path, _TEXT.format(client=client, server=server, reads=reads, name=name,
                                     longest_s=longest_s, hash=digest.hexdigest()[:16]))
     return path
+
+
+def _name_of(client: Sequence[str]) -> str:
+    """Return the name of a client for readers: that of its program, without .py. If the program is
+    an interpreter, such as python3, it is that of the first file among its arguments, if any.
+
+    client: words of its command line.
+    """
+    program = client[0]
+    if _INTERPRETER.fullmatch(os.path.basename(program)):
+        program = next((word for word in client[1:] if os.path.isfile(word)), program)
+    return os.path.basename(program).removesuffix(".py")
 
 
 def _read_bytes(file: str) -> bytes:

@@ -19,7 +19,7 @@ from flent_aqm.base.errors import BadResult, NotAvailable
 from flent_aqm.cli import main
 from flent_aqm.parts.scorecard import card, reading, steps
 from flent_aqm.parts.scorecard.contestant import Verdict, contestant, why_not
-from flent_aqm.parts.scorecard.own_commands import write_tool
+from flent_aqm.parts.scorecard.own_commands import _name_of, write_tool
 from flent_aqm.parts.scorecard.places import Line, Place
 from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues, Reading, _megabytes
 from flent_aqm.parts.scorecard.worst import AIMS, Lines, Point
@@ -78,6 +78,18 @@ def test_command_is_named_after_its_program_unless_a_name_is_given(tmp_path: Pat
         digest = hashlib.sha256(Path("/bin/sh").read_bytes() + Path("/bin/sleep").read_bytes())
         assert path.read_text().splitlines()[0].endswith(
             f"and the files {digest.hexdigest()[:16]}.")
+
+
+@pytest.mark.parametrize(("words", "name"), [
+    (["/usr/bin/python3.11", "-u", "SCRIPT", "host"], "mine"), (["SCRIPT", "host"], "mine"),
+    (["python3", "-m", "mine", "host"], "python3"), (["/opt/mytest", "SCRIPT"], "mytest"),
+    (["bash", "SCRIPT"], "mine")])
+def test_client_that_an_interpreter_runs_is_named_after_its_script(
+        words: list[str], name: str, tmp_path: Path) -> None:
+    """Else all that python3 runs would be one row, and displace each other."""
+    script = tmp_path / "mine.py"
+    script.touch()
+    assert _name_of([str(script) if word == "SCRIPT" else word for word in words]) == name
 
 
 NDT7 = contestant("ndt7")
