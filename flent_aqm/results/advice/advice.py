@@ -26,6 +26,9 @@ _ONE_WAY_MS = ((400.0, "calls break"), (150.0, "people in calls talk over each o
 _SLIGHT = "games and calls suffer"
 # Share of lost packets above which words are lost: ITU-T G.1010 (11/2001), table I.1.
 MOST_LOST_PCT = 3.0
+# A test that carries less of what the line can, in all directions, doesn't keep it busy. CoDel at
+# long round trips carries more than half.
+LEAST_BUSY_PCT = 50.0
 _LOSSY = "words in calls get lost"
 # Advised rate as a share of the measured throughput (openwrt.org, SQM), and its largest share of
 # the line's rate, because that rate varies.
@@ -50,8 +53,9 @@ def advise(conditions: Conditions) -> list[str]:
     runs and beyond the idle line's. Losses that are not known count as 0. Its runs disagree if some
     of them add less and others don't. There are two sentences, on the fault and the remedy, if a
     configuration is not good under a load for which its runs don't disagree. Otherwise it is one:
-    that runs disagree, or that all is well. One more names the configurations that allow no advice,
-    with the reason. If none allows any, that reason is the only sentence.
+    that runs disagree, that the line was never busy, or that all is well. One more names the
+    configurations that allow no advice, with the reason. If none allows any, that reason is the
+    only sentence.
 
     Args:
         conditions: title of a condition -> the configurations that were compared in it.
@@ -65,6 +69,10 @@ def advise(conditions: Conditions) -> list[str]:
     torn = [case for case in cases if _runs_disagree(case[1], case[2])]
     bad = [case for case in cases if case not in torn and not _is_good(case[1], case[2])]
     left_out = [_left_out_sentence(unknown)] if unknown else []
+    if not bad and not torn and (most_pct := _most_utilisation_pct(cases)) < LEAST_BUSY_PCT:
+        not_busy = (f"No advice: the test carried at most {_two(most_pct)} % of what the line can, "
+                    "and how its queues behave when it is busy is not known.")
+        return [not_busy, *left_out]
     if not bad:
         return [_disagreement_sentence(*torn[0][1:]) if torn else _all_good_sentence(cases),
                 *left_out]
@@ -73,6 +81,16 @@ def advise(conditions: Conditions) -> list[str]:
     return [_fault_sentence(worst, busy, title if len(conditions) > 1 else "",
                             len(cases) > len(worst.busy)),
             _remedy_sentence(worst, busy, title, conditions), *left_out]
+
+
+def _most_utilisation_pct(cases: Sequence[tuple[str, Configuration, str]]) -> float:
+    """Return the largest share of what TCP can carry that a run carried in any direction, in
+    percent. Infinite if it isn't known of a run.
+
+    cases: (title of the condition, configuration, load), at least one.
+    """
+    return max(max(run.utilisation_pct.values(), default=math.inf)
+               for _, configuration, _ in cases for run in configuration.runs)
 
 
 def _why_none(configuration: Configuration) -> str:

@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import median
 
 import numpy
@@ -20,7 +20,7 @@ from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.results.metrics.run import Run, Samples
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import Unavailable
-from flent_aqm.results.metrics.throughput import total_mbps
+from flent_aqm.results.metrics.throughput import total_mbps, utilisation_pct
 
 # With fewer probes, idle or under load, the median depends on a few packets.
 FEWEST_PROBES = 10
@@ -48,6 +48,8 @@ class Measured:
         lost_pct: load -> share of lost probes in percent, less that of the idle line. Empty if the
             probe can't tell losses.
         loss_unknown: reason why losses are not known, "" if they are.
+        utilisation_pct: "download" and "upload" -> throughput of all flows in percent of what TCP
+            can carry at the link's rate. A direction whose rate isn't known is left out.
     """
 
     idle_ms: float
@@ -55,6 +57,7 @@ class Measured:
     mbps: Mapping[str, float]
     lost_pct: Mapping[str, float] = field(default_factory=dict)
     loss_unknown: str = ""
+    utilisation_pct: Mapping[str, float] = field(default_factory=dict)
 
     def added_ms(self, busy: str) -> float:
         """Return the latency in ms that the load added to the median RTT. busy: a key of
@@ -142,7 +145,9 @@ def measured(run: Run) -> Measured | Unavailable:
         loaded = {busy: run.loaded(direction) for busy, direction in loads(run).items()}
     except NotAvailable as error:
         return Unavailable.of(error)
-    return measured_of_samples(idle, loaded, throughput(run))
+    found = measured_of_samples(idle, loaded, throughput(run))
+    return found if isinstance(found, Unavailable) else replace(
+        found, utilisation_pct=_by_direction(run, utilisation_pct))
 
 
 def measured_of_samples(idle: Samples, loaded: Mapping[str, Samples], mbps: Mapping[str, float]
@@ -191,10 +196,16 @@ def _lost_pct(samples: Samples) -> float:
 def throughput(run: Run) -> dict[str, float]:
     """Return "download" and "upload" -> throughput in Mbit/s. Directions without one are left out.
     With cross traffic, it is that of all flows together, because sharing the line is no loss."""
+    return _by_direction(run, total_mbps)
+
+
+def _by_direction(run: Run, metric: Callable[[Run, str], float]) -> dict[str, float]:
+    """Return "download" and "upload" -> value of a metric of a run and a direction. Directions
+    without one are left out."""
     by_direction = {}
     for direction in DIRECTIONS:
         try:
-            by_direction[direction] = total_mbps(run, direction)
+            by_direction[direction] = metric(run, direction)
         except NotAvailable:
             continue
     return by_direction

@@ -313,3 +313,24 @@ def test_remedy_that_costs_in_one_direction_and_gains_in_the_other_names_both(
         "download": 14.8, "upload": 10.0})])
     good = Configuration("cake", [Measured(20.0, {"uploads": 25.0}, both)])
     assert output(bad, good).endswith(f"here they then added 5 ms{price}.")
+
+
+@pytest.mark.parametrize(("shares_pct", "advice"), [
+    (({"upload": 39.4}, {"upload": 12.0}), "No advice: the test carried at most 39 % of what the "),
+    (({"upload": 39.4}, {"upload": 51.0}), "Busy uploads add no more than "),
+    (({"download": 97.0, "upload": 5.0}, {"upload": 5.0}), "Busy uploads add no more than "),
+    (({"upload": 39.4}, {}), "Busy uploads add no more than ")])
+def test_line_that_was_never_busy_is_not_called_good(
+        shares_pct: tuple[dict[str, float], ...], advice: str) -> None:
+    """Any run that kept it busy, or whose rate isn't known, is enough to say so."""
+    tried = [Configuration(f"queue{number}", [
+        Measured(20.0, {"uploads": 20.5}, {"upload": 4.7}, utilisation_pct=share)])
+        for number, share in enumerate(shares_pct)]
+    assert advise({"": tried})[0].startswith(advice)
+
+
+def test_bad_line_is_told_though_the_test_carried_little() -> None:
+    """Latency that was seen needs no busy line to be true."""
+    bad = Configuration("no_aqm", [Measured(20.0, {"uploads": 400.0}, {"upload": 4.7},
+                                            utilisation_pct={"upload": 39.4})])
+    assert advise({"": [bad]})[0].startswith("Busy uploads add ")
