@@ -422,8 +422,8 @@ class TcpdumpCounts:
 
 
 def parse_tcpdump_counts(text: str) -> TcpdumpCounts:
-    """Parse the last lines that tcpdump prints on standard error. Raises ParseError if the counts
-    are missing."""
+    """Return the counts at the end of what tcpdump printed on standard error. Raises ParseError if
+    one of them is missing."""
     counts = {what: int(number) for number, what in
               re.findall(r"(?m)^(\d+) packets? (captured|dropped by kernel)$", text)}
     if len(counts) < 2:

@@ -27,9 +27,14 @@ _CAPTURED = struct.Struct("=8xI")
 
 
 def read_file_header(header: bytes) -> tuple[int, int, int]:
-    """Parse the header of a pcap file. Return the ticks per second, the length of the link's header
-    in bytes, and the number of bytes kept of each packet. Raises ParseError if it isn't the header
-    of a pcap file of a known link type."""
+    """Parse the header of a pcap file. Return the ticks per second of its time stamps, the length
+    of the link's header in bytes, and the most bytes that are kept of a packet. Raises ParseError
+    if the header is cut off, or isn't that of a pcap file with this machine's byte order and a
+    known link type.
+
+    Args:
+        header: the first FILE_HEADER_BYTES bytes of the file, or all if it has fewer.
+    """
     if len(header) < FILE_HEADER_BYTES:
         raise ParseError(f"the capture is only {len(header)} bytes long; expected at least the "
                          f"{FILE_HEADER_BYTES} bytes of a pcap file's header: tcpdump did not "

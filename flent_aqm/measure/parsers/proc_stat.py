@@ -16,7 +16,13 @@ _IDLE = (3, 4)
 
 @dataclass(frozen=True)
 class Ticks:
-    """Time of one processor since boot, in clock ticks. `total` includes `busy`."""
+    """Time of one processor since boot, in clock ticks.
+
+    Attributes:
+        busy: time for programs, the kernel and interrupts.
+        total: busy time, idle time, and waiting for input and output. Time that a virtual machine
+            did not get isn't part of it.
+    """
 
     busy: int
     total: int
@@ -24,8 +30,8 @@ class Ticks:
 
 def parse_cpus(text: str) -> dict[str, Ticks]:
     """Parse the text of /proc/stat. Return the busy and total ticks of each processor since boot,
-    by its name (cpu0, cpu1, …). The sum line `cpu` is left out. Raises ParseError if a line is
-    damaged or none is there."""
+    by its name (cpu0, cpu1, …). The sum line `cpu` is left out. Raises ParseError if a processor's
+    line is damaged, or if there is none."""
     ticks: dict[str, Ticks] = {}
     for line in text.splitlines():
         name, *words = line.split() or [""]

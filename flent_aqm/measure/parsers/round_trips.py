@@ -36,7 +36,7 @@ Trips = Mapping[tuple[int, int], Sequence[float]]
 
 @dataclass(frozen=True)
 class Layout:
-    """Offsets in the packets of a capture, from the start of the packet, and its clock.
+    """Offsets in the packets of a capture, from the start of the link's header, and its clock.
 
     Attributes:
         sender_at: number of bytes before the last 32 bits of the sender's address.
@@ -56,15 +56,18 @@ class Layout:
 
 def round_trips(file: BinaryIO, layout: Layout, server_ports: Collection[int],
                 servers: Collection[int] = ()) -> Trips:
-    """Return the round trips in ms of each connection: (server's port, client's port) -> round
-    trips. Connections without one are left out.
+    """Return the round trips in ms of each connection, in the order of the file: (server's port,
+    client's port) -> round trips. Connections without one are left out.
+
+    Each TCP time stamp of the client gives at most one round trip: from the client's first packet
+    with this stamp to the server's first packet that returns it.
 
     Args:
         file: the capture, after its header.
         layout: offsets in the packets.
-        server_ports: ports of the servers.
-        servers: last 32 bits of the servers' addresses. If empty, the port alone tells which end is
-            the server.
+        server_ports: ports of the servers. Connections without such a port are left out.
+        servers: last 32 bits of the servers' addresses, which tell the direction of a packet. If
+            empty, the port alone tells it.
     """
     # The machine's byte order throughout: addresses, ports and stamps are only compared.
     record = struct.Struct(f"=II8x{layout.sender_at}xI"
@@ -107,13 +110,13 @@ def percentiles(ms: Sequence[float]) -> list[float]:
 
 
 def together(parts: Sequence[tuple[int, Sequence[float]]]) -> dict[str, object]:
-    """Return the round trips of some connections as an object for a data file: connections and
-    samples (their numbers), and percentiles_ms (0th to 100th, each the mean over the connections,
-    with equal weights). Empty if no connection has percentiles.
+    """Return the round trips of some connections as an object for a data file: connections (their
+    number), samples (number of round trips), and percentiles_ms (0th to 100th, each the mean over
+    the connections, with equal weights). Empty if no connection has percentiles.
 
     Args:
         parts: number of round trips, and percentiles in ms, of each connection. Connections without
-            percentiles are left out.
+            percentiles are left out, also of the numbers.
     """
     present = [(count, values) for count, values in parts if values]
     if not present:

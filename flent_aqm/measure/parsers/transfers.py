@@ -31,7 +31,8 @@ class Transfer:
         first_s: time of the first of these packets, in epoch seconds.
         last_s: time of the last of these packets, in epoch seconds.
         round_trips: number of the connection's round trips that are known.
-        round_trips_ms: percentiles of these round trips in ms, empty if there are too few.
+        round_trips_ms: 0th to 100th percentile of these round trips in ms, empty if there are too
+            few.
     """
 
     protocol: int
@@ -50,7 +51,7 @@ def least_payload(segment_bytes: int) -> int:
     segments the segment's size less 40 bytes for TCP's options, if that is less.
 
     Args:
-        segment_bytes: size of TCP's largest segment.
+        segment_bytes: size of TCP's largest segment without its header.
     """
     return min(DATA_BYTES, segment_bytes - _OPTIONS_BYTES)
 
@@ -58,7 +59,8 @@ def least_payload(segment_bytes: int) -> int:
 @dataclass
 class _PartialTransfer:
     """Data of one connection in one direction, while it is collected. first_step and last_step are
-    indexes of time steps."""
+    indexes of time steps. first_s and last_s are epoch seconds, infinity and 0 until the second
+    pass of Transfers."""
 
     first_step: int
     last_step: int

@@ -45,25 +45,27 @@ KEPT_SNAP_BYTES = 128
 
 
 class AqmCaptureRunner(SupervisedRunner):
-    """Runs tcpdump on the device towards the host, for `length` seconds.
+    """Runs tcpdump on the device towards the host, for `length` seconds or until the capture has
+    reached its largest size.
 
     Keys of the data set:
         host: the server.
         more_hosts: further servers, reached through the same device.
         length: seconds.
         ports: ports of the test's servers.
-        every_port: True for a test whose ports aren't known before: all packets between client
-            and servers are captured, and each flow that read_flows() returns becomes a series of
-            its own. Flows of `ports` and `cross_port` don't.
-        not_ports: with every_port, ports of servers to leave out, such as a probe's.
+        every_port: True for a test whose ports aren't known before: packets between client and
+            servers are captured whatever their port, and each flow that read_flows() returns
+            becomes a series of its own. Flows of `ports` and `cross_port` don't.
+        not_ports: with every_port, ports whose packets aren't captured, such as a probe's.
         cross_port: port of cross traffic.
         keep: True to keep the capture beside the data file.
         round_trips: True for round trips of the flows' own packets by TCP's time stamps, which
-            `keep` includes.
+            `keep` includes. Without effect with every_port.
 
     Series, in Mbit/s every 100 ms: upload, download (payload of the test), upload_wire,
     download_wire (its whole frames), and if packets of cross traffic were captured, the same with
-    the prefix "cross_". Raw samples have all of them by these names. `val` is upload + download.
+    the prefix "cross_". Raw samples have all of them by these names, `dur` (s), and as `val`
+    upload + download.
     """
 
     def __init__(self, *, host: str, length: float, ports: Sequence[int],
@@ -130,11 +132,15 @@ class AqmCaptureRunner(SupervisedRunner):
         return f"({os.fstat(self.stdout.fileno()).st_size} bytes of pcap)\n"
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        """Parse the capture. With every_port, its flows are in the metadata under MORE. With keep,
-        copy it beside the data file.
+        """Return the throughput by series, raw samples, and metadata with a description of the
+        capture under CAPTURE. With every_port, its flows are in the metadata under MORE. With keep,
+        copy it beside the data file. A capture that is cut off or lacks packets is no error, but
+        isn't `complete` under CAPTURE.
 
         Raises BadResult if no packet was captured, or with every_port no flow, ParseError if the
-        file or tcpdump's last lines are damaged, OSError if the copy can't be written."""
+        file isn't a pcap file or tcpdump's counts are missing, OSError if the copy can't be
+        written.
+        """
         counts = parse_tcpdump_counts(text_of(error))
         capture = read_capture(
             cast(BinaryIO, cast(Any, output).buffer), self.ip_version,
@@ -163,8 +169,9 @@ class AqmCaptureRunner(SupervisedRunner):
             TRANSFERS: ([asdict(one) for one in capture.transfers], ends_s)}
 
     def _flows(self, output: IO[str]) -> dict[str, Parsed]:
-        """Return the captured flows by name, without those of the ports in `ports`: series, raw
-        samples and metadata. Raises BadResult if there are none.
+        """Return what read_flows() finds in the capture, by name: series, raw samples and metadata
+        of each flow. Flows of the test's ports and of cross traffic are left out. Raises BadResult
+        if there are none.
 
         Names are such as "TCP 443 upload". With several servers, the host is before the port ("TCP
         example.org:443 upload"). Further flows of the same name get " #2", " #3" and so on.
@@ -189,12 +196,13 @@ class AqmCaptureRunner(SupervisedRunner):
 
     @property
     def stopped_early(self) -> bool:
-        """True if tcpdump ended by itself, because it reached its limit of `max_packets`."""
+        """True if tcpdump wasn't stopped: if it succeeded, it ended by itself at its limit of
+        `max_packets`. Valid only after its end."""
         return not self.stopped_by
 
     def _keep_capture(self, output: IO[str]) -> str:
-        """Copy the capture to the folder of data files. Return its file name. Raises OSError, also
-        if the file exists."""
+        """Copy the capture to the folder of data files, under the data file's name with the ending
+        .pcap. Return this name, without the folder. Raises OSError, also if the file exists."""
         settings = self.settings
         # Flent's default name for a data file, if the batch sets none, begins the same way.
         own = f"{settings.NAME}-{settings.TIME.isoformat().replace(':', '')}"
@@ -227,8 +235,9 @@ def _mtu(device: str) -> int:
 
 
 def _as_series(flow: CapturedFlow) -> Parsed:
-    """Return series, raw samples and metadata of a captured flow: its throughput in Mbit/s in each
-    step from its first to its last data."""
+    """Return series, raw samples and metadata of a captured flow: its payload in Mbit/s in each
+    step of STEP_S from its first to its last data, 0 in steps without data. A sample's time is the
+    step's end."""
     samples: list[dict[str, Any]] = [
         {"t": round((step + 1) * STEP_S, 6), "dur": STEP_S,
          "val": flow.steps.get(step, 0) * 8e-6 / STEP_S}
@@ -249,7 +258,8 @@ def _as_series(flow: CapturedFlow) -> Parsed:
 
 def _raw_values(capture: Capture) -> list[dict[str, Any]]:
     """Return one raw sample per step, in order of time: throughputs in Mbit/s under the names of
-    the runner's series. Its time is the step's end, as in Flent's rates."""
+    the runner's series, their time `t` (end of the step in epoch seconds), `dur` (s), and as `val`
+    upload + download."""
     kinds = sorted({kind for step in capture.steps for kind, _ in step} | {""})
     factor = 8e-6 / capture.step_s
     samples = []

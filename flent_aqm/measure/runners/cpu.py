@@ -30,7 +30,7 @@ class AqmCpuRunner(SupervisedRunner):
 
     Series: cpu0, cpu1, …: busy time in percent since the previous sample. Raw samples have these by
     the same names, cpu0_mhz and so on if the system reports it, `dur` (s), and as `val` the mean of
-    all processors.
+    these percentages.
     """
 
     title = "the sampling of the processors' load"
@@ -57,8 +57,9 @@ class AqmCpuRunner(SupervisedRunner):
         return series, samples, {}
 
     def _run_tool(self) -> None:
-        """Sample the processors' times in place of a tool, until `length` is over or the runner is
-        stopped: `stopped_by` is DUE or KILLED then."""
+        """Sample the processors' times in place of a tool, into the file for its output. It ends
+        when the runner is stopped, or at most one interval after `length`: `stopped_by` is KILLED
+        or DUE then. Raises OSError if /proc/stat can't be read, or the file can't be written."""
         self.started_s = time.time()
         self.returncode = 0
         sources = {path.parent.parent.name: path
@@ -96,8 +97,14 @@ def read_samples(text: str) -> list[dict[str, Any]]:
 
     A sample has t (epoch seconds), dur (s), val (mean of the processors), and for each processor
     its load in percent (cpu0, cpu1, …) and if known its frequency in MHz (cpu0_mhz, …). Processors
-    whose counts did not grow are left out. Raises BadResult if no sample is left, as with fewer
-    than two lines, ParseError if a text of /proc/stat is damaged.
+    whose counts did not grow are left out, and lines without any other.
+
+    Args:
+        text: lines, each a JSON object with t (epoch seconds), stat (text of /proc/stat) and mhz
+            (name of the processor -> MHz or null).
+
+    Raises BadResult if no sample is left, as with fewer than two lines, ParseError if a text of
+    /proc/stat is damaged, ValueError if a line isn't JSON.
     """
     taken = [json.loads(line) for line in text.splitlines()]
     samples: list[dict[str, Any]] = []

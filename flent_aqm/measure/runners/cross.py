@@ -70,7 +70,7 @@ class _CrossRunner(SupervisedRunner):
         no data arrived in it.
 
         Args:
-            traffic: the parsed output of the client.
+            traffic: the traffic of this direction, from the parsed output of the client.
             direction: "upload" or "download".
         """
         if not traffic.rates:
@@ -88,6 +88,8 @@ class AqmCallRunner(_CrossRunner):
 
     Keys of the data set: client (name in TOOLS), host and port of the server, length in s, unless
     kill_after ends it earlier.
+
+    The series is the upload's throughput in Mbit/s. Raw samples also have what users notice.
     """
 
     def check(self) -> None:
@@ -111,8 +113,10 @@ class AqmCallRunner(_CrossRunner):
         return super().fork()
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        """Parse irtt's JSON. The download is put into the metadata as a part. Raises ParseError if
-        the JSON is damaged, BadResult if a direction has no data."""
+        """Parse irtt's JSON in the file `written`, in place of `output`. Return the upload as
+        series, raw samples and metadata, with the download as a part in the metadata. Raises
+        ParseError if the JSON is damaged or has no packets, BadResult if a direction has no data,
+        OSError if the file can't be read."""
         call = parse_call(Path(self.written).read_text(encoding="utf-8"))
         upload = self.series_of(call["upload"], "upload")
         upload[2][PARTS] = {"download": self.series_of(call["download"])}
@@ -125,6 +129,8 @@ class AqmCrossRunner(_CrossRunner):
 
     Keys of the data set: client (name in TOOLS), host and port of the server, length in s, unless
     kill_after ends it earlier.
+
+    The series is the download's throughput in Mbit/s. Raw samples also have what users notice.
     """
 
     title = "cross traffic"

@@ -11,7 +11,8 @@ _RUNNER, _UNITS = "NetperfDemoRunner", "ms"
 
 
 def warn_of_netperf(series: Mapping[str, Mapping[str, Any]]) -> None:
-    """Log a warning if netperf's UDP_RR replaced irtt in one of the series.
+    """Log a warning if one of the series is UDP latency measured by Flent's netperf runner, which
+    Flent takes if it can't use irtt.
 
     Args:
         series: metadata by series.
