@@ -154,8 +154,9 @@ def one_direction(report: Iperf3Output, direction: str, start_s: float) -> Parse
     Mbit/s, and the sender's TCP state. If the receiver reported no interval, the throughput is the
     sender's.
 
-    The metadata have LOAD_START and LOAD_END (epoch seconds), MEAN_VALUE (Mbit/s), and IPERF3, an
-    object with iperf3's version, totals and the like.
+    The metadata have LOAD_START and LOAD_END (epoch seconds, of the data), MEAN_VALUE (Mbit/s), and
+    IPERF3, an object with iperf3's version, the end whose intervals were used ("receiver" or
+    "sender"), and as far as known congestion control, processor load, totals and notes.
 
     Args:
         report: iperf3's parsed output.

@@ -41,7 +41,7 @@ class AqmNdt7Runner(SupervisedRunner):
         direction: "download" or "upload".
         tls: True for wss, with any certificate.
         client: "crate", "mlab" or "browser". None for the program that is found first on PATH.
-        early_exit: True if a download ends after 250 MB.
+        early_exit: True to request that a download ends after 250 MB. Without effect in a browser.
 
     Series: throughput at the receiver in Mbit/s. Raw samples have `val` and `dur` (s), or the
     server's TCP_INFO: tcp_rtt, tcp_min_rtt, tcp_rtt_var (ms), bytes_acked, bytes_sent,
@@ -61,9 +61,11 @@ class AqmNdt7Runner(SupervisedRunner):
         self.early_exit = early_exit and direction == "download"
 
     def check(self) -> None:
-        """Build the client's command line. Flent calls it before the test. Raises RunnerCheckError
-        if the client isn't installed, isn't the requested one, or can't use the server's address,
-        RuntimeError if the host can't be resolved."""
+        """Build the client's command line. Flent calls it before the test. An installed program is
+        started with --help to tell whose it is. Raises RunnerCheckError if the client isn't
+        installed, is unknown, isn't the requested one, or can't use the server's address, OSError
+        if it can't be started. Raises RuntimeError if the host of a client other than the crate's
+        can't be resolved."""
         if self.client == BROWSER:
             self.title = "ndt7.js in Chromium"
             self.command = shlex.join(self._browser_words())
@@ -86,9 +88,10 @@ class AqmNdt7Runner(SupervisedRunner):
                 self.direction]
 
     def _program_words(self) -> list[str]:
-        """Return the command line of the installed client. Raises RunnerCheckError if it is
-        missing, unknown, not the requested client, or can't use the host's address, RuntimeError if
-        the host can't be resolved."""
+        """Return the command line of the installed client, which is started with --help to tell
+        whose it is. Raises RunnerCheckError if it is missing, unknown, not the requested client, or
+        can't use the host's address, OSError if it can't be started, and RuntimeError if it is
+        M-Lab's and the host can't be resolved."""
         program = find_mlab_client() if self.client == "mlab" else find_program(PROGRAM)
         if program is None:
             whose = "M-Lab's " if self.client == "mlab" else ""
@@ -157,15 +160,20 @@ class AqmNdt7Runner(SupervisedRunner):
         return str(normalise_host(address_info[4][0], bracket_v6=True))
 
     def _service_url(self, address: str) -> str:
-        """Return the URL that requests an early end of the download. The clients have no option for
-        it, but both accept a URL."""
+        """Return the URL of a download that the server is to end early. The installed clients have
+        no option for that, but both accept a URL.
+
+        Args:
+            address: name or address of the server, an IPv6 address in brackets.
+        """
         return (f"{'wss' if self.tls else 'ws'}://{address}:{self.port}/ndt/v7/{self.direction}"
                 f"?{EARLY_EXIT}={EARLY_EXIT_MB}")
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        """Parse the client's output. Raises BadResult if the client reports an error, did not
-        complete the test, or has no byte count of the receiver, ParseError if the output isn't a
-        client's."""
+        """Parse the client's output. Return the throughput at the receiver as series, raw samples,
+        and metadata with the load's times and NDT7's results under NDT7. Raises BadResult if the
+        client reports an error, did not complete the test, or has no byte count of the receiver,
+        ParseError if the output isn't a client's."""
         report = parse_ndt7(text_of(output))
         subtest = report.subtests.get(self.direction)
         if subtest is not None and subtest.errors:
@@ -208,8 +216,9 @@ class AqmNdt7Runner(SupervisedRunner):
 
 
 def _raw_values(subtest: Subtest, start_s: float) -> list[dict[str, Any]]:
-    """Return the raw samples of a test that began at start_s (epoch seconds), sorted by time: rates
-    in Mbit/s, and the server's TCP_INFO."""
+    """Return the raw samples of a test that began at start_s (epoch seconds), sorted by time `t`
+    (epoch seconds): rates as `val` (Mbit/s) and `dur` (s), and the server's TCP_INFO under the
+    names that AqmNdt7Runner lists, as far as it is reported."""
     rates = [{"t": start_s + end_s, "val": mbps, "dur": length_s}
              for end_s, length_s, mbps in rates_mbps(subtest.progress())]
     tcp = [{"t": start_s + one.elapsed_s, **{key: value for key, value in (

@@ -25,6 +25,8 @@ class AqmNetperfRunner(SupervisedRunner, NetperfDemoRunner):
 
     Keys of the data set: those of Flent's `netperf_demo`, and run_after_all, a list of series that
     have to end before it starts (bridge/collect.py).
+
+    Series: throughput in Mbit/s.
     """
 
     def check(self) -> None:

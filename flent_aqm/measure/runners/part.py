@@ -21,7 +21,8 @@ _REQUESTED_PART = "PART"
 
 
 class AqmPartRunner(NullRunner):
-    """Runs nothing: stands for a further series of a tool that another runner runs.
+    """Runs nothing: stands for a further series of a tool that another runner runs. take_parts()
+    fills it in after the test.
 
     Keys of the data set:
         of: name of that runner's series.

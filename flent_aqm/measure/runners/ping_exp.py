@@ -102,7 +102,8 @@ def data_sets(requested: PingExp, hosts: Sequence[str],
     and a load for each direction of `requested.streams`.
 
     Each direction has an iperf3 server of its own, because a server serves one test at a time. The
-    load ends with the pings: if it went on, metrics would count pings that were never sent as lost.
+    load ends with the first host's pings: if it went on, metrics would count pings that were never
+    sent as lost. Other hosts' pings end up to an interval later.
 
     The pings of several hosts are spread over the interval. Of two pings at one instant, the second
     would meet a queue that the first has just filled. (The original's pings, of iputils, drift
@@ -110,7 +111,8 @@ def data_sets(requested: PingExp, hosts: Sequence[str],
 
     Args:
         requested: parameters of the test.
-        hosts: hosts to ping, of which the first has the iperf3 servers.
+        hosts: hosts to ping, of which the first has the iperf3 servers. If empty, there are no
+            pings, and the loads have the host None.
         ip_version: 4, 6 or None.
     """
     names = list(dict.fromkeys(hosts))

@@ -29,8 +29,9 @@ class AqmIrttRunner(SupervisedRunner, IrttRunner):
     """Measures UDP round-trip times by irtt. The keys of the data set are those of Flent's `irtt`.
 
     With kill_after and linger_s, irtt runs until linger_s + ANSWERS_S seconds after the end of
-    kill_after's runner, at most SPARE_S seconds longer than `length`. Only probes sent until
-    ANSWERS_S seconds before the last one are kept.
+    kill_after's runner, and sends probes at most SPARE_S seconds longer than `length`. Only samples
+    until ANSWERS_S seconds before the last one are kept: a sample's time is that of the answer, or
+    of sending if the probe was lost.
     """
 
     def __init__(self, *, length: float, linger_s: float | None = None, **kwargs: Any) -> None:
@@ -48,8 +49,9 @@ class AqmIrttRunner(SupervisedRunner, IrttRunner):
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
         """Parse irtt's JSON as Flent does. If irtt may be stopped (linger_s is given), read it from
-        the file `written` in place of `output`, and drop the probes that were sent less than
-        ANSWERS_S seconds before the last one. Raises BadResult if irtt gave no measurement."""
+        the file `written` in place of `output`, and drop the samples less than ANSWERS_S seconds
+        before the last one: a sample's time is that of the answer, or of sending if the probe was
+        lost. Raises BadResult if irtt gave no measurement."""
         if self.linger_s is None:
             return super().read(output, error)
         with open(self.written, encoding="utf-8") as written:
@@ -71,9 +73,9 @@ class AqmPingRunner(SupervisedRunner, PingRunner):
     success_return = (0, 1)
 
     def check(self) -> None:
-        """Check as Flent's runner does, and turn the time of its watchdog into the program's normal
-        end (`run_for_s`). Flent calls it before the test. Raises RunnerCheckError as Flent's runner
-        does, such as if neither fping nor ping is installed."""
+        """Check as Flent's runner does, and turn the time of its watchdog, if it has one, into the
+        program's normal end (`run_for_s`). Flent calls it before the test. Raises RunnerCheckError
+        as Flent's runner does, such as if neither fping nor ping is installed."""
         super().check()
         # If the last packet is lost, fping waits for ever, and normally ends by Flent's watchdog.
         # Its output is complete by then.

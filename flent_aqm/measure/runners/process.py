@@ -45,9 +45,9 @@ class SupervisedRunner(ProcessRunner):
     """A ProcessRunner for one tool. Base class of this package's runners, and a mixin before
     Flent's.
 
-    A subclass sets self.command in check() and implements read(). Flent's keys of a data set work:
-    delay, run_after, kill_after, watchdog_timer (seconds after the tool's start at which it is
-    considered hung and is killed).
+    A subclass sets self.command in check(), and implements read() unless it has parse() of Flent.
+    These of Flent's keys of a data set work: delay, run_after, kill_after, watchdog_timer (seconds
+    after the tool's start at which it is considered hung and is killed).
 
     Args:
         linger_s: seconds for which the tool goes on after the series of kill_after has ended. Being
@@ -55,14 +55,14 @@ class SupervisedRunner(ProcessRunner):
         kwargs: the keys of Flent's runners.
 
     Attributes:
-        title: name of the tool in messages, "" for the program's name.
+        title: name of the tool in messages, "" for the program in the command line.
         endless: True if being stopped by kill_after is the tool's normal end.
         run_for_s: seconds after which the tool is stopped, as its normal end. None for no limit.
         success_return: exit statuses of a successful tool.
         started_s: start of the tool in epoch seconds.
         ended_s: end of the tool in epoch seconds.
-        stopped_by: KILLED, DUE, or the fault for which the tool was stopped. "" if it ended by
-            itself.
+        stopped_by: KILLED (also if that was before the tool's start), DUE, or the fault for which
+            the tool was stopped or could not be run. "" if it ended by itself, or still runs.
         cpu_s: processor time of the tool in s. 0 if it was stopped.
     """
 
@@ -83,7 +83,8 @@ class SupervisedRunner(ProcessRunner):
 
     @property
     def tool(self) -> str:
-        """Name of the tool in messages."""
+        """Name of the tool in messages: `title`, or if that is "", the program as it is written in
+        the command line, which is known from check() on."""
         return self.title or str(self.args[0])
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
@@ -126,6 +127,7 @@ class SupervisedRunner(ProcessRunner):
 
     def load(self, server_port: int, direction: str, **more: Any) -> dict[str, Any]:
         """Return metadata that identifies the tool's packets in a capture, as Load.as_dict() does.
+        Call it after the tool's end, as its start and end are part of them.
 
         Args:
             server_port: port of the tool's server.
@@ -143,14 +145,14 @@ class SupervisedRunner(ProcessRunner):
         return 0
 
     def open_output(self, suffix: str = "") -> IO[str]:
-        """Return a temporary file whose name ends in `suffix`. It is removed when it is closed,
-        which Flent does after the test."""
+        """Return a temporary file, open for reading and writing text, whose name ends in `suffix`.
+        It is removed when it is closed. Flent closes self.stdout and self.stderr after the test."""
         return tempfile.NamedTemporaryFile(
             mode="w+", encoding="utf-8", prefix="flent-aqm-", suffix=suffix)
 
     def open_written(self, suffix: str) -> str:
-        """Open a further temporary file for the tool's output, and return its name. `written` has
-        the name from then on."""
+        """Open a further temporary file for the tool's output, and return its path. `written` has
+        the path from then on. The file is removed with this runner, or by the next call."""
         # Flent may parse in another process, which gets public attributes only. This process keeps
         # the file open until then.
         self._written = self.open_output(suffix)
@@ -185,9 +187,9 @@ class SupervisedRunner(ProcessRunner):
 
     def parse_output(self) -> Parsed:
         """Return the series, raw samples and metadata of a tool that has ended. If it failed,
-        series and samples are empty, and the reason is in the metadata under ERROR. No exception
-        leaves this method: an unexpected one is logged. Flent calls it, possibly in another
-        process."""
+        series and samples are empty, and the reason is in the metadata under ERROR, a list of one
+        text. No exception leaves this method: an unexpected one is logged, and counts as a failure.
+        Flent calls it, possibly in another process."""
         try:
             self._refuse_bad_end(self.stderr)
             self.stdout.seek(0)
@@ -232,7 +234,8 @@ class SupervisedRunner(ProcessRunner):
 
     def _wait(self, process: subprocess.Popen[bytes]) -> str:
         """Wait for the tool's end. Return the reason if it has to be stopped: KILLED, DUE or a
-        message. The caller stops it. Return "" if it ended by itself, and set `cpu_s`."""
+        message. The caller stops it. Return "" if it ended by itself, and set `cpu_s` and the
+        process's returncode."""
         watchdog_s = self.watchdog_timer
         begin = time.monotonic()
         late = begin + watchdog_s if watchdog_s else float("inf")
@@ -258,8 +261,8 @@ class SupervisedRunner(ProcessRunner):
 
     def stop_reason(self) -> str:
         """Return the reason for which the tool has to be stopped now, "" if there is none. After
-        the end of kill_after's runner, it is KILLED, or with linger_s, DUE when so many seconds
-        have passed since the first call after that end."""
+        the end of kill_after's runner, or of a test that Flent aborts, it is KILLED, or with
+        linger_s, DUE when so many seconds have passed since the first call after that end."""
         if not self.kill_event.is_set():
             return ""
         if self.linger_s is None:
