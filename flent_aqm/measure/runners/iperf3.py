@@ -107,10 +107,11 @@ class AqmIperf3Runner(SupervisedRunner):
         super().check()
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
-        """Parse iperf3's JSON. If both directions ran, the download is in the metadata as a part.
-        What was left out of the output is logged as warnings. Raises BadResult if iperf3 failed, if
-        a direction has no intervals, or of a UDP upload if the server's intervals are missing,
-        ParseError if the output isn't iperf3's JSON."""
+        """Parse iperf3's JSON. Return series, raw samples and metadata. If both directions ran,
+        these are the upload's, and the download is in the metadata as a part. What was left out of
+        the output is logged as warnings. Raises BadResult if iperf3 reports an error and wasn't
+        stopped, if a direction has no intervals, or of a UDP upload if the server's intervals are
+        missing, ParseError if the output isn't iperf3's JSON."""
         report = parse_iperf3(text_of(output))
         if report.error and not self.stopped_by:
             raise BadResult(f"iperf3: {report.error}")
