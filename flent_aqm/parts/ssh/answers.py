@@ -35,8 +35,8 @@ class ServerAnswer:
 
     Attributes:
         server: name of the server.
-        tests: names of the tests that need it, without the direction at their end. Empty for irtt's
-            server, which the probe of all tests needs.
+        tests: names of the tools (tests, loads, cross traffic) whose usual server it is, without
+            a direction at their end. Empty for irtt's server, which the probe of all tests needs.
         why: the first port that can't be reached and its fault, such as "5201 closed", or why the
             check can't be made. "" if all ports of the server can be reached.
         start: command that starts it on its machine.
@@ -51,9 +51,10 @@ class ServerAnswer:
 
 
 def answers(address: str) -> list[ServerAnswer]:
-    """Check at this address the server of each test, up to 16 at the same time, and irtt's by a
-    probe. Return a ServerAnswer for each, irtt's first. Other servers that are reached by UDP only
-    are left out, and the server of the user's own test while that is not defined."""
+    """Check at this address the usual server of each test and load, up to 16 at the same time, and
+    irtt's by a probe. Return a ServerAnswer for each, irtt's first. Other servers that are reached
+    by UDP only are left out, and those that tests need only with certain settings, and the server
+    of the user's own test while that is not defined."""
     tests: dict[str, list[str]] = {IRTT.name: []}
     servers: dict[str, Server] = {IRTT.name: IRTT}
     for tool in TOOLS.values():
@@ -69,8 +70,8 @@ def answers(address: str) -> list[ServerAnswer]:
 
 
 def server_testbed(host: str) -> str:
-    """Return the setting that lets a sweep start the servers on this machine as root over ssh, in
-    the form of --batch-override. An IPv6 address gets its brackets."""
+    """Return "server_testbed=ssh://root@HOST", the setting for --batch-override with which a sweep
+    starts the servers on `host` itself, as root over ssh. An IPv6 address is put in brackets."""
     return f"server_testbed=ssh://root@{f'[{host}]' if ':' in host else host}"
 
 
@@ -132,7 +133,8 @@ def _check_port(port: int, address: str) -> str:
 
 def irtt_answer(address: str) -> str:
     """Probe irtt's server at this address. Return "" if it responds, otherwise the reason: irtt
-    isn't installed here, or its client got no valid response."""
+    isn't installed here, or "no valid response" for any failure of its client. Raises ToolMissing
+    if the irtt that was found can't be started."""
     program = find_tool("irtt")  # the irtt that a sweep would use
     if program is None:
         return "irtt is not installed here; run: flent-aqm setup"
@@ -146,8 +148,9 @@ def irtt_answer(address: str) -> str:
 
 
 def _start_command(server: Server) -> str:
-    """Return the command with which the user can start the server on another machine: the lab's
-    start command without the lab's options and variables. It is displayed, not run."""
+    """Return the shell command with which the user can start the server on another machine: the
+    lab's start commands without the lab's options and variables. Several are joined by " & ". It is
+    displayed, not run."""
     lines = server.start.splitlines()
     for seen, instead in _OF_THE_LAB:
         lines = [re.sub(seen, instead, line) for line in lines]

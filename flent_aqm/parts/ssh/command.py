@@ -11,7 +11,8 @@ from flent_aqm.spec.scenario import Scenario
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
+    """Declare the command's only argument, the required --testbed ADDRESS, and set the description
+    that --help shows."""
     parser.description = (
         "Restore a router or server whose sweep ended without restoring it, and unlock it. A "
         "sweep that is still running there fails. Without this command, the router's own watchdog "
@@ -21,12 +22,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Restore the router and print what was done. Return the exit status 0. The router is restored
-    even while a sweep runs there, whose next command then fails.
+    """Restore the router --testbed and print what was done, or that there was nothing to restore.
+    Return the exit status 0. The router is restored even while a sweep runs there, whose next
+    command then fails.
 
-    Raises TestbedError if the router can't be reached, a sweep begins or restores there at this
-    moment, or its state isn't the original one afterwards. Raises ToolMissing without an ssh
-    client, ConfigError if the testbed isn't reached by ssh.
+    Raises TestbedError if the router can't be reached, its user may not restore it, a sweep begins
+    or another `flent-aqm restore` runs there at this moment, or its state isn't the original one
+    afterwards. Raises ToolMissing without an ssh client, ConfigError if the testbed isn't of the
+    form ssh://[user@]host[:port].
     """
     testbed = Scenario.from_settings({"testbed": args.testbed}).lab.testbed
     if not testbed.startswith("ssh://"):

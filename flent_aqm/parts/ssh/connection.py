@@ -68,12 +68,13 @@ class SshConnection:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The environment variable (SSH_CONTROL) that names the socket by which on_router.sh uses
-        this connection. Empty if there is no connection."""
+        """Environment variables by which on_router.sh uses this connection: FLENT_AQM_SSH_CONTROL
+        -> path of its socket. Empty if there is no connection."""
         return {environment.SSH_CONTROL: str(self._folder / "socket")} if self._folder else {}
 
     def start(self) -> None:
-        """Connect: start an ssh process and wait up to 40 s for it.
+        """Connect: start an ssh process and wait up to 40 s for it. After 15 s, print to standard
+        error that there is no answer yet.
 
         Raises ToolMissing without an ssh client, TestbedError if the connection fails. Then the
         process has ended.
@@ -113,14 +114,15 @@ class SshConnection:
 
     def run(self, command: str, *settings: str, timeout_s: float = COMMAND_S) -> str:
         """Run a command of on_router.sh on the host and return its output. start() comes first.
+        After 55 s, print to standard error that there is no answer yet.
 
         Args:
             command: name of the command.
             settings: its arguments, such as token=T.
             timeout_s: timeout of the command.
 
-        Raises TestbedError if the command fails or times out. Its text is the last line of the
-        error output, otherwise the exit status.
+        Raises TestbedError if the command fails or times out. Its text is the host's address and
+        the last line of the error output, otherwise the exit status.
         """
         try:
             with told_if_slow(f"{self.testbed}: no answer to `{command}` yet; waiting up to "
@@ -202,7 +204,7 @@ def _private_folder() -> Path:
 
 def _last_error(output: Path, ended: str = "") -> str:
     """Return the last line of ssh's error output that has words. If the login was refused or the
-    host's key isn't known, a remedy follows it.
+    host's key wasn't accepted, the line is followed by a remedy, whatever `ended` is.
 
     Args:
         output: file with the error output.

@@ -50,6 +50,7 @@ def report(testbed: str, *, server: str | None = None, as_json: bool = False) ->
     Args:
         testbed: `netns`, or ssh://[user@]host[:port].
         server: name or address of the machine whose servers are checked, None for no such check.
+            Of `netns`, no servers are checked.
         as_json: print JSON instead of tables.
 
     Raises an AqmError if the testbed has another form, the router can't be reached or queried, the
@@ -99,8 +100,8 @@ def report(testbed: str, *, server: str | None = None, as_json: bool = False) ->
 def _advice(testbed: str, server: str | None, command: str, missing: str, *,
             server_is_there: bool = True, by_sweep: str = "") -> str:
     """Return the advice at the end of the report: the command that measures if there is one,
-    otherwise what is missing for it: a part of the router, --server, its machine, or a running
-    server of a test. "" for `netns` without a command.
+    otherwise what is missing for it: a part of the router, the option --server, an answer of the
+    server's machine, or a running server of a test. "" for `netns` without a command.
 
     Args:
         testbed: `netns`, or ssh://[user@]host[:port].
@@ -185,8 +186,9 @@ def _query_testbed(testbed: str, addresses: Mapping[str, str]) -> RouterProperti
 
 
 def _missing_by_aqm(facts: RouterProperties) -> dict[str, str]:
-    """Return the name of each AQM -> why the router can't use it, "" if it can. "not tried" if the
-    router wasn't asked for it."""
+    """Return the name of each AQM -> why the router lacks its kind of qdisc, "" if the router has
+    it. "not tried" if the router wasn't asked for it. Filters that an AQM needs besides don't
+    count."""
     return {aqm: facts.kinds.get(kind, "not tried") for aqm, kind in KIND_OF_AQM.items()}
 
 

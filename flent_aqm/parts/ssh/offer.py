@@ -22,23 +22,24 @@ _BATCH = "aqm_sweep.batch"
 
 
 def queues(facts: RouterProperties, among: Collection[str] = _QUEUES) -> list[str]:
-    """Return the AQMs of `among` that the router has, in the same order.
+    """Return the AQMs of `among` whose kind of qdisc the router has, in the same order. A kind that
+    the router wasn't asked for counts as missing.
 
     Args:
         facts: what the router told.
-        among: names of AQMs.
+        among: names of AQMs (default: those for a first measurement).
     """
     return [aqm for aqm in among if facts.kinds.get(KIND_OF_AQM[aqm], "?") == ""]
 
 
 def _shapers(facts: RouterProperties) -> list[str]:
-    """Return the shapers that the router has, in order of preference."""
+    """Return which of the shapers htb, tbf and hfsc the router has, in this order of preference."""
     return [one for one in _SHAPERS if facts.kinds.get(one, "?") == ""]
 
 
 def missing_on_router(facts: RouterProperties) -> str:
-    """Return what the router lacks for any measurement, such as "none of the shapers htb, tbf,
-    hfsc". "" if it has a shaper and a queue.
+    """Return what the router lacks for a first measurement, such as "none of the shapers htb, tbf,
+    hfsc". "" if it has one of these shapers, and one of the queues that such a measurement uses.
 
     Args:
         facts: what the router told.
@@ -49,8 +50,8 @@ def missing_on_router(facts: RouterProperties) -> str:
 
 
 def override_aqms(names: Sequence[str]) -> str:
-    """Return Flent's option --batch-override that measures the AQMs `names` in place of the batch's
-    own."""
+    """Return Flent's option that measures the AQMs `names` in place of the batch's own, such as
+    "--batch-override aqm=codel,pie"."""
     return f"--batch-override aqm={','.join(names)}"
 
 

@@ -64,7 +64,8 @@ class RouterProperties:
     kinds: Mapping[str, str]
 
     def beneath(self, name: str) -> set[str]:
-        """Return the names of a device and of all devices below it, such as a bridge's ports."""
+        """Return the names of a device and of all devices below it, such as a bridge's ports. Of a
+        device that the router doesn't have, return only the name."""
         devices: set[str] = set()
         waiting = [name]
         while waiting:
@@ -95,7 +96,12 @@ def probe(ask: Ask, *, kinds: Collection[str] = (), addresses: Collection[str] =
 def parse_probe(text: str, machine: str = "router") -> RouterProperties:
     """Parse the output of probe.sh. Texts and reasons are cut to 200 characters. Raises ParseError
     if it doesn't begin with `format 1` and end with `end`, or a line on a device, route or kind
-    between them has another form."""
+    between them has another form.
+
+    Args:
+        text: the output.
+        machine: word for the machine in messages.
+    """
     lines = text.splitlines()
     if lines[:1] != ["format 1"]:
         raise ParseError(f"the {machine} printed {''.join(lines[:1])[:60]!r} before its answer to "
@@ -131,7 +137,12 @@ def parse_probe(text: str, machine: str = "router") -> RouterProperties:
 
 def check_host(facts: RouterProperties, machine: str = "router") -> None:
     """Raise TestbedError if hooks can't work on a machine: the user isn't root, tc is missing, or
-    less than 300 KB of memory are free. An unknown amount of memory is accepted."""
+    less than 300 KB are free in /var/run. An unknown free size is accepted.
+
+    Args:
+        facts: what the machine told.
+        machine: word for it in messages.
+    """
     if facts.text.get("uid") != "0":
         raise TestbedError(f"the user on the {machine} is not root, and only root may change "
                            f"queues; log in as root: ssh://root@{machine.upper()}")

@@ -41,7 +41,7 @@ _OFFLOAD = re.compile(r"([a-z0-9-]+): (on|off)")
 
 @dataclass
 class Device:
-    """State of a device. Lines of tc are kept as they are, and restore_plan() interprets them.
+    """State of a device. Lines are kept as state.sh prints them, for restore_plan().
 
     Attributes:
         name: name of the device.
@@ -94,8 +94,9 @@ class RouterState:
 
 def parse_state(text: str) -> RouterState:
     """Parse the output of state.sh. Lines of tc and ethtool are kept unchecked; restore_plan()
-    checks them. Raises ParseError if a line that begins with @ has another form, or if the
-    scheduler's clock or any device is missing."""
+    checks them. Raises ParseError if a line that begins with @ has another form or place or a
+    device's name can't be restored, or if there is no device, or no valid line on the scheduler's
+    clock."""
     links: list[str] = []
     devices: dict[str, Device] = {}
     device: Device | None = None

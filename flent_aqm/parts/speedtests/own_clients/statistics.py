@@ -41,7 +41,7 @@ def percentile(values: Sequence[float], share: float) -> float:
     """Return a percentile, linearly interpolated. Source: cloudflare/speedtest, numbers.ts.
 
     Args:
-        values: at least one value.
+        values: at least one value, in any order.
         share: 0 for the least value, 1 for the greatest.
     """
     ordered = sorted(values)
