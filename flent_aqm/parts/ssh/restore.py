@@ -162,7 +162,8 @@ def bursts(tc: str, clock: Clock) -> Burst:
     the kernel has the same burst again. It takes the burst, its rate and its ticks as shown.
 
     Args:
-        tc: output of `tc -V` on the router.
+        tc: output of `tc -V` on the router, whose versions compute bursts differently. If it has no
+            version, an old one is assumed.
         clock: the router's clock of the packet scheduler.
     """
     version = re.search(r"iproute2-(\d+)\.(\d+)", tc)
@@ -170,8 +171,9 @@ def bursts(tc: str, clock: Clock) -> Burst:
     reckon = new_ticks if exact else old_ticks
 
     def burst(shown: str, rate: str, ticks: str) -> str:
-        """Return a number of bytes for tc, such as "1600b", that gives the same burst. If there is
-        none, or an argument has another form, return the burst as shown, without its cell size.
+        """Return a number of bytes for tc, such as "1600b", that gives the same ticks, or if these
+        aren't known, a burst that tc shows alike. If there is none, or an argument has another
+        form, return the burst as shown, without its cell size.
 
         Args:
             shown: the burst as tc shows it, such as "1600b/1".
@@ -321,7 +323,7 @@ def _tree_commands(device: Device, burst: Burst) -> list[Words]:
 
     Args:
         device: state of the device.
-        burst: function that converts a displayed burst to one that the kernel stores unchanged.
+        burst: the router's function from bursts(), which converts a shown burst for tc.
 
     Raises TestbedError if something can't be recreated.
     """
@@ -356,7 +358,7 @@ def _parse_qdisc(device: str, line: str, burst: Burst) -> Node | None:
     Args:
         device: name of the device.
         line: the line.
-        burst: function that converts a displayed burst to one that the kernel stores unchanged.
+        burst: the router's function from bursts(), which converts a shown burst for tc.
 
     Raises TestbedError if the queue can't be recreated.
     """
@@ -400,7 +402,7 @@ def _parse_class(device: str, line: str, burst: Burst) -> Node | None:
     Args:
         device: name of the device.
         line: the line.
-        burst: function that converts a displayed burst to one that the kernel stores unchanged.
+        burst: the router's function from bursts(), which converts a shown burst for tc.
 
     Raises TestbedError if the class can't be recreated.
     """
@@ -494,7 +496,8 @@ def _convert_options(words: Iterable[str], values: dict[str, Writer], flags: Seq
 
 
 def _packets_for_tc(text: str) -> str:
-    """Convert a number of packets from tc's output: "1000p" becomes "1000"."""
+    """Convert a number of packets from tc's output: "1000p" becomes "1000". Other texts stay as
+    they are."""
     return text.removesuffix("p")
 
 
@@ -505,8 +508,8 @@ def _option_values(words: Words) -> dict[str, str]:
 
 
 def _bytes_for_tc(text: str) -> str:
-    """Convert a size for options where tc shows a unit but takes none: "3028b" becomes "3028". A
-    text of another form is returned as it is."""
+    """Convert a size for options where tc shows a unit but takes none: "3028b" becomes "3028",
+    "3Kb" becomes "3072". A text of another form is returned as it is."""
     size = re.fullmatch(r"(\d+)([KM]?)b", text)
     return str(int(size[1]) * SIZE_UNIT[size[2]]) if size else text
 
@@ -535,13 +538,13 @@ _codel_time, _pie_time = _time_writer(codel_us), _time_writer(psched_us)
 
 
 def _seconds_for_tc(text: str) -> str:
-    """Convert a time in s from tc's output: "10sec" becomes "10"."""
+    """Convert a time in s from tc's output: "10sec" becomes "10". Other texts stay as they are."""
     return text.removesuffix("sec")
 
 
 def _flows_for_tc(text: str) -> str:
     """Convert SFQ's number of flows: "127/1024" becomes "127". iproute2 before 5.6 shows the
-    divisor with it."""
+    divisor with it. A number alone stays as it is."""
     return text.partition("/")[0]
 
 
@@ -559,10 +562,11 @@ def _options_writer(flags: Sequence[str] = (), **values: Writer) -> Callable[[Wo
 
 def _codel_writer(**more: Writer) -> Callable[[Words], Words | None]:
     """Return a function that converts the options of CoDel and those in `more`, and returns None if
-    one is unknown or lacks its value.
+    one is unknown or lacks its value. It adds `noecn` if `ecn` isn't shown.
 
     Args:
-        more: name of an option -> function that converts its value.
+        more: name of an option -> function that converts its value, None for an option that is left
+            out.
     """
     def options(words: Words) -> Words | None:
         """Convert options of CoDel, and those in _codel_writer()'s `more`, from the words that tc
@@ -579,8 +583,9 @@ def _codel_writer(**more: Writer) -> Callable[[Words], Words | None]:
 
 
 def _convert_sfq(words: Words) -> Words | None:
-    """Convert SFQ's options. A limit that tc only derived from the flows is left out. None if one
-    is unknown or lacks its value."""
+    """Convert SFQ's options from the words that tc shows to those that it takes. A limit below the
+    number of flows is left out, because it is the default: a limit that is set lowers the flows to
+    it. None if an option is unknown or lacks its value."""
     options = _convert_options(words,
                                {"limit": _packets_for_tc, "quantum": str, "depth": str,
                                 "flows": _flows_for_tc,
@@ -594,8 +599,9 @@ def _convert_sfq(words: Words) -> Words | None:
 
 
 def _convert_tbf(words: Words) -> Words | None:
-    """Convert TBF's options from the words that tc shows to those that it takes. None if one is
-    unknown or lacks its value, or rate or burst is missing."""
+    """Convert TBF's options from the words that tc shows to those that it takes, but leave the
+    burst as shown: the caller converts it. None if one is unknown or lacks its value, or rate or
+    burst is missing."""
     options = _convert_options(words, {"rate": str, "burst": str, "lat": str, "mpu": str,
                                        "linklayer": str})
     return options if options and {"rate", "burst"} <= set(options[::2]) else None

@@ -16,7 +16,8 @@ from flent_aqm.tools.table import SERVERS
 
 
 class SshServer:
-    """A machine behind ssh that runs the tests' servers.
+    """A machine behind ssh that runs the tests' servers. Call check(), begin(), make_ready() before
+    each run, and end() at the end, also after an error.
 
     Args:
         address: the machine, ssh://[user@]host[:port].
@@ -62,15 +63,15 @@ class SshServer:
                                f"{self._address}: {text}") from None
 
     def begin(self) -> None:
-        """Lock the machine, store its state, and start the watchdog there. check() comes first.
-        Raises TestbedError if another sweep has locked the machine, it stops answering, or its
-        state can't be restored exactly."""
+        """Lock the machine, store its state, stop running sqm-scripts, and start the watchdog
+        there. check() comes first. Raises TestbedError if another sweep has locked the machine, it
+        stops answering, or its state can't be stored or can't be restored exactly."""
         self._session = RouterSession(self._connection, [self._device])
         self._session.begin(clear=False)
 
     def make_ready(self, servers: Sequence[str], delay_ms: float) -> None:
         """Start those servers that this object has not started yet, and set the delay. begin()
-        comes first. Servers run, and the delay stays, until end().
+        comes first. Servers run until end(). The delay stays until another one is set, or end().
 
         Args:
             servers: names of servers. NAME-cleartext is the same server as NAME.
@@ -95,8 +96,9 @@ class SshServer:
             self._delay_ms = delay_ms
 
     def end(self) -> None:
-        """End the servers, restore the machine, and disconnect. Raises TestbedError if the state
-        isn't the original one."""
+        """End the servers, restore the machine, and disconnect. Without begin(), only disconnect.
+        Raises TestbedError, disconnected, if the machine doesn't answer, this sweep no longer holds
+        it, or its state isn't the original one."""
         try:
             if self._session:
                 self._session.end()

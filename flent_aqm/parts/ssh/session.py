@@ -36,7 +36,9 @@ class RouterSession:
         self.token = secrets.token_hex(8)
 
     def begin(self, *, clear: bool) -> None:
-        """Lock the host, store its state, and start the watchdog there.
+        """Lock the host, store its state, and start the watchdog there, and the thread that sends
+        it heartbeats until the connection is closed. What an earlier sweep has left there is
+        restored first.
 
         Running sqm-scripts are stopped.
 
@@ -79,7 +81,8 @@ class RouterSession:
 
     def end(self) -> None:
         """Restore the host and unlock it. Do nothing if begin() hasn't locked it, or end() was
-        called before. Raises TestbedError if the state isn't the original one."""
+        called before, even if that failed. Raises TestbedError if the host doesn't answer, this
+        session no longer holds it, or its state isn't the original one."""
         if self._held:
             self._held = False
             self._connection.run("end", f"token={self.token}")

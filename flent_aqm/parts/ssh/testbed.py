@@ -114,7 +114,8 @@ class SshTestbed:
         `dev_up` or `server_testbed` that differs between the runs, added delay without
         `server_testbed`, or a server without an address or route. Raises ToolMissing without an ssh
         client, TestbedError if a host or, without `server_testbed`, a server of the tests can't be
-        reached, or a host lacks something.
+        reached, a host isn't used as root or lacks something such as tc, a qdisc or a route, or a
+        device of the router carries the ssh connection or serves both directions.
         """
         cells = list(cells)
         for cell in cells:
@@ -153,17 +154,20 @@ class SshTestbed:
 
     def prepare(self) -> None:
         """Lock the router and, if it is set up by ssh, the server, store their states, start the
-        watchdogs there, and remove the qdiscs of the router's devices. check() comes first. Raises
-        TestbedError if a host is locked by another sweep or stops answering, or if its state can't
-        be restored exactly."""
+        watchdogs there, and remove the qdiscs of the router's devices. check() comes first.
+
+        Raises TestbedError if a host is locked by another sweep or stops answering, or if its state
+        can't be stored or can't be restored exactly. A router that was locked before the server
+        failed stays so until clean_up().
+        """
         self._session = RouterSession(self._connection, list(self._devices.values()))
         self._session.begin(clear=True)
         if self._server:
             self._server.begin()
 
     def facts(self, kernel: str = STOCK) -> Facts:
-        """Return facts for data files: this machine's kernel, the router's own description, and its
-        devices. check() comes first. `kernel` is ignored."""
+        """Return facts for data files: this machine's kernel, the router's own description, its
+        devices, and the limit of its watchdog in s. check() comes first. `kernel` is ignored."""
         keys = ("model", "system", "kernel", "tc")
         return Facts(
             {"version": os.uname().release, "hash": None},
@@ -171,11 +175,12 @@ class SshTestbed:
              "devices": dict(self._devices), "watchdog_limit_s": WATCHDOG_LIMIT_S})
 
     def place(self, scenario: Scenario, run: FlentRun) -> RunEnvironment:
-        """Return the run environment, not started yet. Before that, clear the router's queues and,
-        if the server is set up by ssh, start its missing servers and set its delay. prepare() comes
-        first.
+        """Return the run environment, not started yet, which the caller closes. Before that, clear
+        the router's queues, reset the lengths of its transmit queues and, if the server is set up
+        by ssh, start its missing servers and set its delay. prepare() comes first.
 
-        Raises TestbedError if the connection has broken or a command fails.
+        Raises TestbedError if the connection has broken or a command fails, and the errors of
+        RunEnvironment.
         """
         assert self._session is not None, "prepare() comes first"
         if not self._connection.is_open():
@@ -194,7 +199,8 @@ class SshTestbed:
 
     def clean_up(self) -> None:
         """Restore router and server, and disconnect. May be called after check() or prepare()
-        failed. Raises TestbedError with the faults of both after both were tried."""
+        failed. Raises TestbedError if one of them isn't restored, with the faults of both, after
+        both were tried."""
         faults = []
         for end in (self._server.end if self._server else None,
                     self._session.end if self._session else None):
