@@ -31,7 +31,8 @@ class SshServer:
         self._session: RouterSession | None = None
         self._device = ""
         self._started: set[str] = set()
-        self._delay_ms = 0.0
+        # None if it isn't known.
+        self._delay_ms: float | None = 0.0
 
     def check(self, *, delays: bool) -> None:
         """Connect, and check that the machine can be used. The connection stays open until end(),
@@ -92,6 +93,8 @@ class SshServer:
                                      *map(_shell_command, server.start.splitlines()))
                 self._started.add(kind)
         if delay_ms != self._delay_ms:
+            # If the command fails, it may have set a part: the next run has to set its own again.
+            self._delay_ms = None
             self._connection.run("delay", token, self._device, str(round(delay_ms * 1000 / 2)))
             self._delay_ms = delay_ms
 

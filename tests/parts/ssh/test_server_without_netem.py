@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from flent_aqm.base.errors import TestbedError
@@ -31,3 +33,24 @@ def test_server_that_cannot_delay_is_refused_before_the_first_run(server: SshSer
 
 def test_server_need_not_delay_without_base_delay(server: SshServer) -> None:
     server.check(delays=False)
+
+
+def test_delay_is_set_again_after_one_that_failed(
+        server: SshServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command removes the old delay first, so that the next run would be measured without."""
+    asked: list[str] = []
+
+    def run(*words: str) -> str:
+        asked.append(words[-1])
+        if words[-1] == "20000":
+            raise TestbedError("no cls_matchall")
+        return ""
+
+    server._session = SimpleNamespace(token="x")  # type: ignore[assignment]
+    monkeypatch.setattr(server._connection, "run", run)
+    server.make_ready([], 20)
+    with pytest.raises(TestbedError, match="no cls_matchall"):
+        server.make_ready([], 40)
+    for _ in range(2):
+        server.make_ready([], 20)
+    assert asked == ["10000", "20000", "10000"]
