@@ -202,15 +202,17 @@ def libreqos_phase_rise_ms(run: Run, phase: str) -> float:
 
 
 def libreqos_rise_ms(run: Run) -> float:
-    """Return the mean in ms of the rises of the phases that the test has, with equal weights.
-    Raises NotAvailable if it has none, or no answered probe before the load."""
+    """Return the mean of libreqos_phase_rise_ms() over the phases that the test has, in ms, with
+    equal weights. Phases without 1 s of probes don't count. Raises NotAvailable if no phase is
+    left, if the flows' names tell no direction, or if no probe was answered before the load."""
     return fmean(_libreqos_rises_ms(run).values())
 
 
 def libreqos_points(run: Run) -> float:
-    """Return LibreQoS' total, 1 to 6: the mean of the phases' grades as numbers, from 6 for A+ to 1
-    for F, but not more than the number of the idle link's grade. Raises NotAvailable without a
-    phase, or without an answered probe before the load."""
+    """Return LibreQoS' total, 1 to 6: the mean of the grades of the phases' rises (see
+    bufferbloat_grade()) as numbers, from 6 for A+ to 1 for F, but not more than the number of the
+    idle link's grade, which is that of the lower quartile of the idle latency. Raises NotAvailable
+    as libreqos_rise_ms() does."""
     phases = fmean(_LIBREQOS_POINTS[bufferbloat_grade(rise)]
                    for rise in _libreqos_rises_ms(run).values())
     return min(phases, _LIBREQOS_POINTS[step(_libreqos_idle_ms(run), _LIBREQOS_IDLE_CUTS, _GRADES)])
@@ -223,15 +225,16 @@ def libreqos_grade(points: float) -> str:
 
 
 def _libreqos_idle_ms(run: Run) -> float:
-    """Return the lower quartile of the idle RTTs in ms. Raises NotAvailable if no probe was
-    answered before the load."""
+    """Return the lower quartile in ms of the RTTs of the answered probes before the load. Raises
+    NotAvailable if no probe was answered before the load."""
     return of_answered(run.idle().answered_ms, 25)
 
 
 def _libreqos_rises_ms(run: Run) -> Mapping[str, float]:
-    """Return phase (of LIBREQOS_PHASES) -> mean latency in ms less the lower quartile of the idle
-    latency. Phases with probes of less than 1 s or without an answered one are left out. Raises
-    NotAvailable if no phase is left, if the flows' names tell no direction, or if no probe was
+    """Return phase (of LIBREQOS_PHASES) -> mean RTT of its answered probes less the lower quartile
+    of the idle RTTs, in ms. A phase is left out if none of its probes was answered, or if their
+    number times their usual distance is less than 1 s. Raises NotAvailable if no phase is left, if
+    the flows' names tell no direction, if there is no load or no probe under it, or if no probe was
     answered before the load."""
     probes = run.loaded()
     if not any(flow.direction for flow in run.speed_test):
@@ -283,8 +286,9 @@ QOO_EXAMPLE_P99 = QooRequirements({99: (200, 500)}, (1, 5), 4)
 
 def qoo(run: Run, requirements: QooRequirements = QOO_EXAMPLE,
         direction: str | None = None) -> float:
-    """Return the QoO score of a run, 0 to 100, by the throughput of the slower direction that the
-    test loads. It is 0 if no flow's name tells its direction.
+    """Return the QoO score of a run, 0 to 100: the lowest of the scores of latency and loss under
+    load, and 0 if the throughput of the slower direction that the test loads is too low. It is 0 if
+    no flow's name tells its direction, and if a lost probe is at a percentile.
 
     Args:
         run: the run.
@@ -306,7 +310,9 @@ def qoo(run: Run, requirements: QooRequirements = QOO_EXAMPLE,
 
 def qoo_score(needs: QooRequirements, latency_ms: Mapping[float, float], loss: float,
           mbps: float) -> float:
-    """Return the QoO score, 0 to 100, of measured values: 0 if the throughput is too low.
+    """Return the QoO score, 0 to 100, of measured values: the lowest of the scores of loss and of
+    the latency at each percentile, which fall linearly from 100 (optimal) to 0 (unusable). It is 0
+    if the throughput is below the needed one.
 
     Args:
         needs: requirements of the application.
@@ -346,7 +352,7 @@ def ookla_high_ms(run: Run, direction: str) -> float:
 
 
 def ookla_jitter_ms(run: Run, direction: str) -> float:
-    """Return the mean difference in ms between successive RTTs of the answered probes while the
-    test loaded `direction` ("download" or "upload"). Raises NotAvailable with fewer than two such
-    probes, or if the file has interpolated steps only."""
+    """Return the mean absolute difference in ms between successive RTTs of the answered probes
+    while the test loaded `direction` ("download" or "upload"). Raises NotAvailable with fewer than
+    two such probes, or if the file has interpolated steps only."""
     return mean_jitter_ms(run.loaded(direction))

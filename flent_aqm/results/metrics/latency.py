@@ -51,16 +51,17 @@ def idle_ms(run: Run, statistic: str) -> float:
     """Return a statistic of the RTTs in ms of the probes before the load, of all probes in a run
     without flows. A lost probe counts as slower than any other in percentiles, and not at all in
     minimum, mean and maximum. statistic: a key of STATISTICS, such as "min", "mean" or "p99_9".
-    Raises NotAvailable if there are no or too few probes, and LostProbe if a percentile is a lost
-    probe."""
+    Raises NotAvailable if there are no probes, too few for a percentile, or no answered one for the
+    others, and LostProbe if a percentile is a lost probe."""
     return STATISTICS[statistic](run.idle())
 
 
 def loaded_ms(run: Run, statistic: str) -> float:
     """Return a statistic of the RTTs in ms of the probes under load. A lost probe counts as slower
     than any other in percentiles, and not at all in minimum, mean and maximum. statistic: a key of
-    STATISTICS, such as "min", "mean" or "p99_9". Raises NotAvailable if there are no or too few
-    probes, and LostProbe if a percentile is a lost probe."""
+    STATISTICS, such as "min", "mean" or "p99_9". Raises NotAvailable if there is no load, or if
+    there are no probes under it, too few for a percentile, or no answered one for the others, and
+    LostProbe if a percentile is a lost probe."""
     return STATISTICS[statistic](run.loaded())
 
 
@@ -100,8 +101,9 @@ def smoothed_jitter_ms(samples: Samples) -> float:
 
 
 def _jitter_differences_ms(samples: Samples) -> Numbers:
-    """Return the absolute differences between successive RTTs, in ms. Raises NotAvailable with
-    fewer than two answered probes, or if the file has interpolated steps only."""
+    """Return the absolute differences between successive RTTs of answered probes, in ms. Lost
+    probes between them are skipped. Raises NotAvailable with fewer than two answered probes, or if
+    the file has interpolated steps only."""
     if samples.of_steps:
         raise NotAvailable("the file has Flent's interpolated steps only, which are smoother than "
                            "the probes were")
@@ -125,7 +127,8 @@ def loss_pct(samples: Samples) -> float:
 def udp_loss_pct(run: Run, direction: str) -> float:
     """Return the share in % of a direction's UDP packets that the receiver missed, by their
     numbers, over all of the test's flows with counts. direction: "download" or "upload". Source:
-    RFC 7680, one way. Raises NotAvailable if no such flow has counts, or if they are impossible."""
+    RFC 7680, one way. Raises NotAvailable if no such flow has counts, if no packet was sent, or if
+    the counts are impossible: fewer than 0 lost, or more than were sent."""
     counts = [(flow.packets, flow.lost_packets) for flow in run.flows_of(direction)
               if flow.packets is not None and flow.lost_packets is not None]
     if not counts:
@@ -144,16 +147,18 @@ FLOW_RTT_PERCENTILES = {"min": 0, "median": 50, "p90": 90, "p95": 95, "p99": 99,
 
 
 def flow_rtt_ms(run: Run, direction: str, statistic: str) -> float:
-    """Return a statistic in ms of the RTTs of the packets of all the test's flows in a direction:
-    the mean over connections of each connection's percentile.
+    """Return a statistic in ms of the RTTs of the packets of the test's flows in a direction: the
+    mean over connections of each connection's percentile. Flows without RTTs of packets are left
+    out.
 
     Args:
         run: the run.
         direction: "download" or "upload".
         statistic: "min", "median", "p90", "p95", "p99" or "max".
 
-    Raises NotAvailable without a flow in that direction, without a capture, or if fewer than 10
-    samples lie beyond the percentile, of which "min" and "max" need none.
+    Raises NotAvailable without a flow in that direction, if none has RTTs from a capture, or if
+    fewer than 10 samples of all flows together lie beyond the percentile. "min" and "max" need no
+    such samples.
     """
     trips = [flow.trips for flow in run.flows_of(direction) if flow.trips is not None]
     if not trips:
@@ -178,7 +183,8 @@ _GLITCHES_APART_S = 0.1
 
 @dataclass(frozen=True)
 class Glitch:
-    """A glitch: a sequence of probes that were lost or too slow.
+    """A glitch: probes in short succession that were lost or too slow. Good ones may lie between
+    them.
 
     Attributes:
         start_s: when its first bad probe was sent, in epoch seconds.
@@ -193,6 +199,7 @@ def find_glitches(samples: Samples, idle_median_ms: float,
                   threshold_ms: float) -> Sequence[Glitch]:
     """Return the glitches among probes, in the order of time. Empty if no probe is bad. Bad probes
     with a pause of less than 100 ms between them are of one glitch, even if good ones came between.
+    A pause begins when the probe after a bad one was due.
 
     Args:
         samples: the probes.
@@ -200,7 +207,7 @@ def find_glitches(samples: Samples, idle_median_ms: float,
         threshold_ms: a probe is bad if its RTT exceeds the median by more than this, or if it is
             lost.
 
-    Raises NotAvailable if probes are more than 20 ms apart, or can't tell losses.
+    Raises NotAvailable if the probes are usually more than 20 ms apart, or can't tell losses.
     """
     if samples.loss_unknown:
         raise NotAvailable(samples.loss_unknown)
@@ -221,9 +228,9 @@ def find_glitches(samples: Samples, idle_median_ms: float,
 
 def glitches(run: Run, threshold_ms: float) -> Sequence[Glitch]:
     """Return the glitches while the test loaded the link, in the order of time, empty if there is
-    none. They are sequences of bad probes: lost, or with an RTT of more than the idle median and
-    threshold_ms. Raises NotAvailable without probes under load, with too few probes before the load
-    or half of these or more lost, or if probes are more than 20 ms apart or can't tell losses."""
+    none. They consist of bad probes: lost, or with an RTT above the idle median plus threshold_ms.
+    Raises NotAvailable without probes under load, with too few probes before the load or half of
+    these or more lost, or if probes are usually more than 20 ms apart or can't tell losses."""
     return find_glitches(run.loaded(), idle_median_ms(run), threshold_ms)
 
 
@@ -234,7 +241,7 @@ def bad_probes(probe: Probe, glitch: Glitch, limit_ms: float) -> NDArray[numpy.b
     Args:
         probe: the series.
         glitch: one of its glitches.
-        limit_ms: RTT beyond which a probe is bad: the idle median and the threshold.
+        limit_ms: RTT above which a probe is bad: the idle median plus the glitches' threshold.
     """
     bad: NDArray[numpy.bool_] = (
         (probe.rtt_ms > limit_ms) & (probe.sent_s >= glitch.start_s)
@@ -243,9 +250,9 @@ def bad_probes(probe: Probe, glitch: Glitch, limit_ms: float) -> NDArray[numpy.b
 
 
 def idle_median_ms(run: Run, probe: Probe | None = None) -> float:
-    """Return the median RTT in ms of the probes before the load, lost ones included. Glitches are
-    measured from it. Raises NotAvailable if there are too few probes, or if half or more of them
-    were lost.
+    """Return the median RTT in ms of the probes before the load, lost ones included, or of all
+    probes in a run without flows. Glitches are measured from it. Raises NotAvailable if there are
+    too few probes, or if half or more of them were lost.
 
     Args:
         run: the run.
@@ -283,10 +290,10 @@ def longest_glitch_ms(run: Run, threshold_ms: float) -> float:
 
 
 def glitch_time_pct(run: Run, threshold_ms: float) -> float:
-    """Return the share of the load's time inside glitches, in %. It is better for comparisons than
-    the number, which decreases if two glitches grow into one. threshold_ms: a probe is bad, and
-    part of a glitch, if it is lost or its RTT exceeds the idle median by more than this. Raises
-    NotAvailable as glitches() does, or if the load lasted 0 s."""
+    """Return the share of the load's time inside glitches, in %, at most 100. It is better for
+    comparisons than the number, which decreases if two glitches grow into one. threshold_ms: a
+    probe is bad, and part of a glitch, if it is lost or its RTT exceeds the idle median by more
+    than this. Raises NotAvailable as glitches() does, or if the load lasted 0 s."""
     length_s = run.loaded().length_s
     if not length_s > 0:
         raise NotAvailable("the load lasted 0 s")

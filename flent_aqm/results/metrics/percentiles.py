@@ -27,7 +27,8 @@ def percentile(samples: ArrayLike, percent: float) -> float:
         percent: above 0 and below 100.
 
     Raises TooFewSamples if fewer than 10 samples lie beyond the percentile on its nearer side. p99,
-    for example, needs about 1000 samples. Raises LostProbe if the percentile is a lost probe.
+    for example, needs about 1000 samples. Raises LostProbe if the percentile is a lost probe, or
+    lies between an answered and a lost one.
     """
     value = percentile_or_lost(samples, percent)
     if math.isinf(value):
@@ -57,12 +58,14 @@ def samples_beyond(count: int, percent: float) -> int:
 
 def samples_needed(percent: float) -> int:
     """Return how many samples are needed so that 10 of them lie beyond a percentile on its nearer
-    side: 1000 for p99. percent: above 0 and below 100."""
+    side: 1000 for p99. samples_beyond() rounds, and therefore accepts somewhat fewer. percent:
+    above 0 and below 100."""
     return math.ceil(round(SAMPLES_BEYOND / (min(percent, 100 - percent) / 100), 6))
 
 
 def of_sorted(ordered: Numbers, percent: float) -> float:
-    """Return a percentile of at least one sample, however few. Infinite if it is a lost probe.
+    """Return a percentile of at least one sample, however few, by linear interpolation. Infinite if
+    it is a lost probe, or lies between an answered and a lost one.
 
     Args:
         ordered: samples in ascending order, infinite for a lost probe.
@@ -80,8 +83,9 @@ def of_sorted(ordered: Numbers, percent: float) -> float:
 
 
 def of_any(samples: ArrayLike, percent: float) -> float:
-    """Return a percentile of at least one sample, however few, for pictures and medians over runs.
-    Infinite if it is a lost probe.
+    """Return a percentile of at least one sample, however few, for pictures and medians over runs,
+    by linear interpolation. Infinite if it is a lost probe, or lies between an answered and a lost
+    one.
 
     Args:
         samples: values in any order, infinite for a lost probe.

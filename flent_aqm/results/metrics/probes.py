@@ -46,14 +46,14 @@ LEAST_TRANSACTION, LONGEST_TRIP_MS = 0.9, 20_000.0
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """A latency series: when each probe was sent, and its RTT.
+    """A latency series: when each probe was sent, and its RTT. It has at least one probe.
 
     Attributes:
         name: name of the series.
         tool: the tool that sent the probes.
         sent_s: when each probe was sent, also a lost one, in epoch seconds, ascending. For netperf,
             the start of each interval.
-        rtt_ms: RTT of each probe, infinite if it was lost.
+        rtt_ms: RTT of each probe, infinite if it was lost. For netperf, the mean of each interval.
         loss_unknown: reason why losses are not known, "" if they are.
         still: times in which the tool was stopped and measured nothing.
         of_steps: whether the RTTs are Flent's interpolated steps, not raw samples.
@@ -69,7 +69,7 @@ class Probe:
 
     @property
     def lost(self) -> NDArray[numpy.bool_]:
-        """Mask of the probes that were lost."""
+        """Mask of the probes that were lost. All are False if losses are not known."""
         return numpy.isinf(self.rtt_ms)
 
     @cached_property
@@ -172,10 +172,11 @@ def _merged(probe: Probe, lost_s: Numbers) -> Probe:
 
 def _netperf_probe(name: str, tool: Tool, answered: Sequence[Mapping[str, Any]],
                       end_s: Numbers, rtt_ms: Numbers) -> Probe | None:
-    """Return netperf's intervals without those in which it was stopped, which are in `still`, as
-    are gaps between intervals that are 10 times (UNUSUAL) longer than usual intervals, and longer
-    than 1 s (STALL_S). None if it was stopped in all intervals. An interval without a duration
-    counts as 0 s long.
+    """Return netperf's intervals without those in which it was stopped: mostly those that last far
+    longer than the others and than their RTT explains. `still` has these, and gaps between
+    intervals that are 10 times (UNUSUAL) longer than usual intervals, and longer than 1 s
+    (STALL_S). None if it was stopped in all intervals. An interval without a duration counts as 0 s
+    long.
 
     Args:
         name: name of the series.
@@ -215,10 +216,12 @@ def _netperf_probe(name: str, tool: Tool, answered: Sequence[Mapping[str, Any]],
 
 def _split_lost(name: str, answered: Sequence[Mapping[str, Any]], sent_s: Numbers,
               rtt_ms: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """Return sending times (epoch seconds) and RTTs of numbered probes without duplicates, and the
-    sending times of missing numbers, interpolated. Raises BadResult if a `seq` is not a number, or
-    if more than 500,000 (MAX_LOST) numbers are missing, or there are more than 5,000,000
-    (MAX_PROBES).
+    """Return sending times (epoch seconds) and RTTs of numbered probes in the order of their
+    numbers, the first of each number, and the sending times of missing numbers, interpolated.
+    Numbers before the first answered probe and after the last one are not known as missing. Numbers
+    may start again after 65535. Raises BadResult if a `seq` is not a number, if more than 500,000
+    (MAX_LOST) numbers are missing, or if there are more than 5,000,000 (MAX_PROBES) with the
+    missing ones.
 
     Args:
         name: name of the series, for messages.
