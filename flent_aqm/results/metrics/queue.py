@@ -100,8 +100,10 @@ def standing_bytes(run: Run, direction: str, statistic: str) -> float:
 
 
 def empty_l_queue_warnings(run: Run) -> list[str]:
-    """Return a warning for each direction with scalable flows but without a packet in the L queue
-    of DualPI2. Empty if there is none, or if the queue isn't DualPI2.
+    """Return a warning for each direction with flows of scalable congestion controls (DCTCP,
+    Prague), cross traffic included, if DualPI2 had packets in its C queue but none in its L queue.
+    Empty if there is none, if the queue isn't DualPI2, or if the flows' congestion control is not
+    recorded.
 
     Source: RFC 9332: the queue is chosen by ECT(1) or CE. A congestion control that falls back, or
     that sends ECT(0) as Linux' DCTCP does, is served as a classic one. Neither throughput nor
@@ -134,15 +136,17 @@ def _sampled(run: Run, direction: str) -> tuple[QueueSamples, NDArray[numpy.bool
 
 
 def _counter_increase(run: Run, direction: str, name: str) -> float:
-    """Return the increase of a counter of the queue during the run. name: tc's name of the counter.
-    direction: "download" or "upload". Raises NotAvailable if the file doesn't have it."""
+    """Return the increase during the run of a counter of the direction's queue below the shaper,
+    the sum of all three queues with three tiers. name: tc's name of the counter. direction:
+    "download" or "upload". Raises NotAvailable if the file lacks the counter before or after the
+    run."""
     return (_counter(run, "after", direction, name)
             - _counter(run, "before", direction, name))
 
 
 def _counter(run: Run, moment: str, direction: str, name: str) -> float:
-    """Return a counter of the direction's queue, the sum of all three with three tiers. Raises
-    NotAvailable if the file doesn't have it.
+    """Return a counter of the direction's queue below the shaper, the sum of all three with three
+    tiers. Raises NotAvailable if the file lacks it, also for one of the three.
 
     Args:
         run: the run.
@@ -159,7 +163,7 @@ def _counter(run: Run, moment: str, direction: str, name: str) -> float:
 
 def _queues(counters: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the counters of the queue below the shaper, or with three tiers of the queues of all
-    three. Empty if there are none. counters: those of a device."""
+    three. Empty if there are none. counters: those of a device, as Run.counters() returns them."""
     return [one for name, one in counters.items()
             if (name == "qdisc" or name.startswith("qdisc ")) and isinstance(one, dict)]
 

@@ -48,8 +48,9 @@ class QueueSamples:
     @property
     def delay_ms(self) -> Numbers:
         """Delay of the queue in ms at each sample: the time until as many bytes have been sent as
-        are in it then, 0 if it is empty. Bytes that were not sent by the last sample count until
-        then. Raises NotAvailable if the file doesn't record the bytes sent."""
+        are in it then, 0 if it is empty. If they were not all sent by the last sample, it is the
+        time until that one, and so too low. Raises NotAvailable if the file doesn't record the
+        bytes sent."""
         if not self.sent_bytes.size:
             raise NotAvailable("the file does not record how much the router's queues sent")
         # Half a byte is subtracted to find the first of several samples between which nothing was
@@ -62,9 +63,10 @@ class QueueSamples:
 
 def queues(raw: Mapping[str, Samples]) -> dict[str, QueueSamples]:
     """Return "download" and "upload" -> samples of the queues of the device where that direction
-    waits. Empty without samples. A direction is left out if the first sample lacks its `down_drops`
-    or `up_drops`. `sent_bytes` is empty if the first sample lacks it. Raises BadResult if a sample
-    lacks another field, or if a value is not a number.
+    waits. Empty without samples of the series QUEUES. A direction is left out if the first sample
+    lacks its `down_drops` or `up_drops`. `sent_bytes` is empty if the first sample lacks that
+    field. Raises BadResult if any other field, or `sent_bytes` only in a later sample, is missing,
+    or if a value is not a number.
 
     Args:
         raw: name of a series -> its raw samples.
@@ -75,8 +77,9 @@ def queues(raw: Mapping[str, Samples]) -> dict[str, QueueSamples]:
     at_s = column(samples, QUEUES, "t")
 
     def read_queue(device: str) -> QueueSamples:
-        """Return the queue of a device, "down" or "up", from `samples`. Raises BadResult if a
-        sample lacks a field, or if a value is not a number."""
+        """Return the queue of a device, "down" or "up", from `samples`. `sent_bytes` is empty if
+        the first sample lacks that field. Raises BadResult if any other field, or `sent_bytes`
+        only in a later sample, is missing, or if a value is not a number."""
         drops, marks = (numpy.diff(column(samples, QUEUES, f"{device}_{counter}"), prepend=0)
                         for counter in ("drops", "marks"))
         sent = f"{device}_sent_bytes"

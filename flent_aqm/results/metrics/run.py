@@ -47,13 +47,14 @@ LONGEST_WORDS = 200
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Probes of one phase of a run: idle, or under load.
+    """Probes of one phase of a run, at least one: idle, or under load.
 
     Attributes:
         sent_s: when each probe was sent, in epoch seconds.
         rtt_ms: RTT of each probe, infinite if it was lost.
         length_s: duration of the phase.
-        spacing_ms: median time between two probes of the series.
+        spacing_ms: median time between two successive probes of the whole series, infinite if it
+            has only one.
         loss_unknown: reason why losses are not known, "" if they are.
         still_s: time of the phase in which the tool was stopped.
         of_steps: whether the RTTs are Flent's interpolated steps, not raw samples.
@@ -82,8 +83,9 @@ class Run:
 
     Attributes:
         path: path of the data file.
-        test: Flent's NAME of the test, as _words() returns it.
-        title: the user's TITLE, as _words() returns it, "" if there is none.
+        test: Flent's NAME of the test, at most 200 characters, with unprintable ones replaced. ""
+            if the file has none.
+        title: the user's TITLE in the same form, "" if there is none.
         probes: latency series, the best for metrics first: those whose losses are known, then in
             the order of Tool, then those that were stopped for the shortest time.
         flows: flows of the test and of cross traffic.
@@ -91,8 +93,9 @@ class Run:
         settings: settings by which runs are grouped, by name.
         queue_by_direction: "download" and "upload" -> the router's queue. Empty if the queues were
             not sampled.
-        failed_series: name of a flow's series without samples -> the reason.
-        silent_probes: name of a latency series without samples -> the reason.
+        failed_series: name of a flow's series that doesn't tell when the flow ran, mostly because
+            it has no samples -> the reason.
+        silent_probes: name of a latency series without a usable answered probe -> the reason.
         turns: "download" and "upload" -> intervals in which the test loads this direction alone.
             Empty unless the test alternates between them: see turns.py.
     """
@@ -130,9 +133,10 @@ class Run:
 
     @property
     def notes(self) -> Sequence[str]:
-        """Lines on how the run was measured, as far as a reader must know it: a probe that did not
-        measure all the time, interpolated steps, a load whose time is assumed, tools without data.
-        Empty if all is as usual."""
+        """Lines on how the run was measured, as far as a reader must know it: the best probe, if it
+        did not measure all the time or has interpolated steps, a load whose time is assumed, tools
+        without data. Empty if all is as usual. Latency series without data are told only if another
+        one has some."""
         lines = []
         if self.probes:
             lines += _notes_of_probe(self.probe)
@@ -158,8 +162,8 @@ class Run:
 
     def why_no_flow(self, direction: str | None = None) -> str:
         """Return the reason why the test has no flow in a direction, for a message: the failure of
-        a tool of its own, that the names of its flows tell no direction, or that the test doesn't
-        load it. direction: "download" or "upload", None if the test has no flow at all."""
+        a tool of its own, that the names of some of its flows tell no direction, or that the test
+        doesn't load it. direction: "download" or "upload", None if the test has no flow at all."""
         failed = {name: why for name, why in self.failed_series.items()
                   if CROSS_TRAFFIC not in name.lower()
                   and (direction is None or direction in name.lower())}
