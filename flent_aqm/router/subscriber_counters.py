@@ -13,7 +13,10 @@ from flent_aqm.spec.topology.subscribers import FIRST_CLASS
 
 # Counters that can be added. A sum of other values, such as delays, has no meaning.
 _COUNTS = ("bytes", "packets", "drops", "overlimits", "requeues", "backlog", "qlen",
-           "ecn_mark", "ce_mark", "marked")
+           "ecn_mark", "ce_mark", "marked",
+           # DualPI2's, and those of SFQ's RED.
+           "ecn-mark", "step-mark", "pkts-in-c", "pkts-in-l", "prob_mark", "prob_mark_head",
+           "forced_mark", "forced_mark_head")
 
 
 def subscriber_counters(direction: Direction) -> dict[str, object]:
