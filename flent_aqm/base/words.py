@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes texts of strangers, such as titles, safe for terminals, plots and spreadsheets."""
+"""Makes texts of strangers safe for terminals, plots, spreadsheets; writes numbers, addresses."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ _ESCAPES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)|\x1b[ -/]*[0-~]", re.MULTILINE)
 
 _DOLLAR = re.compile(r"(?<!\\)\$")
+
+
+def bracketed(host: str) -> str:
+    """Return a name or address as written before `:PORT`: an IPv6 address gets brackets."""
+    return f"[{host}]" if ":" in host else host
 
 
 def end_of(returncode: int) -> str:

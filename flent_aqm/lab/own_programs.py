@@ -107,15 +107,10 @@ class OwnPrograms:
         """Return the name of a server for messages: "the server 'COMMAND'", in which the command is
         cut to _LONGEST_LINE characters. If another server has the same command, its number follows:
         "the server 'COMMAND' (2)". number: its position in `servers`, from 1."""
-        name, same = self._command(number), [one for one in range(1, len(self.servers) + 1)
-                                             if self._command(one) == self._command(number)]
-        which = f" ({number})" if len(same) > 1 else ""
-        return f"the server {name!r}{which}"
-
-    def _command(self, number: int) -> str:
-        """Return the command line of a server as one printable line, cut to _LONGEST_LINE
-        characters. number: its position in `servers`, from 1."""
-        return plain(shlex.join(self.servers[number - 1]))[:_LONGEST_LINE]
+        commands = [plain(shlex.join(words))[:_LONGEST_LINE] for words in self.servers]
+        command = commands[number - 1]
+        which = f" ({number})" if commands.count(command) > 1 else ""
+        return f"the server {command!r}{which}"
 
 
 NO_PROGRAMS = OwnPrograms(Programs())

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from flent_aqm.base.errors import AqmError, ConfigError, cause_of
+from flent_aqm.base.words import bracketed
 from flent_aqm.servers.limits import (
     MOST_CONNECTIONS,
     MOST_HANDSHAKES,
@@ -427,5 +428,4 @@ def address_text(name: Sequence[object]) -> str:
     Args:
         name: address of a socket: host, port, and for IPv6 more.
     """
-    host, port = str(name[0]), name[1]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return f"{bracketed(str(name[0]))}:{name[1]}"

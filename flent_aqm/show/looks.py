@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import cycle, islice
 from typing import Any
 
-from flent_aqm.results.grouping import sort_key
+from flent_aqm.results.grouping import TITLE, sort_key
 from flent_aqm.spec.queues.queue import LineStyle as LineStyle
 from flent_aqm.spec.queues.queue import Look as Look
 from flent_aqm.spec.queues.table import LINES as LINES
@@ -103,7 +103,7 @@ def order(names: Sequence[str]) -> list[str]:
     """Return the different names: queues in the order of the table of queues, then other names by
     the number at their beginning, then those without one, sorted."""
     queues = [name for name in AQM_LOOKS if name in names]
-    return queues + sorted(set(names) - set(queues), key=lambda name: sort_key("", name))
+    return queues + sorted(set(names) - set(queues), key=lambda name: sort_key(TITLE, name))
 
 
 def caption(figure: Any, notes: Sequence[str]) -> None:

@@ -44,8 +44,10 @@ def parse_words(key: str, text: str, models: Mapping[str, Model],
         low, high = bounds[parameter]
         number = number_or_nan(value)
         if not low <= number <= high:
+            # 1e+2 was cut at its +.
+            hint = ", written without +" if value[-1:] in ("", "e", "E") else ""
             raise ConfigError(f"{key}: {parameter} has the value {value[:40]!r}; expected a "
-                              f"number from {low:.10g} to {high:.10g}, without +")
+                              f"number from {low:.10g} to {high:.10g}{hint}")
         parameters[parameter] = number
     return replace(models[name], **parameters)  # type: ignore[type-var]
 

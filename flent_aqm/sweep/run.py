@@ -27,6 +27,7 @@ from flent_aqm.lab.protocol import Facts, FlentRun, Testbed
 from flent_aqm.results.data_file import parse_data_file, write_data_file
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.metrics.scores import Scores, scores
+from flent_aqm.results.reading.series import series_by_error
 from flent_aqm.setup.optional import optional_of
 from flent_aqm.spec.cell import BATCH_NAME, Cell, as_batch_file
 from flent_aqm.spec.flent_settings import as_words
@@ -320,12 +321,8 @@ def refuse_incomplete(data: Mapping[str, Any]) -> None:
     """
     metadata = data["metadata"]
     series_meta = metadata.get("SERIES_META")
-    # Series of one tool have the same line.
-    names: dict[str, list[str]] = {}
-    for name, meta in (series_meta or {}).items():
-        for line in meta.get("ERROR", []) if isinstance(meta, dict) else ():
-            names.setdefault(line, []).append(name)
-    causes = [f"{' and '.join(of)}: {line}" for line, of in names.items()]
+    causes = [f"{' and '.join(names)}: {line}"
+              for line, names in series_by_error(series_meta or {}).items()]
     if not causes and metadata.get("FAILED_RUNNERS"):
         causes = [(f"{metadata['FAILED_RUNNERS']} of the test's tools gave no data; see the .log "
                    "file beside the data file")]

@@ -148,7 +148,7 @@ class Sweep:
             self._testbeds[cell.scenario.lab.testbed] = open_testbed(cell.scenario.lab.testbed)
         self._jobs = section.get("jobs")
         with about("jobs"):
-            parse_jobs(self._jobs, real_time=self._real_time)
+            parse_jobs(self._jobs, real_time=self._real_time_testbed)
         with about("scheduler"):
             self._elsewhere = elsewhere_of(section)
             if self._elsewhere:
@@ -185,7 +185,7 @@ class Sweep:
         if self._pool or not self.planned:
             return
         cells = list(self.planned.values())
-        jobs = parse_jobs(self._jobs, real_time=self._real_time)
+        jobs = parse_jobs(self._jobs, real_time=self._real_time_testbed)
         warnings = []
         for name, testbed in self._testbeds.items():
             check_tools(testbed.tools)
@@ -209,7 +209,7 @@ class Sweep:
         needs_s = sum(cell.length_s for cell in cells
                       if not (resume and cell.data_file.exists()))
         self._progress.announce(len(cells), there, 1 if self._elsewhere else jobs, where, warnings,
-                                needs_s if self._real_time else None)
+                                needs_s if self._real_time_testbed else None)
         for testbed in self._testbeds.values():
             testbed.prepare()
         facts = {(name, kernel): SweepFacts(self._testbeds[name].facts(kernel), tools)
@@ -228,7 +228,7 @@ class Sweep:
         else:
             self._pool = Pool(
                 lambda cell: self._run_unless_given_up(cell, facts[_testbed_and_kernel(cell)]),
-                jobs, keep_to_core=not self._real_time, started=self._progress.started,
+                jobs, keep_to_core=not self._real_time_testbed, started=self._progress.started,
                 ended=self._ended)
         self._progress.__enter__()
         self._begin_status(cells)
@@ -307,7 +307,7 @@ class Sweep:
         return self._was_interrupted
 
     @property
-    def _real_time(self) -> str:
+    def _real_time_testbed(self) -> str:
         """The first testbed of the sweep that runs in real time, "" if none does."""
         return next((name for name, one in self._testbeds.items() if one.real_time), "")
 

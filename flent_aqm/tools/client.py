@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 
 from flent_aqm.base import environment
 from flent_aqm.base.errors import AqmError, BadResult, cause_of
+from flent_aqm.base.words import bracketed
 from flent_aqm.tools.report import ClientReport
 
 # Starts a server that is another project's Python module. It may need numpy, so the variable that
@@ -55,7 +56,7 @@ class Call:
     @property
     def host_and_port(self) -> str:
         """HOST:PORT, with brackets around an IPv6 address, as in a URL."""
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return f"{bracketed(self.host)}:{self.port}"
 
     @property
     def url(self) -> str:

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from flent_aqm.base.errors import AqmError, ConfigError
+from flent_aqm.base.words import bracketed
 from flent_aqm.lab.place import kill_all
 from flent_aqm.parts.cluster.address import parse_scheduler
 from flent_aqm.parts.cluster.extra import load_distributed
 from flent_aqm.parts.cluster.probe import why_not
 from flent_aqm.parts.cluster.security import (
-    bracketed,
     is_loopback,
     own_address,
     require_own,

@@ -115,8 +115,3 @@ def require_own(host: str) -> str:
 def is_loopback(host: str) -> bool:
     """Return whether a numeric address is a loopback address, which only this machine can reach."""
     return ipaddress.ip_address(host).is_loopback
-
-
-def bracketed(host: str) -> str:
-    """Return an address as written before `:PORT`: an IPv6 address gets brackets."""
-    return f"[{host}]" if ":" in host else host

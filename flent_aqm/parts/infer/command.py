@@ -105,7 +105,8 @@ def _find_files(paths: list[Path]) -> list[Path]:
     named = set(find_files(several)) if several else set()
     for path in paths:
         if not os.path.isdir(path):
-            files.update(dict.fromkeys({path} & named))
+            if path in named:
+                files[path] = None
             continue
         archived = sorted(
             one for one in path.rglob("*") if one.name.endswith(_ENDS) and one.name != STATUS

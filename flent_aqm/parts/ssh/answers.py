@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from flent_aqm.base.errors import CommandFailed, TestbedError, cause_of
 from flent_aqm.base.shell import run
+from flent_aqm.base.words import bracketed
 from flent_aqm.setup.tools import find_tool
 from flent_aqm.tools.irtt import SERVER as IRTT
 from flent_aqm.tools.own import UNSET
@@ -72,7 +73,7 @@ def answers(address: str) -> list[ServerAnswer]:
 def server_testbed(host: str) -> str:
     """Return "server_testbed=ssh://root@HOST", the setting for --batch-override with which a sweep
     starts the servers on `host` itself, as root over ssh. An IPv6 address is put in brackets."""
-    return f"server_testbed=ssh://root@{f'[{host}]' if ':' in host else host}"
+    return f"server_testbed=ssh://root@{bracketed(host)}"
 
 
 def is_there(server_answers: Sequence[ServerAnswer]) -> bool:
@@ -138,10 +139,9 @@ def irtt_answer(address: str) -> str:
     program = find_tool("irtt")  # the irtt that a sweep would use
     if program is None:
         return "irtt is not installed here; run: flent-aqm setup"
-    host = f"[{address}]" if ":" in address else address
     try:
         run([program, "client", "-n", f"--timeouts={LIMIT_S / 2:g}s,{LIMIT_S / 2:g}s",
-             f"{host}:{IRTT.port}"])
+             f"{bracketed(address)}:{IRTT.port}"])
     except CommandFailed:
         return f"UDP {IRTT.port}: no valid response"
     return ""

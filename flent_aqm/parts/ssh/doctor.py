@@ -76,7 +76,8 @@ def report(testbed: str, *, server: str | None = None, as_json: bool = False) ->
     command = by_sweep = ""
     if server_answers and server and not problem:
         command = batch_command(testbed, server, facts, server_answers)
-        by_sweep = batch_command(testbed, server, facts, server_answers, by_sweep=True)
+        if not command:
+            by_sweep = batch_command(testbed, server, facts, server_answers, by_sweep=True)
     if as_json:
         print(json_text({
             **asdict(facts), "aqms": _missing_by_aqm(facts), "problem": problem,

@@ -355,7 +355,7 @@ def probe_line(probe: Probe) -> str:
     ms)". The spacing is left out if there is only one probe."""
     # Two digits, because probes that came back are not spaced evenly: each run would have another.
     every = ("" if numpy.isinf(probe.spacing_ms)
-             else f", every {significant(float(f'{probe.spacing_ms:.2g}'))} ms")
+             else f", every {significant(probe.spacing_ms, 2)} ms")
     return f"{plain(probe.name)} ({probe_kind(probe)}{every})"
 
 

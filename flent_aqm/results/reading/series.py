@@ -253,6 +253,23 @@ def _scaled(sample: Mapping[str, Any], factor: float) -> Mapping[str, Any]:
     return sample if value is None else {**sample, "val": value * factor}
 
 
+def series_by_error(series_meta: Mapping[str, Any], most: int | None = None
+                    ) -> dict[str, list[str]]:
+    """Return error of a tool -> names of the series that have it: all series of one tool have the
+    same. Series without a list of errors are left out.
+
+    Args:
+        series_meta: metadata of each series.
+        most: number of errors of each series that count, None for all.
+    """
+    names: dict[str, list[str]] = {}
+    for name, meta in series_meta.items():
+        errors = meta.get("ERROR") if isinstance(meta, dict) else None
+        for line in errors[:most] if isinstance(errors, list) else ():
+            names.setdefault(str(line), []).append(name)
+    return names
+
+
 def _why_no_samples(name: str, meta: Mapping[str, Any]) -> str:
     """Return the reason why a series has no samples: the first error of its tool if it is recorded,
     else that the tool gave no data."""

@@ -37,6 +37,8 @@ NOT_UNPACKED = (
 _NO_OBJECTS = (":!*.o", ":!*.a", ":!*.ko", ":!*.cmd")
 # Folder of the kernel's sources that packages install.
 INSTALLED = Path("/usr/src")
+# A package with a kernel's source.
+_PACKAGE = re.compile(r"linux-source-\d+\.\d+")
 
 
 class Origin(Protocol):
@@ -318,10 +320,6 @@ class GitOrigin(GitTree):
         return f"{match[1]}.{match[2]}" if match else ""
 
 
-# A package with a kernel's source.
-_PACKAGE = re.compile(r"linux-source-\d+\.\d+")
-
-
 def commit_of(option: str, repository: Path, ref: str) -> str:
     """Return the full name of a commit. Raises ConfigError if there is no such commit, or if a
     short hash is the beginning of several.
@@ -360,7 +358,7 @@ def parse_origin(text: str, cache: Path, archive: DebianArchive) -> Origin:
     """
     package, _, version = text.partition("=")
     if _PACKAGE.fullmatch(package):
-        found = archive.versions(r"linux-source-\d+\.\d+")
+        found = archive.versions(_PACKAGE.pattern)
         versions = [one.version for one in found if one.name == package]
         if not versions:
             raise ConfigError(f"--source: Debian's suites have no {package}; they have "

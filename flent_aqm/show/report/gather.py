@@ -12,10 +12,10 @@ import numpy
 
 from flent_aqm.results.advice.measured import Measured, measured, stood_still
 from flent_aqm.results.data_file import DataFile, a_number
-from flent_aqm.results.grouping import collect
 from flent_aqm.results.metrics.latency import LISTED_GLITCH_MS, bad_probes, glitches, idle_median_ms
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.table import Unavailable, ranked, values
+from flent_aqm.results.reading.series import series_by_error
 from flent_aqm.show.plots.observed import captured
 from flent_aqm.show.report.facts import RunFacts, facts_of
 from flent_aqm.show.row import (
@@ -171,14 +171,11 @@ def _per_step(at_s: Any, values: Any, middle: Callable[[Any], Any] = numpy.media
 
 def _errors(data: DataFile) -> tuple[str, ...]:
     """Return the errors of the run's tools as "SERIES: LINE", with several series that have the
-    same line as "SERIES and SERIES: LINE", cut to twice LONGEST characters, at
-    most three of each series. If no tool reported any but some gave no data, return a line with
-    their number. Empty without either."""
-    names = collect([(name, str(line)) for name, meta in data.series_meta.items()
-                     if isinstance(meta.get("ERROR"), list) for line in meta["ERROR"][:3]],
-                    lambda pair: pair[1])
-    lines = [f"{' and '.join(name for name, _ in its)}: {line}"[:2 * LONGEST]
-             for line, its in names.items()]
+    same line as "SERIES and SERIES: LINE", cut to twice LONGEST characters, at most three of each
+    series. If no tool reported any but some gave no data, return a line with their number. Empty
+    without either."""
+    lines = [f"{' and '.join(names)}: {line}"[:2 * LONGEST]
+             for line, names in series_by_error(data.series_meta, most=3).items()]
     failed = a_number(data.metadata.get("FAILED_RUNNERS"))
     if failed and not lines:
         lines = [f"{failed:g} of the test's tools gave no data"]

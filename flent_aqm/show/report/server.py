@@ -23,6 +23,7 @@ from io import BufferedIOBase
 from typing import Any
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.words import bracketed
 from flent_aqm.show.report.follow import Follower
 
 # Value of a Host header: a name, or a numeric address, in brackets if it has colons. A port may
@@ -114,8 +115,7 @@ class ReportServer(ThreadingHTTPServer):
     @property
     def address(self) -> str:
         """URL of the page."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.server_address[1]}/"
+        return f"http://{bracketed(self.host)}:{self.server_address[1]}/"
 
     def answers_to(self, host: str) -> bool:
         """Return whether requests with this Host header are answered: localhost, the name or

@@ -72,10 +72,7 @@ def with_sides(rows: Sequence[ReportRow]) -> tuple[list[ReportRow], tuple[str, .
     # Each queue has a configuration of its own. But no_aqm is no name for a line without SQM.
     if len(keys) == len(_value_pairs(AQM, AQM, rows)) and SHAPER_RATE not in apart:
         return _with_titles(rows, names), names
-    titles = [_own_title_words(row, rows) for row in rows]
-    pairs = {(title, _values_of(row, names)) for title, row in zip(titles, rows, strict=True)}
-    if not len(pairs) == len(set(titles)) == len(keys):  # the user calls them otherwise
-        titles = [_configuration_name(row, names) for row in rows]
+    titles = _titles_of_each(rows, names) or [_configuration_name(row, names) for row in rows]
     return [replace(row, side=title) for row, title in zip(rows, titles, strict=True)], names
 
 
@@ -86,12 +83,19 @@ def _with_titles(rows: Sequence[ReportRow], names: Sequence[str]) -> list[Report
     # A batch's titles say again what its settings are.
     if any(row.settings.get("batch") or not row.settings.get(AQM) for row in rows):
         return list(rows)
+    titles = _titles_of_each(rows, names)
+    if not all(titles) or len(set(titles)) < 2:
+        return list(rows)
+    return [replace(row, side=title) for row, title in zip(rows, titles, strict=True)]
+
+
+def _titles_of_each(rows: Sequence[ReportRow], names: Sequence[str]) -> list[str]:
+    """Return the words of each run's title (_own_title_words()), if each different value of the
+    settings `names` has different words of its own, otherwise an empty list."""
     titles = [_own_title_words(row, rows) for row in rows]
     keys = [_values_of(row, names) for row in rows]
     pairs = set(zip(titles, keys, strict=True))
-    if not all(titles) or not 1 < len(pairs) == len(set(titles)) == len(set(keys)):
-        return list(rows)
-    return [replace(row, side=title) for row, title in zip(rows, titles, strict=True)]
+    return titles if len(pairs) == len(set(titles)) == len(set(keys)) else []
 
 
 def _value_pairs(name: str, other_name: str, rows: Sequence[ReportRow]

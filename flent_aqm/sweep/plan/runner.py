@@ -21,7 +21,6 @@ from typing import Any
 
 from flent.batch import BatchRunner
 from flent.loggers import get_logger
-from flent.settings import new
 from flent.settings import parser as settings_parser
 from flent.util import clean_path, format_date, utcnow
 
@@ -43,7 +42,6 @@ _EXPECTED_SECTION = "expected [Batch::NAME], [Arg::NAME] or [Command::NAME]"
 _KINDS = {"arg": "args", "batch": "batches", "command": "commands"}
 # Settings of Flent that a batch may set -> the option of the command line for them.
 _OPTIONS = {"length": "-l", "step_size": "-s", "delay": "-d", "hosts": "-H"}
-_DEFAULTS = new()
 _logger = get_logger(__name__)
 
 
@@ -256,7 +254,8 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             given = getattr(self.settings, key.upper())
             used = section.get(key)
             text = ", ".join(given) if isinstance(given, list) else str(given)
-            if used is None or given == getattr(_DEFAULTS, key.upper()) or text == str(used):
+            is_default = given == settings_parser.get_default(key.upper())
+            if used is None or is_default or text == str(used):
                 continue
             warning = (f"{option} {text} is not used, because the batch sets {key} to {used}; "
                        f"write --batch-override {key}={text}")

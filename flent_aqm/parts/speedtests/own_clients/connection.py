@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from flent_aqm.base.errors import BadResult, cause_of
+from flent_aqm.base.words import bracketed
 from flent_aqm.servers.protocols.tls import adopt
 from flent_aqm.servers.protocols.watermarks import UnsentLimit, stop_at_once
 
@@ -158,8 +159,7 @@ def find_server(host: str, port: int, ip_version: int | None, secure: bool) -> S
         raise BadResult(f"cannot resolve the server's name {host!r}{version}: "
                         f"{cause_of(fault)}; check the name, or give the server's address"
                         ) from None
-    host_and_port = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    return ServerAddress(host_and_port, address[0], address[4], secure)
+    return ServerAddress(f"{bracketed(host)}:{port}", address[0], address[4], secure)
 
 
 def _is_address(host: str) -> bool:
