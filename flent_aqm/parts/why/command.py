@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flent_aqm.base.words import plain
 from flent_aqm.sweep.replay.run_programs import add_run_programs
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from flent_aqm.results.metrics.run import Run
 
 EXPLAINED, NOT_EXPLAINED = 0, 2
-# Lines of the explanation on a terminal, and of its table that are there in any case.
-WIDTH, MOST_LINES, LEAST_ROWS = 80, 25, 4
+# Columns of the explanation on a terminal.
+WIDTH = 80
 _NONE = "none"
 
 
@@ -195,10 +196,8 @@ def _number(args: argparse.Namespace, run: Run) -> int:
 
 def as_text(story: Story, outcomes: Sequence[Outcome], idle_ms: float | None, settings: str
             ) -> list[str]:
-    """Return the explanation for a terminal: at most 25 lines (MOST_LINES) of at most 80 characters
-    (WIDTH): settings, sentences, table of runs, conclusion. If that is too much, the table's last
-    rows are left out, and a line tells their number. The table keeps 4 lines (LEAST_ROWS), so the
-    text may have as many more, and then its end is left out.
+    """Return the explanation for a terminal as lines of at most 80 characters (WIDTH): settings,
+    sentences, table of runs, conclusion.
 
     Args:
         story: the explanation.
@@ -212,14 +211,7 @@ def as_text(story: Story, outcomes: Sequence[Outcome], idle_ms: float | None, se
     for heading, sentence in lines(story, idle_ms):
         told += _wrapped(heading, sentence)
     conclusion = concluding(outcomes, idle_ms)
-    result = _wrapped("Result", conclusion) if conclusion else []
-    table = _table(outcomes)
-    # A heading without rows would tell nothing, so a long text may be longer by some.
-    room = max(MOST_LINES - len(told) - len(result), LEAST_ROWS)
-    if len(table) > room:
-        shown = max(room - 1, 0)
-        table = [*table[:shown], f"        {len(table) - shown} more: --format json"]
-    return [*told, *table, *result][:MOST_LINES + LEAST_ROWS]
+    return [*told, *_table(outcomes), *(_wrapped("Result", conclusion) if conclusion else [])]
 
 
 def _wrapped(heading: str, sentence: str) -> list[str]:
@@ -236,7 +228,8 @@ def _table(outcomes: Sequence[Outcome]) -> list[str]:
     rows = [f"{'What if, executed':27}probe ms   p99 ms  glitches/min  up Mbit/s  down"]
     for one in outcomes:
         if one.fault:
-            rows.append(_cut(f"{one.change}: {one.fault}", WIDTH))
+            rows += textwrap.wrap(f"{one.change}: failed: {plain(one.fault)}", WIDTH,
+                                  subsequent_indent=" " * 8)
             continue
         rows.append(_cut(one.change, 26).ljust(27)
                     + _cell(one.probe_ms, 8, "lost") + _cell(one.p99_ms, 9)

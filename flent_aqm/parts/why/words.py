@@ -235,24 +235,40 @@ _CARRIES_LESS = 0.05
 
 
 def concluding(outcomes: Sequence[Outcome], idle_ms: float | None) -> str:
-    """Return the sentences on which change removes the glitch and which does not. If the probe was
-    no glitch, return those on the fastest change.
+    """Return the sentences on which change removes the glitch and which does not, and on the
+    changes whose run failed. If the probe was no glitch, return those on the fastest change
+    instead of the former.
 
-    Runs that failed are left out. Return "" if no changed run is left.
+    Return "" if there is no run with a change.
 
     Args:
         outcomes: the run itself first, then the runs with something changed.
-        idle_ms: median RTT before the load. With None, the text says only that nothing can be told.
+        idle_ms: median RTT before the load. With None, the text says that nothing can be told of
+            the runs that didn't fail.
     """
     was, *changed = outcomes
     ran = [one for one in changed if not one.fault]
-    if not ran:
-        return ""
+    failed = [one.change for one in changed if one.fault]
+    told = _judged(was, ran, idle_ms) if ran else []
+    if failed:
+        told.append(f"Failed, so nothing is known of {'it' if len(failed) == 1 else 'them'}: "
+                    f"{', '.join(failed)}.")
+    return " ".join([*told, LIMITS] if ran else told)
+
+
+def _judged(was: Outcome, ran: Sequence[Outcome], idle_ms: float | None) -> list[str]:
+    """Return the sentences of concluding() on changed runs that didn't fail, at least one.
+
+    Args:
+        was: outcome of the run itself.
+        ran: outcomes of the runs with something changed.
+        idle_ms: median RTT before the load, None if it isn't known.
+    """
     if idle_ms is None:
-        return ("Can't tell what removes the glitch: no probe before the load tells how long "
-                f"probes take without it. {LIMITS}")
+        return [("Can't tell what removes the glitch: no probe before the load tells how long "
+                 "probes take without it.")]
     if not is_glitch(was.probe_ms, idle_ms):
-        return _fastest(was, ran)
+        return [_fastest(was, ran)]
     told = []
     verdicts = [judge(one, idle_ms) for one in ran]
     for verdict, words in ((Verdict.REMOVES, "Removes the glitch"),
@@ -265,7 +281,7 @@ def concluding(outcomes: Sequence[Outcome], idle_ms: float | None) -> str:
             told.append(f"{words}: {', '.join(some)}.")
         elif verdict is Verdict.REMOVES and Verdict.SPARES not in verdicts:
             told.append("None of these changes removes the glitch.")
-    return " ".join([*told, LIMITS])
+    return told
 
 
 def _fastest(was: Outcome, ran: Sequence[Outcome]) -> str:
@@ -281,9 +297,9 @@ def _fastest(was: Outcome, ran: Sequence[Outcome]) -> str:
               "load. ")
     faster = [one for one in ran if one.probe_ms is not None and one.probe_ms < was.probe_ms]
     if not faster:
-        return f"{before}None of these changes made it faster. {LIMITS}"
+        return f"{before}None of these changes made it faster."
     best = min(faster, key=lambda one: one.probe_ms or 0.0)
-    return f"{before}Fastest: {_changed(was, best, others=False)}. {LIMITS}"
+    return f"{before}Fastest: {_changed(was, best, others=False)}."
 
 
 def _changed(was: Outcome, now: Outcome, *, others: bool) -> str:

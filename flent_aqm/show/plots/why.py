@@ -180,7 +180,7 @@ def draw(axes: Sequence[Any], explained: Explained) -> list[Any]:
     handles = _draw_backlog(backlog, explained)
     if losses:
         handles += _draw_losses(losses[0], explained)
-    _draw_window(window, explained)
+    handles += _draw_window(window, explained)
     handles += _draw_probes(probes, explained)
     probes.set_xlim(explained.begin_s, explained.end_s)
     probes.set_xlabel("seconds since the first probe")
@@ -224,18 +224,23 @@ def _draw_losses(axis: Any, explained: Explained) -> list[Any]:
     return handles
 
 
-def _draw_window(axis: Any, explained: Explained) -> None:
-    """Draw the bytes in flight (Explained.window), or write that there are none."""
+def _draw_window(axis: Any, explained: Explained) -> list[Any]:
+    """Draw the bytes in flight (Explained.window) in the colour that their flow has in the queue,
+    or write that there are none. Return the handles."""
     axis.set_ylabel("in flight,\nkB")
-    if explained.window is None:
+    window = explained.window
+    if window is None:
         axis.set_yticks([])
-        axis.set_title("no TCP flow was ahead of the probe", loc="left", fontsize="small", pad=2)
-        return
-    axis.plot(explained.window.at_s, explained.window.values, color=OTHER_LOOKS[0].colour,
-              linewidth=1)
-    axis.set_title(for_plot(f"{explained.window.name}: sent, not yet acknowledged"), loc="left",
-                   fontsize="small", pad=2)
+        axis.text(0.5, 0.5, "no TCP flow was ahead of the probe", transform=axis.transAxes,
+                  ha="center", va="center", fontsize="small")
+        return []
+    names = [one.name for one in explained.flows[:len(OTHER_LOOKS)]]
+    # A flow that shares the area "others" has none of the colours in the queue.
+    colour = OTHER_LOOKS[names.index(window.name)].colour if window.name in names else "black"
+    handles = axis.plot(window.at_s, window.values, color=colour, linewidth=1,
+                        label=for_plot(f"in flight: {window.name}"))
     axis.set_ylim(0)
+    return list(handles)
 
 
 def _draw_probes(axis: Any, explained: Explained) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.parts.why.command import LEAST_ROWS, MOST_LINES, WIDTH, as_text
+from flent_aqm.parts.why.command import WIDTH, as_text
 from flent_aqm.parts.why.story import (
     ROUNDED,
     Cause,
@@ -159,7 +159,7 @@ LOST = Outcome("aqm=pie", None, 70.0, 10.0, 18.9)
     ("Spares this probe, but not others", [MOVED], [replace(MOVED, glitches_per_minute=None)]),
     ("(20.1 ms, upload 18.9 to 12.0 Mbit/s)", [replace(GONE, upload_mbps=12.0)],
      [replace(GONE, upload_mbps=18.0)]),
-    ("aqm=sfq", [GONE], [replace(GONE, fault="refused"), STAYS]),
+    ("Removes the glitch: aqm=sfq", [GONE], [replace(GONE, fault="refused"), STAYS]),
     ("Each is one run on the same seed: flows react", [GONE], []),
 ])
 def test_conclusion_on_changes_has_data_that_make_it_true_and_false(
@@ -178,33 +178,30 @@ def test_conclusion_needs_a_glitch_and_the_usual_time() -> None:
     assert "no glitch" not in concluding([replace(WAS, probe_ms=None), GONE], 20.0)
     assert concluding([WAS, GONE], None).startswith("Can't tell what removes the glitch")
     assert not concluding([WAS], 20.0)
-    assert not concluding([WAS, Outcome("aqm=x", fault="refused")], 20.0)
 
 
-def test_table_of_a_long_text_keeps_its_first_rows() -> None:
-    """Its heading stood there alone."""
+def test_conclusion_names_the_changes_that_failed() -> None:
+    refused = [Outcome(f"aqm={name}", fault="refused") for name in ("x", "y")]
+    assert concluding([WAS, refused[0]], 20.0) == "Failed, so nothing is known of it: aqm=x."
+    both = concluding([WAS, GONE, *refused], 20.0)
+    assert "Removes the glitch: aqm=sfq (" in both
+    assert "Failed, so nothing is known of them: aqm=x, aqm=y. Each is one run" in both
+    assert "Failed" not in concluding([WAS, GONE, STAYS], 20.0)
+
+
+def test_terminal_gets_every_row_in_80_columns() -> None:
+    """Rows were left out from the 25th line on, also of changes that the user had asked for."""
     story = replace(STORY, behind=[Share("acknowledgements of the cross traffic's download", 10**5,
                                          1e6)] * 9)
-    outcomes = [Outcome(f"shaper=cake,aqm=cake,ingress=ifb,rate_down_mbps={rate}", 20.0, None, 1.0,
-                        9.0) for rate in (1, 2, 3)]
-    text = as_text(story, outcomes, 20.0, "a setting")
-    at = next(number for number, line in enumerate(text) if line.startswith("What if, executed"))
-    assert [line.startswith("shaper=cake,aqm=cake") for line in text[at + 1:at + 4]] == [True] * 3
-    assert len(text) <= MOST_LINES + LEAST_ROWS
-
-
-def test_terminal_gets_25_lines_of_80_columns() -> None:
-    """Also of long names, and of more runs than fit."""
-    story = replace(STORY, behind=[Share("acknowledgements of the cross traffic's download", 10**5,
-                                         1e6)] * 9)
-    outcomes = [Outcome(f"aqm=fq_codel,aqm_target=1ms,rate_mbps={number}", 20.0, None, 1.0, 9.0)
-                for number in range(30)] + [Outcome("aqm=cake", fault="x" * 300)]
-    text = as_text(story, outcomes, 20.0, "a setting, " * 40)
-    assert len(text) <= MOST_LINES + LEAST_ROWS
+    outcomes = [Outcome(f"aqm=fq_codel,rate_mbps={number}", 20.0, None, 1.0, 9.0)
+                for number in range(30)]
+    refused = Outcome("aqm=cake", fault="no module " * 30 + "of it")
+    text = as_text(story, [*outcomes, refused], 20.0, "a setting, " * 40)
     assert max(map(len, text)) <= WIDTH
-    assert sum("more: --format json" in line for line in text) == 1
     assert text[0].endswith(" …")
+    assert sum(line.startswith("aqm=fq_codel,rate") for line in text) == 30
+    at = next(number for number, line in enumerate(text) if line.startswith("aqm=cake: failed: no"))
+    assert any(line.strip().endswith("of it") for line in text[at:])
     short = as_text(STORY, [WAS, GONE, MOVED, STAYS], 20.0, "no_aqm, limit 1000 packets")
     assert short[0] == "Run     no_aqm, limit 1000 packets"
-    assert not any("more: --format json" in line for line in short)
     assert len({len(line) for line in short if line.startswith(("nothing", "aqm"))}) == 1
