@@ -180,7 +180,7 @@ def _run_verdict(args: argparse.Namespace) -> int:
     exercised = None
     if args.coverage:
         one_folder = len(args.test) == 1 and args.test[0].is_dir()
-        exercised = exercise(comparison.cells, args.test[0] if one_folder else None)
+        exercised = exercise(comparison, args.test[0] if one_folder else None)
         if args.suggest and exercised is not None and exercised.recording is not None:
             for line in suggest(comparison.cells, exercised, exercised.recording):
                 print(f"flent-aqm: {line}", file=sys.stderr)

@@ -51,6 +51,8 @@ NOTE = "coverage.json"
 Blocks = list[tuple[int, int]]
 # A line that ran less often than this took part in no load: thousands of packets pass in each cell.
 RARELY = 20
+# Words for lines of which no run is recorded: if every cell has a record, and if one has none.
+_NEVER = {False: "never", True: "in no recorded run"}
 # Ranges of lines, and cells, that a sentence names.
 MOST_NAMED = 4
 # Ends of a line after which a new statement begins.
@@ -83,7 +85,7 @@ class Exercised:
 
     Attributes:
         ran: line -> name of a cell in which the line ran -> how often.
-        never: changed lines that have code and ran in no cell.
+        never: changed lines that have code and ran in no recorded cell.
         without_code: number of changed lines that have no code (declarations, comments, data that
             no instrumented line names).
         changes: the changed files.
@@ -91,6 +93,8 @@ class Exercised:
         recording: the instrumented kernel, None if nothing is known or there is a `fault`.
         fault: a call that may sleep in a context where that is forbidden, with its location. ""
             without such a call.
+        unrecorded: names of the cells with a failed run, of the test side or with the instrumented
+            kernel, as where a changed line warns. Lines of `never` may have run there.
     """
 
     ran: Mapping[tuple[str, int], Mapping[str, int]]
@@ -100,6 +104,7 @@ class Exercised:
     why_unknown: str = ""
     recording: Recording | None = None
     fault: str = ""
+    unrecorded: Sequence[str] = ()
 
     @property
     def lines(self) -> int:
@@ -158,13 +163,13 @@ def unknown(why: str) -> Exercised:
     return Exercised({}, why_unknown=why)
 
 
-def exercise(cells: Sequence[Pairs], folder: Path | None) -> Exercised | None:
+def exercise(comparison: Comparison, folder: Path | None) -> Exercised | None:
     """Return which lines of the change between the two sides' kernels ran in each cell. Builds an
     instrumented kernel unless the cache has it, and makes a run with it of each cell that has no
     note of such a run in the test side's folder. Notes the runs there.
 
     Args:
-        cells: the cells of the verdict.
+        comparison: the paired runs.
         folder: folder of the test side, where the notes are. None: runs are not noted.
 
     Returns:
@@ -172,6 +177,7 @@ def exercise(cells: Sequence[Pairs], folder: Path | None) -> Exercised | None:
             Exercised with `fault` if the kernel reported a call that may sleep, or with
             `why_unknown` if the lines can't be recorded: AqmErrors and OSErrors aren't raised.
     """
+    cells = comparison.cells
     then = [run.kernel for run in cells[0].pairs[0] if run.kernel]
     if len(then) < 2 or then[0] == then[1]:
         return None
@@ -188,7 +194,7 @@ def exercise(cells: Sequence[Pairs], folder: Path | None) -> Exercised | None:
         with locked(cache):
             recording = build_recording(cache, kernel, [change.path for change in changes])
         code = read_instrumented(recording.path.parent)
-        blocks = _blocks_that_ran(cells, folder, recording)
+        blocks, unrecorded = _blocks_that_ran(cells, folder, recording)
     except _Sleeps as fault:
         return Exercised({}, fault=str(fault))
     except (AqmError, OSError, ValueError) as fault:
@@ -196,7 +202,16 @@ def exercise(cells: Sequence[Pairs], folder: Path | None) -> Exercised | None:
     except (LookupError, TypeError, AttributeError) as fault:
         return unknown("a note beside one of the kernels is damaged, or of another version of "
                        f"flent-aqm ({cause_of(fault)}); build the kernels of both sides again")
-    return replace(judge_lines(changes, code, blocks), recording=Recording(recording, code))
+    return replace(judge_lines(changes, code, blocks), recording=Recording(recording, code),
+                   unrecorded=sorted({*unrecorded, *_cells_that_failed(comparison)}))
+
+
+def _cells_that_failed(comparison: Comparison) -> set[str]:
+    """Return the names of the cells in which a run of the test side may have failed: if some
+    failed, those with runs of the base side that have no partner."""
+    if not comparison.failed.get("test"):
+        return set()
+    return {cell for side, cell in comparison.alone if side == "base"}
 
 
 class Reach(Enum):
@@ -243,10 +258,12 @@ def reach_of_change(comparison: Comparison, judged: Sequence[JudgedMetric],
 
 
 def _blocks_that_ran(cells: Sequence[Pairs], folder: Path | None, kernel: NamedKernel
-                     ) -> dict[str, dict[int, int]]:
-    """Return name of a cell -> address of each basic block that ran in it -> how often. Cells
-    without a note are run, and noted if there is a folder. Then notes of other kernels are dropped.
-    Cells whose run failed, or ran no block, are left out. Raises AqmError if cells are run and no
+                     ) -> tuple[dict[str, dict[int, int]], list[str]]:
+    """Return name of a cell -> address of each basic block that ran in it -> how often, without
+    cells in which no block ran, and the names of the cells whose run failed.
+
+    Cells without a note are run, and noted if there is a folder. Then notes of other kernels are
+    dropped. Raises AqmError if cells are run and no
     run succeeds, _Sleeps if a call of the change may sleep in a context where that is forbidden,
     OSError if the note can't be written."""
     note = {} if folder is None else _read_note(folder / NOTE).get(kernel.hash, {})
@@ -257,8 +274,9 @@ def _blocks_that_ran(cells: Sequence[Pairs], folder: Path | None, kernel: NamedK
         if folder is not None:
             # Of other kernels nothing is kept: each name stands for one at a time.
             write_text(folder / NOTE, json_text({kernel.hash: note}) + "\n")
-    return {cell.name: dict(blocks) for cell in cells
-            if (blocks := note.get(cell.pairs[0][1].path.name))}
+    names = {cell.name: cell.pairs[0][1].path.name for cell in cells}
+    return ({cell: dict(blocks) for cell, name in names.items() if (blocks := note.get(name))},
+            [cell for cell, name in names.items() if name not in note])
 
 
 class _Sleeps(AqmError):
@@ -416,9 +434,10 @@ def _lines_of_statement(text: Sequence[str], line: int) -> range:
 
 
 def sentence(exercised: Exercised) -> str:
-    """Return the page's sentence on which lines of the change ran, which never, and which rarely.
-    At most four cells and ranges of each (MOST_NAMED) are named. If there is a `fault`, return it
-    as a sentence. If nothing is known, or no changed line has code, say so."""
+    """Return the page's sentences on which lines of the change ran, which never, and which rarely,
+    and in which cells that isn't known. At most four cells and ranges of each (MOST_NAMED) are
+    named. If there is a `fault`, return it as a sentence. If nothing is known, or no changed line
+    has code, say so."""
     if exercised.fault:
         return f"Worse: {exercised.fault}."
     if exercised.why_unknown:
@@ -426,27 +445,37 @@ def sentence(exercised: Exercised) -> str:
     if not exercised.lines:
         return (f"None of the {counted(exercised.without_code, 'changed line')} has code of its "
                 "own, so whether the change ran is not known.")
-    cells = exercised.cells
-    named = ", ".join(cells[:MOST_NAMED]) + (
-        f", and {len(cells) - MOST_NAMED} more" if len(cells) > MOST_NAMED else "")
+    named = _some(exercised.cells)
     text = f"Of {counted(exercised.lines, 'changed line')} with code "
     text += f"{len(exercised.ran) or 'none'} ran{f' ({named})' if named else ''}"
     if exercised.never:
         ranges = exercised.ranges(exercised.never)
         more = len(ranges) - MOST_NAMED
-        text += "; never: " + "; ".join(ranges[:MOST_NAMED]) + (
+        text += f"; {_NEVER[bool(exercised.unrecorded)]}: " + "; ".join(ranges[:MOST_NAMED]) + (
             f"; and {counted(more, 'range')} more" if more > 0 else "")
     if exercised.rarely:
         often = max(max(exercised.ran[place].values()) for place in exercised.rarely)
         text += (f"; {often} times at most: "
                  + "; ".join(exercised.ranges(exercised.rarely)[:MOST_NAMED]))
+    if exercised.unrecorded:
+        text += (f". What else ran in {_some(exercised.unrecorded)} is not known: runs there "
+                 "failed")
     return text + "."
 
 
-def lines_by_file(exercised: Exercised) -> list[str]:
-    """Return the ranges of changed lines that never ran, as texts, each with its file and
-    function."""
-    return exercised.ranges(exercised.never)
+def _some(cells: Sequence[str]) -> str:
+    """Return the names of the first four cells (MOST_NAMED), and how many more there are."""
+    more = len(cells) - MOST_NAMED
+    return ", ".join(cells[:MOST_NAMED]) + (f", and {more} more" if more > 0 else "")
+
+
+def never_ran(exercised: Exercised) -> list[str]:
+    """Return the page's list of changed lines that never ran: a heading, and a text for each range
+    with its file and function. Empty if all ran."""
+    ranges = exercised.ranges(exercised.never)
+    heading = f"Changed lines that ran {_NEVER[True]}" if exercised.unrecorded else (
+        "Changed lines that never ran")
+    return [f"{heading}:", *ranges] if ranges else []
 
 
 def function_at(text: str, line: int) -> str:

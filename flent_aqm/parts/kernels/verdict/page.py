@@ -28,7 +28,7 @@ from flent_aqm.parts.kernels.verdict.decide import (
 from flent_aqm.parts.kernels.verdict.exercised import (
     Exercised,
     Reach,
-    lines_by_file,
+    never_ran,
     reach_of_change,
 )
 from flent_aqm.parts.kernels.verdict.exercised import sentence as exercised_sentence
@@ -182,8 +182,8 @@ def markdown(heading: str, comparison: Comparison, judged: Sequence[JudgedMetric
             others = ", ".join(effect.cell for effect in deciding[MOST_CELLS:])
             lines.append(f"| `{row.metric.name}` | {row.verdict} | also: {_escape(others)} "
                          "| | | | |")
-    if exercised is not None and (never := lines_by_file(exercised)):
-        lines += ["", "Changed lines that never ran:", "", *(f"- {_escape(one)}" for one in never)]
+    if exercised is not None and (never := never_ran(exercised)):
+        lines += ["", never[0], "", *(f"- {_escape(one)}" for one in never[1:])]
     lines += ["", HOW]
     return "\n".join(lines) + "\n"
 

@@ -29,7 +29,7 @@ from flent_aqm.parts.kernels.verdict.decide import (
     is_worse,
     judge,
 )
-from flent_aqm.parts.kernels.verdict.exercised import Exercised, unknown
+from flent_aqm.parts.kernels.verdict.exercised import Exercised, _cells_that_failed, unknown
 from flent_aqm.parts.kernels.verdict.page import (
     findings,
     html,
@@ -507,6 +507,13 @@ def test_better_is_a_difference_of_its_own(
     (Exercised({}, [("a.c", 1)]),
      "# Not exercised Of 1 changed line with code none ran; never: ", 4),
     (Exercised({("a.c", 1): {"one": 5000}}, [("a.c", 9)]), "Exercised in part; of what ran", 4),
+    (Exercised({("a.c", 1): {"one": 5000}}, [("a.c", 9)], unrecorded=["two"]),
+     ("ran (one); in no recorded run: a.c line 9. What else ran in two is not known: runs there "
+      "failed. Exercised in part"), 4),
+    (Exercised({("a.c", 1): {"one": 5000}}, [("a.c", 9)], unrecorded=["two"]),
+     "Changed lines that ran in no recorded run: - a.c line 9 Base and test", 4),
+    (Exercised({("a.c", 1): {"one": 5000}}, [("a.c", 9)]),
+     "Changed lines that never ran: - a.c line 9 Base and test", 4),
     (Exercised({("a.c", 1): {"one": 3}}), "3 times at most: a.c line 1. Exercised in part", 4),
     (Exercised({}, fault="the kernel mine: BUG: kmalloc may sleep where it must not"),
      "# Worse Worse: the kernel mine: BUG: kmalloc may sleep where it must not. The same: all ", 1),
@@ -526,10 +533,19 @@ def test_the_same_is_said_of_code_that_ran(
     page = " ".join(capsys.readouterr().out.replace("\\", "").split())
     assert words in page
     assert page.startswith({0: "# The same ", 1: "# Worse ", 3: "# Can't tell "}.get(
-        wanted, "# Exercised in part " if "in part" in words else "# Not exercised "))
+        wanted, "# Not exercised " if exercised.is_none else "# Exercised in part "))
     assert main(["verdict", "--no-coverage", "--base", str(base), "--test", str(same)]) == 0
     slow = write(tmp_path / "slow", "6ms", 20)
     assert main(["verdict", "--base", str(base), "--test", str(slow)]) == 1
+
+
+def test_lines_of_a_cell_whose_runs_failed_are_not_said_to_never_run() -> None:
+    """The line that made the kernel warn was: its run isn't among the pairs."""
+    short = [run for run in side(2, kernel="mine") if run.settings["flows"] != CELLS[1]]
+    comparison = pair(side(1, kernel="stock"), short)
+    assert _cells_that_failed(replace(comparison, failed={"test": 1})) == {f"flows {CELLS[1]}"}
+    assert not _cells_that_failed(comparison), "they weren't run at all"
+    assert not _cells_that_failed(replace(comparison, failed={"base": 1}))
 
 
 def test_sides_that_differ_in_more_than_the_kernel_are_named_first() -> None:
