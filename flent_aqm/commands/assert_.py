@@ -23,7 +23,7 @@ from flent_aqm.results.grouping import check_keys, grouped, parse_keys, shown, u
 from flent_aqm.results.many_files import counted_once, each_run, find_files
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.settings import Setting
-from flent_aqm.results.metrics.table import Unavailable
+from flent_aqm.results.metrics.table import LOST, Unavailable
 from flent_aqm.results.score.evaluate import Values, medians, truth
 from flent_aqm.results.score.expression import Node, conjuncts, leaves, parse
 from flent_aqm.results.score.junit import JunitCase, write_junit
@@ -201,8 +201,11 @@ def _write_junit(path: Path, text: str, subjects: Sequence[Subject]) -> None:
 
 def _leaf_text(leaf: Leaf, value: float | Unavailable) -> str:
     """Return a metric with its value, rounded to 6 significant digits, and its unit as text:
-    "p99(latency_loaded) = 12.3 ms", or "p99(latency_loaded) not available" if it has no value."""
+    "p99(latency_loaded) = 12.3 ms". "p99(latency_loaded) lost" if it is a lost probe, and
+    "p99(latency_loaded) not available" if it has no value for another reason."""
     if isinstance(value, Unavailable):
+        if value.lost:
+            return f"{leaf.text} {LOST}"
         return f"{leaf.text} not available"
     return f"{leaf.text} = {value:.6g}{UNITS[leaf.kind]}"
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from flent_aqm.base.errors import NotAvailable
@@ -27,11 +28,14 @@ def truth(node: Node, values: Values) -> bool:
         node: the parsed condition.
         values: value of each leaf of the condition.
 
-    Raises NotAvailable if the result depends on a value that is not known. A true side is enough
-    for "or", and a false side for "and".
+    Raises NotAvailable if the result depends on a value that is not known, or compares one lost
+    probe with another. A true side is enough for "or", and a false side for "and".
     """
     if isinstance(node, Comparison):
-        return compare(node.sign, number(node.left, values), number(node.right, values))
+        left, right = number(node.left, values), number(node.right, values)
+        if math.isinf(left) and left == right:
+            raise NotAvailable("lost probes are on both sides, and which is slower is not known")
+        return compare(node.sign, left, right)
     assert isinstance(node, Logic)  # parse() has checked the kinds
     if node.word == "not":
         return not truth(node.parts[0], values)
@@ -49,8 +53,10 @@ def truth(node: Node, values: Values) -> bool:
 
 
 def number(node: Node, values: Values) -> float:
-    """Return the value of an expression in ms, Mbit/s, % or without a unit. Raises NotAvailable if
-    a value is not known or is a lost probe, or if the expression divides by 0.
+    """Return the value of an expression in ms, Mbit/s, % or without a unit. A percentile that is a
+    lost probe is infinite, because it is slower than any other. Raises NotAvailable if a value is
+    not known, if the expression divides by 0, or if it has no value, such
+    as the difference of two lost probes.
 
     Args:
         node: the parsed expression, not a condition.
@@ -61,17 +67,19 @@ def number(node: Node, values: Values) -> float:
     if isinstance(node, Leaf):
         value = values[node]
         if isinstance(value, Unavailable):
+            if value.lost:
+                return math.inf
             raise NotAvailable(f"{node.text} is not available, because {value.because}")
         return value
     assert isinstance(node, Arithmetic)  # parse() has checked the kinds
     left, right = number(node.left, values), number(node.right, values)
-    if node.sign == "/":
-        if right == 0:
-            raise NotAvailable("the expression divides by 0")
-        return left / right
-    if node.sign == "*":
-        return left * right / node.scale
-    return left + right if node.sign == "+" else left - right
+    if node.sign == "/" and right == 0:
+        raise NotAvailable("the expression divides by 0")
+    result = (left / right if node.sign == "/" else left * right / node.scale if node.sign == "*"
+              else left + right if node.sign == "+" else left - right)
+    if math.isnan(result):
+        raise NotAvailable("it has no value for lost probes, such as their difference")
+    return result
 
 
 def medians(runs: Sequence[Values]) -> dict[Leaf, float | Unavailable]:

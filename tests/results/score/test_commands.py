@@ -216,6 +216,11 @@ def test_lost_percentile_is_worse_than_any_in_groups(tmp_path: Path, capsys: Cap
     line, = [line.split() for line in capsys.readouterr().out.splitlines()
              if line.startswith("codel")]
     assert line[1:3] == ["3", "lost"]
+    assert main(["assert", "latency_loaded_p90_ms < 1s", files[1]]) == 1
+    out = capsys.readouterr().out
+    assert "latency_loaded_p90_ms lost" in out
+    assert "can't be decided" not in out
+    assert main(["assert", "latency_loaded_p90_ms > 1s", files[1]]) == 0
 
 
 @pytest.mark.parametrize(("words", "why"), [

@@ -230,6 +230,26 @@ def test_first_reason_is_told_with_the_number_of_runs_unless_it_is_the_only_one(
     assert medians([{leaf: value} for value in values]) == {leaf: Unavailable(because)}
 
 
+@pytest.mark.parametrize(("text", "expected"), [
+    (f"{P99} < 50ms", False), (f"{P99} > 50ms", True), (f"not {P99} < 50ms", True),
+    (f"{P99} - median(latency_loaded) < 50ms", False), (f"2 * {P99} >= 1000s", True)])
+def test_lost_percentile_is_slower_than_any_number(text: str, expected: bool) -> None:
+    """As in every table. It was called undecidable."""
+    others = {"median(latency_loaded)": 20.0}
+    assert holds(text, **others, **{P99: Unavailable("it was lost", lost=True)}) is expected
+    with pytest.raises(NotAvailable, match="is not available, because it was lost"):
+        holds(text, **others, **{P99: Unavailable("it was lost")})
+
+
+@pytest.mark.parametrize(("text", "because"), [
+    (f"{P99} - {P99} < 50ms", "no value for lost probes"),
+    (f"0 * {P99} < 50ms", "no value for lost probes"),
+    (f"{P99} < {P99}", "lost probes are on both sides")])
+def test_nothing_is_told_of_two_lost_probes(text: str, because: str) -> None:
+    with pytest.raises(NotAvailable, match=because):
+        holds(text, **{P99: Unavailable("it was lost", lost=True)})
+
+
 @pytest.mark.parametrize("word", ["and", "or"])
 def test_first_of_two_unknown_numbers_is_told(word: str) -> None:
     with pytest.raises(NotAvailable, match=f"{P99} is not available, because one"):
