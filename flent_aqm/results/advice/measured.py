@@ -42,14 +42,15 @@ class Measured:
     Attributes:
         idle_ms: median RTT of the idle line.
         loaded_ms: each load of the run ("downloads", "uploads" or BOTH) -> median RTT under it,
-            infinite if it is a lost probe.
+            infinite if at least half of its probes were lost.
         mbps: "download" and "upload" -> throughput of all flows in Mbit/s, with cross traffic. A
             direction whose throughput isn't known is left out.
-        lost_pct: load -> share of lost probes in percent, less that of the idle line. Empty if the
-            probe can't tell losses.
+        lost_pct: load -> share of lost probes in percent, less that of the idle line, so it may be
+            below 0. Empty if the probe can't tell losses.
         loss_unknown: reason why losses are not known, "" if they are.
         utilisation_pct: "download" and "upload" -> throughput of all flows in percent of what TCP
-            can carry at the link's rate. A direction whose rate isn't known is left out.
+            can carry at the link's rate. A direction is left out if its rate, or the throughput of
+            a flow over time, isn't known. Empty if it was not computed.
     """
 
     idle_ms: float
@@ -60,8 +61,9 @@ class Measured:
     utilisation_pct: Mapping[str, float] = field(default_factory=dict)
 
     def added_ms(self, busy: str) -> float:
-        """Return the latency in ms that the load added to the median RTT. busy: a key of
-        loaded_ms."""
+        """Return how much longer the median RTT was under a load than on the idle line, in ms. It
+        is below 0 if it was shorter, infinite if at least half of the probes under load were lost.
+        busy: a key of loaded_ms."""
         return self.loaded_ms[busy] - self.idle_ms
 
 
@@ -70,7 +72,7 @@ class Sqm:
     """A shaper in front of a line.
 
     Attributes:
-        queue: name of the shaper's queue.
+        queue: name of the shaper's queue, that for downloads if uploads have another one.
         down_mbps: rate of the shaper for downloads.
         up_mbps: rate of the shaper for uploads.
         modem_down_mbps: rate of the line for downloads.
@@ -97,9 +99,11 @@ class Configuration:
     Attributes:
         name: name of the configuration for users.
         runs: measurements of each run. Empty if `no_advice` is set.
-        managed: whether the router limits latency, None if it is not known.
-        sqm: rates of the router's shaper and of the line, None without a shaper, or if either rate
-            is not known.
+        managed: whether the router limits latency: neither of its queues grows until it is full,
+            and if there is a modem with a rate of its own, the router has a shaper. None if the
+            queue is not known.
+        sqm: queue and rates of the router's shaper, and rates of the line. None without a shaper,
+            or if one of the rates is not known.
         fixed_rate: whether the line has a constant rate, of which a share can be advised.
         no_advice: reason why the runs allow no advice, "" if they do.
     """
@@ -119,13 +123,15 @@ class Configuration:
                 if self.runs and all(one in run.loaded_ms for run in self.runs)]
 
     def added_ms(self, busy: str) -> float:
-        """Return the median over runs of the latency in ms that the load added. busy: one of
-        self.busy."""
+        """Return the median over runs of the latency in ms that the load added
+        (Measured.added_ms()). It may be below 0, and is infinite if it is that of a run in which at
+        least half of the probes were lost. busy: one of self.busy."""
         return median(run.added_ms(busy) for run in self.runs)
 
     def lost_pct(self, busy: str) -> float:
-        """Return the median over runs of the share of lost probes in percent, beyond the idle
-        line's. A run whose losses are not known counts as 0. busy: one of self.busy."""
+        """Return the median over runs of the share of lost probes in percent, less that of the idle
+        line, so it may be below 0. A run whose losses are not known counts as 0. busy: one of
+        self.busy."""
         return median(run.lost_pct.get(busy, 0.0) for run in self.runs)
 
     def mbps(self, direction: str) -> float | None:
@@ -136,10 +142,10 @@ class Configuration:
 
 
 def measured(run: Run) -> Measured | Unavailable:
-    """Return a run's measurements, or the reason why it has none: it has no latency series, nothing
-    loads the line, the idle line or a load has fewer than 10 probes (FEWEST_PROBES), the probe was
-    stopped for more than a tenth (MOST_STILL) of such a phase, or at least half of the idle line's
-    probes were lost."""
+    """Return a run's measurements, or the reason why it has none: it has no latency series with an
+    answered probe, it has no flow whose direction is known, the idle line or a load has fewer than
+    10 probes (FEWEST_PROBES), the probe was stopped for more than a tenth (MOST_STILL) of such a
+    phase, or at least half of the idle line's probes were lost."""
     try:
         idle = run.idle()
         loaded = {busy: run.loaded(direction) for busy, direction in loads(run).items()}
@@ -152,14 +158,15 @@ def measured(run: Run) -> Measured | Unavailable:
 
 def measured_of_samples(idle: Samples, loaded: Mapping[str, Samples], mbps: Mapping[str, float]
                ) -> Measured | Unavailable:
-    """Return measurements from chosen probes. Return a reason instead if `loaded` is empty, if a
-    phase has fewer than 10 probes (FEWEST_PROBES) or its probe was stopped for more than a tenth
-    (MOST_STILL) of it, or if at least half of the idle line's probes were lost.
+    """Return measurements from chosen probes, without `utilisation_pct`. Return a reason instead if
+    `loaded` is empty, if a phase has fewer than 10 probes (FEWEST_PROBES) or its probe was stopped
+    for more than a tenth (MOST_STILL) of it, or if at least half of the idle line's probes were
+    lost.
 
     Args:
         idle: probes of the idle line.
         loaded: load ("downloads", "uploads" or BOTH) -> probes under it.
-        mbps: direction -> throughput.
+        mbps: "download" and "upload" -> throughput in Mbit/s, which the result has unchanged.
     """
     if not loaded:
         return Unavailable("nothing loads the line")
@@ -194,14 +201,15 @@ def _lost_pct(samples: Samples) -> float:
 
 
 def throughput(run: Run) -> dict[str, float]:
-    """Return "download" and "upload" -> throughput in Mbit/s. Directions without one are left out.
-    With cross traffic, it is that of all flows together, because sharing the line is no loss."""
+    """Return "download" and "upload" -> throughput in Mbit/s of all flows together, including cross
+    traffic, while the test loaded this direction. Left out is a direction that the test doesn't
+    load, or in which the throughput of a flow is not known."""
     return _by_direction(run, total_mbps)
 
 
 def _by_direction(run: Run, metric: Callable[[Run, str], float]) -> dict[str, float]:
-    """Return "download" and "upload" -> value of a metric of a run and a direction. Directions
-    without one are left out."""
+    """Return "download" and "upload" -> metric(run, direction). A direction for which the metric
+    raises NotAvailable is left out."""
     by_direction = {}
     for direction in DIRECTIONS:
         try:
@@ -227,9 +235,10 @@ def loads(run: Run) -> dict[str, str | None]:
 
 def tried(name: str, runs: Sequence[tuple[Mapping[str, Setting], Measured | Unavailable]]
           ) -> Configuration:
-    """Return the configuration that runs measured. Its queue, shaper and rates are those of the
-    first run's settings. If a run has no measurements, the configuration has no `runs`, but the
-    reason in `no_advice`.
+    """Return the configuration that runs measured. Whether it limits latency, its shaper and its
+    rates are taken from the first run's settings. If a run has no measurements, the result has only
+    the name and, in `no_advice`, the first reason, with the number of such runs if there are
+    several runs.
 
     Args:
         name: name of the configuration for users.
@@ -254,7 +263,7 @@ def tried(name: str, runs: Sequence[tuple[Mapping[str, Setting], Measured | Unav
 
 
 def _number(settings: Mapping[str, Setting], name: str) -> float:
-    """Return the setting `name` as a float if it is a finite number, else 0. On and off are 1 and
-    0."""
+    """Return the setting `name` as a float if it is a finite number, else 0. True and False are 1
+    and 0."""
     value = settings.get(name)
     return float(value) if isinstance(value, (int, float)) and numpy.isfinite(value) else 0.0

@@ -46,7 +46,7 @@ class Latency:
 
     Attributes:
         count: number of pings, answered or not.
-        lost_pct: share of pings without an answer.
+        lost_pct: share of pings without an answer, 0 if losses are not known.
         min_ms: shortest RTT.
         p10_ms: 10th percentile of RTTs, None with fewer than 10 answers (MIN_PINGS).
         median_ms: median RTT, None with fewer than 10 answers (MIN_PINGS).
@@ -72,7 +72,7 @@ class Processor:
     Attributes:
         name: "cpu0", "cpu1", …
         busy_pct: mean over samples of the share of busy time.
-        deviation_pct: standard deviation over samples.
+        deviation_pct: standard deviation of that share over samples.
         mhz: mean frequency, None if the kernel reports none.
     """
 
@@ -130,8 +130,8 @@ def pings(run: Run, direction: str | None) -> Samples:
 
 def load(data: DataFile, flows: Sequence[Flow]) -> ProcessorLoad | None:
     """Return the load of the processors from the start of the first of the given streams to the end
-    of the last one, or during the whole run without streams. None if there is no sample, as in the
-    virtual lab."""
+    of the last one. Without streams, it is that of the whole run, and netperf's share is 0. None if
+    no sample lies within that time, as in the virtual lab, where there are none."""
     window = span(flows)
     inside = [one for one in data.raw_values.get("CPU", []) if _is_inside(one, window)]
     if not inside:
@@ -155,7 +155,7 @@ def _is_inside(sample: dict[str, object], window: Window | None) -> bool:
 
 
 def _processor(name: str, samples: Sequence[dict[str, object]]) -> Processor:
-    """Return mean load and frequency of a processor over samples.
+    """Return a processor's mean load, the load's standard deviation, and its mean frequency.
 
     Args:
         name: name of the processor, which is the key of its load in percent.
@@ -216,7 +216,8 @@ def _report_block(data: DataFile, directions: Sequence[str], in_lab: bool) -> st
 
 
 def _latency_lines(summary: Latency) -> list[str]:
-    """Return the report's lines on latency."""
+    """Return the report's lines on latency: number of pings and share of lost ones, then a line for
+    each statistic, with "-" for one that is None."""
     return [
         f"  Latency: [in msec, {summary.count} pings, {summary.lost_pct:4.2f}% packet loss]",
         *(f"{name:>9}: {'-':>7}" if value is None else f"{name:>9}: {value:7.3f}"
@@ -226,7 +227,8 @@ def _latency_lines(summary: Latency) -> list[str]:
 
 
 def _load_lines(cpu_load: ProcessorLoad) -> list[str]:
-    """Return the report's lines on the load of the processors."""
+    """Return the report's lines on the load of the processors: a heading, a line for each
+    processor, with its frequency if that is known, and netperf's share."""
     at = " @ avg frequency" if any(one.mhz is not None for one in cpu_load.processors) else ""
     return [
         f" CPU Load: [in % busy (avg +/- std dev){at}, {cpu_load.samples} samples]",
@@ -238,21 +240,25 @@ def _load_lines(cpu_load: ProcessorLoad) -> list[str]:
 
 
 def _no_load_lines(why: str) -> list[str]:
-    """Return the report's lines for a test without samples of the processors.
+    """Return the two lines that stand in the report instead of those of _load_lines() if there are
+    no samples of the processors.
 
     Args:
-        why: the reason.
+        why: the reason, which both lines show.
     """
     return [f" CPU Load: [{why}]", f" Overhead: [{why}]"]
 
 
 def advice(idle: DataFile | None, loaded: DataFile) -> list[str]:
     """Return a list of one text: sentences that advise what to do about the line, or the reason why
-    there is no advice. Raises BadResult if a file is damaged.
+    there is no advice, and the request to measure again. Without data of the idle line, the text
+    only asks to measure that, too.
 
     Args:
         idle: data of the same line without load, None if the user did not measure it.
         loaded: data of the line under load.
+
+    Raises BadResult if a file is damaged. Without `idle`, `loaded` is not looked at.
     """
     if idle is None:
         return [NO_IDLE]

@@ -37,8 +37,8 @@ Write = Callable[[pyarrow.Table], object]
 
 
 def schema_of(columns: Sequence[Column]) -> pyarrow.Schema:
-    """Return PyArrow's schema of columns. It contains units and descriptions, which only Parquet
-    files keep."""
+    """Return PyArrow's schema of columns. Its metadata are the columns' units and descriptions, and
+    SCHEMA_VERSION. Only Parquet files keep them."""
     return pyarrow.schema(
         [pyarrow.field(column.name, _TYPES[column.kind],
                        metadata={"unit": column.unit, "description": column.description})
@@ -75,8 +75,9 @@ def batches(schema: pyarrow.Schema, rows: Iterable[Mapping[str, Cell]]
 
 def write_table(path: Path, schema: pyarrow.Schema, parts: Iterable[pyarrow.RecordBatch]) -> int:
     """Write a table atomically in the format of the path's suffix (.parquet, .csv or .json), and
-    return the number of rows. Raises ConfigError if the suffix is unknown or the file can't be
-    written.
+    return the number of rows. In a CSV file, texts that a spreadsheet would take for formulas get
+    an apostrophe before them. Raises ConfigError if the suffix is unknown or the file can't be
+    written. If it raises, also an error of `parts`, an existing file stays as it was.
 
     Args:
         path: the file, which is overwritten if it exists.
@@ -128,8 +129,8 @@ def _csv_writer(file: IO[bytes], schema: pyarrow.Schema) -> Iterator[Write]:
 
 
 def _for_spreadsheets(table: pyarrow.Table) -> pyarrow.Table:
-    """Return the table with texts that a spreadsheet would take for formulas made harmless. Each
-    different text is converted once, because the samples of a series repeat the same texts."""
+    """Return the table with an apostrophe before each text that a spreadsheet would take for a
+    formula, see for_spreadsheet(). The argument is not changed."""
     for index, field in enumerate(table.schema):
         if field.type == pyarrow.string():
             coded = table.column(index).combine_chunks().dictionary_encode()

@@ -75,7 +75,9 @@ def _setting_columns() -> Iterator[Column]:
 
 
 def _applied_columns() -> Iterator[Column]:
-    """Yield the columns for settings that the router's kernel reported."""
+    """Yield the columns for settings that the router's kernel reported after the run, first those
+    for downloads, then for uploads: applied_down_rate_mbps, for example, has the path
+    AQM.after.applied.down.rate_mbps."""
     for direction in ("down", "up"):
         for name, kind, unit in (
             ("shaper", TEXT, ""), ("qdisc", TEXT, ""), ("rate_mbps", NUMBER, "Mbit/s"),
@@ -131,11 +133,15 @@ def find(tree: Mapping[str, Any], path: tuple[str, ...]) -> Any:
 
 
 def as_cell(value: Any, kind: str) -> Cell:
-    """Convert a value from a file for a column of this kind. Return None for None, for a value of
-    another type, for an infinite number or NaN, and for an integer beyond 64 bits in a column of
-    integers. In a column of text, lists and objects become JSON, and any other value its text, with
-    lone surrogates replaced (clean()). A kind of cross traffic, or of ECN, as text is True in a
-    column of switches."""
+    """Convert a value from a file for a column of this kind. None stays None.
+
+    In a column of text, lists and objects become JSON, and any other value its text, with lone
+    surrogates replaced (clean()). In other columns, a value of another type becomes None. This
+    includes 3.0 in a column of integers, True and False in columns of numbers, infinite numbers and
+    NaN, integers beyond 64 bits in a column of integers, and those beyond a float's range in one of
+    other numbers. In a column of switches, text that names a kind of cross traffic, or ACCECN, is
+    True.
+    """
     if kind == SWITCH:
         # If the value is a kind of cross traffic or ECN, the switch is on.
         return value if isinstance(value, bool) else str(value) in (*KINDS, ACCECN) or None
