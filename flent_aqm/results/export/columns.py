@@ -160,5 +160,6 @@ def clean(text: str) -> str:
 
 
 def as_json(value: Any) -> str:
-    """Return a value as JSON in one line of ASCII, with sorted keys."""
+    """Return parsed JSON, or a value of such types, as JSON in one line of ASCII, with sorted keys.
+    Numbers that are not finite become null."""
     return json_text(value, sort_keys=True)

@@ -39,8 +39,9 @@ _TOLD = {column.path[0] for column in RUN_COLUMNS if len(column.path) == 1}
 
 
 def run_row(data: DataFile) -> dict[str, Cell]:
-    """Return the row of a data file: name of a column -> value, None for a missing one. Raises
-    BadResult if the file is damaged."""
+    """Return the row of a data file: name of a column -> value, for each of COLUMNS. It is None for
+    a value that is missing, for one of another type than the column's, and for a metric that is a
+    lost probe or can't be computed. Raises BadResult if the file is damaged."""
     metadata = data.metadata
     row: dict[str, Cell] = {"schema": SCHEMA_VERSION, "file": clean(str(data.path))}
     row |= {column.name: as_cell(find(metadata, column.path), column.kind)

@@ -70,13 +70,10 @@ SCHEMA = schema_of(COLUMNS)
 
 
 def sample_batch(data: DataFile) -> pyarrow.RecordBatch:
-    """Return all raw samples of a file as a record batch, with the schema SCHEMA. Values of another
-    type than their column's are null. Series that have only Flent's interpolated steps are left
-    out.
-
-    It is made column by column, because a row as an object takes twice the memory of the sample
-    itself.
-    """
+    """Return all raw samples of a file as a record batch with the schema SCHEMA, one series after
+    another. Values that don't fit their column's type (as_cell()) are null, and so is `phase`
+    everywhere if the file can't be read as a run. Series that have only Flent's interpolated steps
+    are left out, so the batch may have no rows."""
     raw = _raw_samples(data)
     series = list(raw)
     counts = [len(samples) for samples in raw.values()]
@@ -113,13 +110,14 @@ def _raw_samples(data: DataFile) -> Mapping[str, Sequence[Mapping[str, Any]]]:
 
 
 def _phases(data: DataFile, sample_times_s: pyarrow.Array) -> pyarrow.Array:
-    """Return for each sample `idle` if it is before the first flow, `loaded` if it is between the
-    start of the test's first flow and the end of its last, else null. All samples with a time are
-    `idle` if the run has no flow, and all are null if the file can't be read as a run.
+    """Return for each sample `idle` if it is before the first flow, of the test or of cross
+    traffic, `loaded` if it is between the start of the test's first flow and the end of its last,
+    else null, also without a time. All samples with a time are `idle` if the run has no flow, and
+    all are null if the file can't be read as a run.
 
     Args:
         data: the data file.
-        sample_times_s: time of each sample in epoch seconds.
+        sample_times_s: time of each sample in epoch seconds, null if it has none.
     """
     try:
         run = as_run(data)

@@ -46,13 +46,14 @@ class Interval:
 
 @dataclass(frozen=True)
 class Summary:
-    """Summary of one value per run of a group. An infinite value is a lost probe.
+    """Summary of one value per run of a group. An infinite value is a lost probe, and an infinite
+    median or quartile is one, or lies between a number and a lost probe.
 
     Attributes:
         count: number of runs.
         median: in the unit of the values, as are the quartiles.
-        lower_quartile: 25th percentile.
-        upper_quartile: 75th percentile.
+        lower_quartile: 25th percentile, linearly interpolated.
+        upper_quartile: 75th percentile, linearly interpolated.
         interval: confidence interval of the median, None with fewer than six runs.
     """
 
@@ -87,8 +88,12 @@ def summarise(values: Sequence[float]) -> Summary:
 
 
 def kruskal_wallis(groups: Sequence[Sequence[float]]) -> RankTest:
-    """Test whether groups of runs differ at all. Empty groups are left out. Source: W. Kruskal, W.
-    Wallis, JASA 47, 1952, as in SciPy.
+    """Test whether groups of runs differ at all, with the chi-square approximation. Empty groups
+    are left out. Source: W. Kruskal, W. Wallis, JASA 47, 1952, as in SciPy.
+
+    Args:
+        groups: values of each group's runs, infinite for a lost probe, which ranks above all
+            others.
 
     Raises NotAvailable if fewer than two groups have values, or if all values are the same.
     """
@@ -104,8 +109,9 @@ def kruskal_wallis(groups: Sequence[Sequence[float]]) -> RankTest:
 
 
 def p_value_caveat(tests: int, fewest: int) -> str:
-    """Return a note on interpreting p-values: the Bonferroni limit if there are several, and a
-    warning if the groups are small. With neither, it says that p is an approximation.
+    """Return a note on interpreting p-values: the Bonferroni limit if there are several, and that p
+    is a rough approximation if a group has fewer than six runs (FEWEST_FOR_P). With neither, the
+    note only says that p is the chi-square approximation.
 
     Args:
         tests: number of p-values shown together.
@@ -182,12 +188,13 @@ def variance_share(values: Sequence[float], labels: Sequence[Hashable]) -> float
 
 def two_groups(values: Sequence[float]) -> tuple[Sequence[float], Sequence[float]] | None:
     """Return the lower and the upper group, each sorted, if the values of runs fall into two
-    groups. Return None if they don't, if a group would have fewer than two values, or if a value is
-    infinite (a lost probe).
+    groups. Return None if they don't, if there are fewer than four values, or if one is infinite (a
+    lost probe).
 
-    The groups are parted by the largest gap that leaves two values on each side. The gap must be at
-    least 4 times (FAR_APART) the range of either group, and a tenth (LEAST_GAP_SHARE) of the value
-    at its own middle. The median of such runs depends on which group has one run more.
+    The groups are parted by the largest gap that leaves at least two values on each side. It must
+    be at least 4 times (FAR_APART) as wide as the range of each group, and a tenth
+    (LEAST_GAP_SHARE) of the value in its middle. The median of such runs depends on which group has
+    one run more.
     """
     ordered = sorted(value for value in values if math.isfinite(value))
     if len(ordered) < 2 * FEWEST_IN_GROUP or len(ordered) < len(values):
@@ -220,8 +227,8 @@ def median_interval(values: ArrayLike) -> Interval | None:
 
 
 def level_for(count: int) -> float | None:
-    """Return the confidence level (0 to 1) that median_interval() has for `count` values, None for
-    fewer than six."""
+    """Return the confidence level (LEAST_LEVEL to 1) that median_interval() has for `count` values,
+    None for fewer than six."""
     start_and_level = _interval_start_and_level(count)
     return None if start_and_level is None else start_and_level[1]
 
@@ -240,8 +247,9 @@ def interval_caveat(testbeds: Iterable[object]) -> str:
 
 
 def _interval_start_and_level(count: int) -> tuple[int, float] | None:
-    """Return the index in the sorted values at which the median's interval begins, and its
-    confidence level. None for fewer than six values. SciPy is imported."""
+    """Return the index, from 0, in the sorted values at which the median's interval begins, and its
+    confidence level. The interval ends as far from the last value as it begins from the first. None
+    for fewer than six values. SciPy is imported."""
     from scipy.stats import binom
 
     outside = 2 * binom.cdf(numpy.arange((count + 1) // 2), count, 0.5)

@@ -24,17 +24,18 @@ _EVENTS = {"frame_lost": "frames of a call", "frame_ms": "complete frames of a c
 
 
 def lost_frames_pct(run: Run, direction: str) -> float:
-    """Return the share in % of the frames of a run's first call in a direction with a lost packet,
-    of those that began under load (all in a test without load). direction: "download" or "upload".
-    Raises NotAvailable if the run has no such call, or no such frame."""
+    """Return the share in % of frames of which a packet was lost, of a run's first call in a
+    direction. Only frames that began under load count, in a test without load all. direction:
+    "download" or "upload". Raises NotAvailable if the run has no such call, or no such frame."""
     return 100 * float(_values_under_load(run, "frame_lost", direction).mean())
 
 
 def late_frames_pct(run: Run, direction: str) -> float:
-    """Return the share in % of the complete frames of a run's first call in a direction that
-    arrived more than 100 ms (PLAYOUT_MS) later than the fastest packet, of those that began under
-    load (all in a test without load). direction: "download" or "upload". Raises NotAvailable if the
-    run has no such call, or no such frame."""
+    """Return the share in % of frames that were more than 100 ms (PLAYOUT_MS) slower than the
+    fastest packet, of a run's first call in a direction. Only frames that arrived whole, with a
+    known delay, and began under load count; in a test without load, those that began at any time.
+    direction: "download" or "upload". Raises NotAvailable if the run has no such call, or no such
+    frame."""
     return 100 * float((_values_under_load(run, "frame_ms", direction) > PLAYOUT_MS).mean())
 
 
@@ -61,9 +62,10 @@ def video_stall_pct(run: Run) -> float:
 
 
 def page_time_ms(run: Run, statistic: str) -> float:
-    """Return the median or largest load time in ms of the web pages of the first flow of cross
-    traffic that has any: of those that began under load, or of all pages in a test without load.
-    statistic: "median" or "max". Raises NotAvailable if there are none."""
+    """Return the median or the largest load time in ms of the web pages of the first flow of cross
+    traffic that has any. Only pages that began under load and were loaded whole count, in a test
+    without load all that were loaded whole. statistic: "median" or "max". Raises NotAvailable if
+    there are none."""
     times_ms = _values_under_load(run, "page_ms")
     return float(numpy.median(times_ms) if statistic == "median" else times_ms.max())
 
@@ -74,7 +76,8 @@ def _values_under_load(run: Run, field: str, direction: str | None = None) -> Nu
 
     Args:
         run: the run.
-        field: one of flows.NOTICED_FIELDS, which implies the unit.
+        field: one of flows.NOTICED_FIELDS, except "stalled_ms", whose times are ends of events. Its
+            name tells the unit. "frame_lost" is 1 for a frame that lost a packet, else 0.
         direction: "download" or "upload", None for any.
     """
     points = _flow_with_field(run, field, direction).noticed[field]

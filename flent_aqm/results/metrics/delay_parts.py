@@ -66,8 +66,9 @@ def delay_parts(raw: Mapping[str, Sequence[Mapping[str, Any]]]) -> DelayParts:
     Args:
         raw: name of a series -> its raw samples.
 
-    Raises NotAvailable if the file has no such records, as without a router model with cards and a
-    processor, or if no probe is left. Raises BadResult if a sample lacks a number.
+    Raises NotAvailable if the file records no passages, as without a router model with cards and a
+    processor, or if no probe is left. Raises BadResult if a sample lacks a number, or has something
+    else in its place.
     """
     if not raw.get(PARTS):
         raise NotAvailable("the file does not record where its probes spent their time, which "

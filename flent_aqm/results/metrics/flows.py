@@ -59,8 +59,9 @@ class RttPercentiles:
     """RTTs of a flow's own packets, from the capture on the client.
 
     Attributes:
-        connections: number of TCP connections in the flow.
-        samples: number of packets with an RTT.
+        connections: number of the flow's TCP connections that have enough RTTs for percentiles.
+            Others don't count here.
+        samples: number of RTTs of these connections.
         percentiles_ms: percentiles 0 to 100 of the RTT in ms, 101 values, each the mean over
             connections.
     """
@@ -77,29 +78,33 @@ class Flow:
     Attributes:
         name: name of the series.
         runner: name of the class that ran the tool.
-        direction: "download", "upload", or "" if the name contains neither.
+        direction: "download" or "upload" if the name contains it, "download" if it contains both,
+            else "".
         is_cross: True for cross traffic.
         start_s: start of the transfer in epoch seconds.
         end_s: end of the transfer in epoch seconds.
-        mean_mbps: mean throughput as the tool reports it, else computed from the samples. None
-            without both.
-        at_s: end of each interval that has a throughput, in epoch seconds.
+        mean_mbps: mean throughput as the tool reports it, else that of the intervals. None without
+            a report if there are no intervals, or none has a length.
+        at_s: end of each interval that has a throughput, in epoch seconds, in the file's order.
         mbps: throughput in each interval.
-        length_s: length of each interval, 0 if it is not known.
+        length_s: length of each interval, 0 if it is not known. If none of several intervals
+            records it, it is the time since the end of the one before.
         tcp: field of TCP_FIELDS -> values over time. Fields that no sample has are missing.
         noticed: field of NOTICED_FIELDS -> values over time. Fields that no sample has are missing.
         ndt7: results of the NDT7 client, see docs/reference/data-format.md. Empty for other tools.
         speedtest: results that another speed test's client showed. Empty for other tools.
-        host: name of the host from which the flow starts, "" if it is not recorded.
-        packets: number of UDP packets sent, as iperf3 reports it. None for other flows.
-        lost_packets: number of UDP packets that the receiver missed. None for other flows.
-        trips: RTTs of the flow's packets, None without a capture.
+        host: name of the host that runs the tool, "" if it is not recorded, as of the test's
+            client.
+        packets: number of UDP packets sent, as iperf3 reports it. None if it reports none, as of
+            TCP and of other tools.
+        lost_packets: number of UDP packets that the receiver missed, None as `packets`.
+        trips: RTTs of the flow's packets, None if they are not recorded.
         control: the sender's congestion control, "" if the tool doesn't report it.
         has_own_window: whether the tool reports start_s and end_s. Else they are those of its
             samples.
         has_own_mean: whether the tool reports mean_mbps. Else it is that of its samples.
-        is_expected: whether start_s and end_s are those that the test requested, because the
-            samples don't tell them.
+        is_expected: whether start_s and end_s are those that the test requested (or those of the
+            samples, if they are further out), because the samples don't tell them.
     """
 
     name: str
@@ -186,10 +191,11 @@ def tells_when_it_ran(flow: Flow, expected: Window, step_s: float) -> bool:
     any case if `expected` is 0 s long.
 
     A tool that reports an interval whenever data came tells little of a flow that hardly got
-    through. So the result is False if the samples cover less than half of the expected time, and
-    also are fewer than three (FEWEST_INTERVALS), longer than four steps (LONG_INTERVAL) in the
-    median, or such that the tool's mean over its whole time is far below theirs. Tools of this
-    package record the time of their load themselves.
+    through. So without the tool's own times, the result is False if the samples cover less than
+    half of the expected time, and also are fewer than three (FEWEST_INTERVALS), longer than four
+    steps (LONG_INTERVAL) in the median, or such that the tool's mean, if it is at least
+    LEAST_MEAN_MBPS, is far below theirs. Tools of this package record the time of their load
+    themselves.
 
     Args:
         flow: the flow.
@@ -246,13 +252,13 @@ def _rtt_percentiles(name: str, value: Any) -> RttPercentiles | None:
 
 
 def _mean_mbps(reported: float | None, mbps: Numbers, length_s: Numbers) -> float | None:
-    """Return the mean throughput in Mbit/s: as the tool reports it, else computed from the
-    intervals. None without a report if the intervals have no length.
+    """Return the mean throughput in Mbit/s: as the tool reports it, else the mean of the intervals,
+    weighted by their length. None without a report if there are no intervals, or none has a length.
 
     Args:
-        reported: the tool's mean in Mbit/s.
+        reported: the tool's mean in Mbit/s, None if it reports none.
         mbps: throughput in each interval.
-        length_s: length of each interval.
+        length_s: length of each interval, 0 if it is not known.
     """
     if reported is not None:
         return reported
@@ -262,8 +268,8 @@ def _mean_mbps(reported: float | None, mbps: Numbers, length_s: Numbers) -> floa
 
 
 def _points(name: str, field: str, samples: Sequence[Mapping[str, Any]]) -> Points:
-    """Return a field's values over time. Samples without the field are left out. Raises BadResult
-    if a time or value is not a number.
+    """Return a field's values over time. Samples in which the field is missing or null are left
+    out. Raises BadResult if a time or value is not a number.
 
     Args:
         name: name of the series, for messages.

@@ -81,9 +81,10 @@ _AIM_CUTS = {"streaming": (15, 20, 40, 60), "gaming": (5, 15, 25, 30), "rtc": (5
 
 
 def aim_loaded_latency_ms(run: Run, direction: str) -> float:
-    """Return the median RTT in ms of the last 20 of the answered probes that are about 400 ms or
-    more apart (thinned_ms()), while the test loaded `direction` ("download" or "upload"). Raises
-    NotAvailable without such probes."""
+    """Return the median RTT in ms of the last 20 (AIM_LAST_PROBES) of the answered probes that are
+    about 400 ms or more apart (thinned_ms()), or of all of these if there are fewer, while the test
+    loaded `direction` ("download" or "upload"). Raises NotAvailable without such probes, or if the
+    test doesn't load that direction."""
     return float(numpy.median(thinned_ms(run.loaded(direction))[-AIM_LAST_PROBES:]))
 
 
