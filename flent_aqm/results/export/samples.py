@@ -27,7 +27,7 @@ from flent_aqm.results.export.columns import (
 )
 from flent_aqm.results.metrics.flows import span
 from flent_aqm.results.metrics.run import as_run
-from flent_aqm.results.reading.series import series_of
+from flent_aqm.results.reading.series import MADE_OF_STEPS, series_of
 
 # Fields of docs/reference/data-format.md, by unit.
 _NUMBERS = {
@@ -103,6 +103,8 @@ def sample_batch(data: DataFile) -> pyarrow.RecordBatch:
 def _raw_samples(data: DataFile) -> Mapping[str, Sequence[Mapping[str, Any]]]:
     """Return name of a series -> its raw samples, in the units of the newest format. Series of
     interpolated steps are left out."""
+    if data.metadata.get(MADE_OF_STEPS):
+        return {}  # of every series, also of those that Flent computed
     read = series_of(data)
     return {**{name: samples for name, samples in data.raw_values.items()
                if name not in read or not read[name].of_steps},

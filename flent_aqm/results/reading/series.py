@@ -30,7 +30,7 @@ CONVERTED_VERSION = 4
 MS, MBPS = "ms", "Mbits/s"
 _TO_MBPS = {MBPS: 1.0, "bits/s": 1e-6}
 # Key of the metadata that Flent sets if it made raw samples of interpolated steps.
-_MADE_OF_STEPS = "FAKE_RAW_VALUES"
+MADE_OF_STEPS = "FAKE_RAW_VALUES"
 LONGEST_REASON = 200
 
 
@@ -110,7 +110,7 @@ def series_of(data: DataFile) -> dict[str, Series]:
     Series that Flent computed from others are left out. If the file has no raw samples, the series
     consist of its interpolated steps.
     """
-    raw, of_steps = data.raw_values, bool(data.metadata.get(_MADE_OF_STEPS))
+    raw, of_steps = data.raw_values, bool(data.metadata.get(MADE_OF_STEPS))
     if not any(raw.values()):
         raw, of_steps = _samples_of_steps(data), True
     return {name: _read_series(name, data.series_meta.get(name, {}), raw.get(name, ()),

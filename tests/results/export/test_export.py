@@ -133,6 +133,9 @@ def test_steps_that_flent_made_samples_of_are_no_samples(tmp_path: Path) -> None
     """As they are in a file without raw samples that Flent has written again."""
     data = load(GOLDEN / "stock_ping.flent.gz")
     data["metadata"]["FAKE_RAW_VALUES"] = True
+    # Flent makes samples of computed series, too.
+    data["raw_values"]["Ping (ms) avg"] = data["raw_values"]["Ping (ms) ICMP"]
+    data["metadata"]["SERIES_META"]["Ping (ms) avg"] = {"RUNNER": "AverageRunner"}
     save(tmp_path / "again.flent.gz", data)
     table = tmp_path / "samples.parquet"
     assert main(["export", "--samples", str(tmp_path / "again.flent.gz"), "-o", str(table)]) == 0
