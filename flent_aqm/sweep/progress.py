@@ -91,13 +91,14 @@ class SweepProgress:
         Args:
             total: number of planned runs.
             there: how many of them have a data file already.
-            jobs: number of runs side by side.
+            jobs: largest number of runs side by side.
             where: title of the testbed.
             warnings: warnings of the testbed.
             needs_s: expected duration of the sweep in s, None if it is not known.
         """
         old = f", {there} of them there already" if there else ""
-        side = f", {jobs} side by side" if jobs > 1 else ""
+        beside = min(jobs, total - there)
+        side = f", {beside} side by side" if beside > 1 else ""
         needs = ("" if needs_s is None else
                  f", about {datetime.timedelta(seconds=round(needs_s))}")
         self.console.print(f"{counted(total, 'run')} in {where}{old}{side}{needs}.", markup=False)

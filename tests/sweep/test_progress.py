@@ -177,7 +177,7 @@ def test_line_of_a_run_without_results_has_no_colon(clock: Clock) -> None:
 @pytest.mark.parametrize(("there", "jobs", "needs_s", "line"), [
     (0, 1, None, "3 runs in the lab."), (1, 1, None, "3 runs in the lab, 1 of them there already."),
     (0, 2, None, "3 runs in the lab, 2 side by side."),
-    (2, 16, 90.4, "3 runs in the lab, 2 of them there already, 16 side by side, about 0:01:30."),
+    (2, 16, 90.4, "3 runs in the lab, 2 of them there already, about 0:01:30."),
     (0, 1, 0.0, "3 runs in the lab, about 0:00:00.")])
 def test_beginning_tells_only_what_there_is_to_tell(
         clock: Clock, there: int, jobs: int, needs_s: float | None, line: str) -> None:

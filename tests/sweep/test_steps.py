@@ -307,7 +307,7 @@ def test_words_of_others_are_printed_as_they_are(tmp_path: Path) -> None:
     progress.say_total()
     lines = out.getvalue().splitlines()
     assert lines[:3] == [
-        "1 run in [bold]lab[/], 2 side by side, about 1:01:01.", "warning: [red]w",
+        "1 run in [bold]lab[/], about 1:01:01.", "warning: [red]w",
         "FAILED 1/1 [red]one: ValueError: [red]why so"]
     assert lines[3].startswith("0 done, 1 failed: 0 s")
 
