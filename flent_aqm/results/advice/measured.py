@@ -26,6 +26,10 @@ from flent_aqm.results.metrics.throughput import total_mbps, utilisation_pct
 FEWEST_PROBES = 10
 # A probe that was stopped for a larger share of the time does not describe the line.
 MOST_STILL = 0.1
+# Tests of `flent-aqm speedtest`, which measures the idle line in a run of its own, without a file.
+_SPEEDTEST = "speedtest_"
+_ASK_SPEEDTEST = ("`flent-aqm speedtest -i -s` measures the idle line for a minute, and prints "
+                  "advice")
 BOTH = "downloads and uploads"
 _BUSY = {"download": "downloads", "upload": "uploads"}
 # Queues that let latency grow until they are full. With any other queue, the router limits latency.
@@ -152,8 +156,11 @@ def measured(run: Run) -> Measured | Unavailable:
     except NotAvailable as error:
         return Unavailable.of(error)
     found = measured_of_samples(idle, loaded, throughput(run))
-    return found if isinstance(found, Unavailable) else replace(
-        found, utilisation_pct=_by_direction(run, utilisation_pct))
+    if isinstance(found, Unavailable):
+        of_speedtest = str(run.settings.get("test")).startswith(_SPEEDTEST)
+        return replace(found, because=f"{found.because}; {_ASK_SPEEDTEST}") if (
+            of_speedtest and idle.rtt_ms.size < FEWEST_PROBES) else found
+    return replace(found, utilisation_pct=_by_direction(run, utilisation_pct))
 
 
 def measured_of_samples(idle: Samples, loaded: Mapping[str, Samples], mbps: Mapping[str, float]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -15,12 +16,15 @@ from flent_aqm.results.advice.measured import (
     BOTH,
     Configuration,
     Measured,
+    measured,
     measured_of_samples,
     tried,
 )
-from flent_aqm.results.metrics.run import Samples
+from flent_aqm.results.data_file import as_data_file
+from flent_aqm.results.metrics.run import Samples, as_run
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import Unavailable
+from tests.files import RUNS, load
 
 MODEM: Mapping[str, Setting] = {"aqm": "cake", "shaper": "cake", "modem_down_mbps": 40.0,
                                 "modem_up_mbps": 10.0}
@@ -237,6 +241,22 @@ def test_too_few_probes_carry_no_advice() -> None:
              "it takes 10 probes while uploads keep the line busy, and there are 9"),
             (10, {}, "nothing loads the line")):
         assert measured_of_samples(samples(idle), loaded, {}) == Unavailable(why)
+
+
+def test_report_of_speedtest_says_where_its_advice_is() -> None:
+    """Its idle line is a run of its own, of which there is no file. Other tests have one file."""
+    data = load(RUNS / "speedtest_sequential.flent.gz")
+    for name, samples in data["raw_values"].items():
+        if name.startswith("Ping"):
+            data["raw_values"][name] = samples[::50]
+    one = as_run(as_data_file(data, RUNS))
+    without = measured(one)
+    assert isinstance(without, Unavailable)
+    assert without.because.startswith("it takes 10 probes on the idle line, and there are ")
+    assert "; `flent-aqm speedtest -i -s` measures the idle line for a minute" in without.because
+    other = measured(replace(one, settings={**one.settings, "test": "rrul"}))
+    assert isinstance(other, Unavailable)
+    assert "speedtest -i" not in other.because
 
 
 def test_configuration_with_a_run_that_tells_nothing_is_left_out_and_named() -> None:
