@@ -22,11 +22,12 @@ RawValues = Mapping[str, Sequence[Mapping[str, Any]]]
 
 @dataclass(frozen=True, eq=False)
 class Captured:
-    """Throughput of captured packets.
+    """Throughput of captured packets in Mbit/s, payload only.
 
     Attributes:
         at_s: end of each step, in epoch seconds.
-        mbps: name ("download", "cross_upload", …) -> throughput in each step.
+        mbps: "download" or "upload" for the test, "cross_download" or "cross_upload" for cross
+            traffic -> throughput in each step.
     """
 
     at_s: Numbers
@@ -58,6 +59,6 @@ def captured_in(results: Any) -> Captured | None:
 
 def queues_in(results: Any) -> dict[str, QueueSamples]:
     """Return direction ("download", "upload") -> samples of the router's queue, of a result set of
-    Flent. They are read once. Empty if the queues were not sampled. Raises BadResult if the samples
-    are damaged."""
+    Flent. They are read once. A direction that was not sampled is missing; empty if none was.
+    Raises BadResult if the samples are damaged."""
     return once(results, "queues", lambda: queues(samples_of(results)))

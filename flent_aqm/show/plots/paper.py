@@ -30,8 +30,9 @@ _COLUMN: dict[Any, Any] = {
 
 
 def parse_inches(text: str) -> float:
-    """Parse the width of --width, such as 3.33in, 8.5cm, 85mm or 240pt; without a unit, inches.
-    Return inches. Raises ConfigError for other text, or for a width below 2 or above 40 inches."""
+    """Parse the width of --width, such as 3.33in, 8.5cm, 85mm or 240pt (TeX's points); without a
+    unit, inches. Return inches. Raises ConfigError for other text, or for a width below 2 or above
+    40 inches."""
     match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)", text.strip().lower())
     unit = (match[2] or "in") if match else ""
     if not match or unit not in _INCHES:
@@ -44,29 +45,37 @@ def parse_inches(text: str) -> float:
 
 
 def is_height_open(width_inches: float, height_inches: float) -> bool:
-    """Return whether the picture has a default height, so that the user did not set it and a plot
-    of many panels may be higher."""
+    """Return whether the picture has a default height: Flent's, or HEIGHT_BY_WIDTH of its width.
+    Then the user is taken not to have set it, and a plot of many panels may be higher."""
     return height_inches in (FLENTS_HEIGHT, width_inches * HEIGHT_BY_WIDTH)
 
 
 def letters(width_inches: float) -> dict[Any, Any]:
-    """Return matplotlib's settings (rcParams) for a picture of that width: embeddable fonts, and
-    smaller letters below PAPER_INCHES, the width of a column of a paper."""
+    """Return matplotlib's settings (rcParams) for a picture of that width: embeddable fonts and,
+    below PAPER_INCHES, smaller letters and distances, as in a column of a paper."""
     return _FONTS | (_COLUMN if width_inches < PAPER_INCHES else {})
 
 
 def drop_untouched(picture: str) -> None:
-    """Remove the picture's file if it is empty: Flent makes it to test whether it can be
-    written."""
+    """Remove the picture's file if it is empty: Flent makes it to test whether it can be written.
+    Do nothing if it has content or does not exist.
+
+    picture: path of the file.
+    """
     path = Path(picture)
     if path.is_file() and not path.stat().st_size:
         path.unlink()
 
 
 def write_caption(picture: str | Path, lines: Iterable[str]) -> Path:
-    """Write title and caption of a picture to a text file beside it, with the suffix .txt in place
-    of the picture's, and return its path. Empty lines are left out. An existing file is
-    overwritten. Raises OSError if it can't be written."""
+    """Write lines to a text file beside a picture, with the suffix .txt in place of the picture's,
+    and return its path. Empty lines are left out. An existing file is overwritten. Raises OSError
+    if it can't be written.
+
+    Args:
+        picture: path of the picture.
+        lines: its title and the lines of its caption.
+    """
     path = Path(picture).with_suffix(".txt")
     path.write_text("\n".join(filter(None, lines)) + "\n", encoding="utf-8")
     return path

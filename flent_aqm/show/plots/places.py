@@ -30,7 +30,8 @@ class ConditionGrid:
 
     Attributes:
         along: names of the settings that make up a condition.
-        keys: values of these settings in each condition.
+        keys: for each condition, the values of these settings, in their order. None for a setting
+            that its runs don't record.
         beside: name of the compared setting, whose values stand side by side.
         compared: label and look of each of its values.
         runs: (index of condition, index of compared value) -> runs, which may be none.
@@ -44,7 +45,8 @@ class ConditionGrid:
 
     @property
     def used(self) -> tuple[str, ...]:
-        """Names of the settings by which runs are grouped."""
+        """Names of the settings by which runs are grouped: those of a condition, then the compared
+        one."""
         return (*self.along, self.beside)
 
     def groups(self) -> int:
@@ -54,9 +56,9 @@ class ConditionGrid:
 
 def condition_grid(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_PLACES
                    ) -> ConditionGrid:
-    """Arrange a chart's runs in a grid of at most `most` conditions, by the settings that axes_of()
-    chooses. Notes below the chart tell if others are left out. Raises ConfigError if the user
-    groups by a setting that no run has."""
+    """Arrange a chart's runs in a grid, by the settings that axes_of() chooses. Conditions are
+    sorted by their values, and only the first `most` are kept; a note below the chart tells if
+    others are left out. Raises ConfigError if the user groups by a setting that no run has."""
     along, beside = axes_of(runs, chart.group_names(runs))
     keys = chart.first(sorted_keys(runs, along), most)
     values = sorted_values(beside, [setting(run.settings, beside) for run in runs])
@@ -77,8 +79,8 @@ def axis_label(along: Sequence[str]) -> str:
 
 
 def short_labels(along: Sequence[str], conditions: Sequence[Sequence[Setting | None]]) -> list[str]:
-    """Return the label of each condition: a line with the value of each setting, rates without
-    their unit.
+    """Return the label of each condition: a line for each setting, with its value and unit or name
+    as word() gives it, but "Mbit/s" left out.
 
     Args:
         along: names of the settings along the axis.

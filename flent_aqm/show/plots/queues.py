@@ -22,8 +22,9 @@ from flent_aqm.show.plots.tcp_info import WAY_LINES, loads_both_at_once
 
 class AqmQueuesPlotter(ChartPlotter):
     """Backlog of the router's queues in packets, and below it drops and, if there are any, marks,
-    counted since the first sample. For one run, each sampled direction. For several, the first run
-    of each group."""
+    counted since the first sample. Runs without samples are left out. For one run, each sampled
+    direction. For several, the first run of each group, in the directions that any of the tests
+    loads."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         sampled = {id(run): queues_in(result)

@@ -104,8 +104,9 @@ def _draw_over_time(axis: Any, run: Run, probe: Probe, colour: str) -> None:
 
 
 def _draw_distribution(axis: Any, values: Any, colour: str) -> None:
-    """Draw the cumulative distribution of values as steps. It ends below 1 if values are infinite,
-    which are lost probes."""
+    """Draw the cumulative distribution of an array of values as steps, nothing if it is empty, and
+    set the y axis to 0 to 1. The distribution ends below 1 if values are infinite, which are lost
+    probes."""
     if values.size:
         came = numpy.sort(values[numpy.isfinite(values)])
         axis.step(came, numpy.arange(1, came.size + 1) / values.size, where="post",

@@ -26,8 +26,8 @@ SEGMENT_BYTES = 1448
 
 class AqmTcpInfoPlotter(ChartPlotter):
     """A panel for each value of TCP_INFO that the tools reported: RTT in ms, congestion window and
-    retransmissions in packets. For one run, all its flows. For several, the first run of each
-    group."""
+    retransmissions in packets. For one run, all its flows, cross traffic included. For several, the
+    test's flows of the first run of each group."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         flows = _flows_to_draw(runs, self.groups_of(runs))
@@ -71,9 +71,9 @@ class AqmTcpInfoPlotter(ChartPlotter):
 
 def _flows_to_draw(runs: Sequence[Run], groups: Sequence[RunGroup]
            ) -> list[tuple[str, Look, Run, Flow]]:
-    """Return the flows to draw, as label, look, run and flow. For one run, all flows with TCP's
-    state. For several runs, the test's flows of the first run of each group. Empty if no flow has
-    TCP's state."""
+    """Return the flows with TCP's state that are drawn, as label, look, run and flow. For one run,
+    they are of the test and of cross traffic. For several runs, they are the test's flows of the
+    first run of each group. May be empty."""
     if len(runs) == 1:
         run, = runs
         flows = [flow for flow in run.flows if flow.tcp]
@@ -103,7 +103,7 @@ def _rtt(flow: Flow) -> tuple[Numbers, Numbers] | None:
 
 def _window(flow: Flow) -> tuple[Numbers, Numbers] | None:
     """Return times in epoch seconds and congestion windows in packets, None if they were not
-    reported."""
+    reported in packets."""
     return _field(flow, "tcp_cwnd")
 
 

@@ -28,8 +28,8 @@ class Quantity:
         unit: unit of the values.
         log: whether its axis is logarithmic.
         what: name of its values in a caption, plural.
-        of: returns the values of a run in a direction, "download" or "upload". Raises NotAvailable
-            if there are none.
+        of: returns an array of a run's values, one or many, in a direction, "download" or "upload".
+            Raises NotAvailable if there are none.
     """
 
     label: str
@@ -41,14 +41,16 @@ class Quantity:
 
 
 def _throughput(run: Run, direction: str) -> Numbers:
-    """Return an array of one value: the throughput in Mbit/s that a run's tool reports for a
-    direction. direction: "download" or "upload". Raises NotAvailable if it is not known."""
+    """Return an array of one value: the throughput of the test's flows in a direction together, in
+    Mbit/s, see throughput_mbps(). direction: "download" or "upload". Raises NotAvailable if it is
+    not known."""
     return numpy.array([throughput_mbps(run, direction)])
 
 
 def _latency(run: Run, direction: str) -> Numbers:
-    """Return the RTTs in ms of all probes while the test loaded a direction, infinite for a lost
-    probe. direction: "download" or "upload". Raises NotAvailable if there are none."""
+    """Return the RTTs in ms of the probes of the run's best latency series while the test loaded a
+    direction, infinite for a lost probe. direction: "download" or "upload". Raises NotAvailable if
+    there are none."""
     return run.loaded(direction).rtt_ms
 
 

@@ -34,8 +34,8 @@ class Curve:
     """Named values over time.
 
     Attributes:
-        name: name of the flow or of the run.
-        at_s: times in s since the first probe.
+        name: name of the flows, or of a run the change in it, such as "aqm=fq_codel".
+        at_s: times in s since the first answered probe.
         values: a value at each time, NaN where there is none.
     """
 
@@ -46,18 +46,19 @@ class Curve:
 
 @dataclass(frozen=True)
 class Explained:
-    """An explained probe with what happened around it. Times are in s since the first probe.
+    """An explained probe with what happened around it. Times are in s since the first answered
+    probe.
 
     Attributes:
         title: which probe, when, how long it took.
         sentences: the sentences of the explanation.
-        place: name of the queue in which it waited longest, such as "up".
+        place: name of the queue in which it waited longest, or which it never left, such as "up".
         begin_s, end_s: the time that is drawn.
         sent_s: when the probe was sent.
         rtt_ms: its RTT, None if it was lost.
-        stay_s: when it came to the queue and when it left, None if it was dropped there.
+        stay_s: when it came to the queue and when it left, None if it never left.
         flows: kB in the queue of the flows of each name, all at the same times.
-        drops_s, marks_s: when packets came that the queue dropped or marked.
+        drops_s, marks_s: when packets came that the queue dropped or marked, in the drawn time.
         window: kB in flight of the TCP flows of the name that has most bytes ahead of the probe.
             None without such flows, or if they had nothing in flight.
         runs: RTT of the probes in ms over time, of this run first, then of each run with a change.
@@ -136,7 +137,8 @@ def _curve(one: Mapping[str, Any]) -> Curve:
 
 def _numbers(values: Sequence[Any], *, gaps: bool = False) -> list[float]:
     """Return a list's values as numbers. Raises ValueError, TypeError or OverflowError if they are
-    not a list, not numbers, not finite, too large, or more than _MOST_VALUES.
+    not a flat list of numbers (texts and booleans are none), not finite, too large, or more than
+    _MOST_VALUES.
 
     Args:
         values: the values.
