@@ -190,7 +190,8 @@ def draw(axes: Sequence[Any], explained: Explained) -> list[Any]:
 
 
 def _draw_backlog(axis: Any, explained: Explained) -> list[Any]:
-    """Draw the bytes in the queue by flow, and the probe's stay. Return the handles."""
+    """Draw the kB in the queue, an area for the flows of each name, and the probe's stay. Return
+    the handles for a legend, which may be empty."""
     handles: list[Any] = []
     top = 1.0
     if explained.flows and len(explained.flows[0].at_s):
@@ -209,8 +210,8 @@ def _draw_backlog(axis: Any, explained: Explained) -> list[Any]:
 
 
 def _draw_losses(axis: Any, explained: Explained) -> list[Any]:
-    """Draw drops and marks as a bar per STEP_S, whose height is their number: markers would lie on
-    each other. Return the handles."""
+    """Draw the numbers of drops and of marks in each step of STEP_S as bars: markers would lie on
+    each other. Return the handles for a legend. Call it only if there are drops or marks."""
     edges = numpy.arange(explained.begin_s, explained.end_s + STEP_S, STEP_S)
     handles = []
     for at_s, colour, label in ((explained.drops_s, DROPS, "drops"),
@@ -227,14 +228,15 @@ def _draw_losses(axis: Any, explained: Explained) -> list[Any]:
 
 
 def _draw_window(axis: Any, explained: Explained) -> list[Any]:
-    """Draw the bytes in flight (Explained.window) in the colour that their flow has in the queue,
-    or write that there are none. Return the handles."""
+    """Draw the kB in flight (Explained.window) in the colour that their flow has in the queue. If
+    it is None, write that no TCP flow with data in flight was ahead of the probe. Return the
+    handles."""
     axis.set_ylabel("in flight,\nkB")
     window = explained.window
     if window is None:
         axis.set_yticks([])
-        axis.text(0.5, 0.5, "no TCP flow was ahead of the probe", transform=axis.transAxes,
-                  ha="center", va="center", fontsize="small")
+        axis.text(0.5, 0.5, "no TCP flow with data in flight was ahead of the probe",
+                  transform=axis.transAxes, ha="center", va="center", fontsize="small")
         return []
     names = [one.name for one in explained.flows[:len(OTHER_LOOKS)]]
     # A flow that shares the area "others" has none of the colours in the queue.
@@ -271,7 +273,8 @@ def _queue_of(one: Curve) -> str:
 
 
 class AqmWhyPlotter(ChartPlotter):
-    """The explanation that a data file keeps, of the first file that keeps one."""
+    """The explanation that a data file keeps, of the first file that keeps one. As a part of
+    another plot, only the bytes in the queue and the probe's stay."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         kept = [run for run in runs if KEPT in run.aqm]

@@ -39,8 +39,8 @@ def purpose(words: Sequence[str]) -> str:
     """Return the purpose of a batch of this package: the first paragraph of the comment at the
     beginning of its file, up to the first full stop, question mark, colon or semicolon that ends a
     word after 20 characters or more, without this mark. Overrides that change what is measured
-    follow in brackets. Return "" for other batches, and if the comment is missing or shorter than
-    20 characters.
+    follow in brackets. Return "" if no such batch is named as batches/NAME or by its full path, and
+    if its comment is missing or shorter than 20 characters.
 
     Args:
         words: the words of the sweep's command line.
@@ -80,8 +80,9 @@ def _overrides_of_purpose(words: Sequence[str], batch: str) -> str:
 
 
 def sweep_command(words: Sequence[str]) -> tuple[str, str]:
-    """Return a description of a sweep's command, and the command in the form in which the page
-    offers it: commented out unless it can only measure.
+    """Return a description of a sweep's command (that it is as it was typed, or a warning to look
+    at it first), and the command in the form in which the page offers it: commented out unless it
+    can only measure, see _only_measures().
 
     Args:
         words: the words of the command line, from sweep.json.
@@ -116,8 +117,9 @@ def _as_comment(line: str) -> str:
 
 
 def _only_measures(words: Sequence[str]) -> bool:
-    """Return whether the command is `flent` with harmless options only (see _is_harmless()), so
-    that a batch that it names is one of this package. False without words."""
+    """Return whether the command is `flent` with no other options than _SWITCHES and those that
+    _is_harmless() accepts, so that a batch that it names is one of this package. False without
+    words."""
     if not words or Path(words[0]).name != "flent":
         return False
     rest = list(words[1:])
@@ -134,9 +136,16 @@ def _only_measures(words: Sequence[str]) -> bool:
 
 
 def _is_harmless(option: str, value: str) -> bool:
-    """Return whether flent's option is one of those that need a value and may be offered, and the
-    value can only change how a lab measures. False for options without a value, also for those in
-    _SWITCHES. value: "" if it is missing."""
+    """Return whether an option of flent can only change how a lab measures with this value: -B with
+    a batch of this package, -b with a name, --batch-repetitions with a number, or --batch-override
+    with KEY=VALUE, where the key is in _OVERRIDES or of a parameter of a queue or shaper. Name, key
+    and the override's value must match _VALUE. False for all other options, also for those in
+    _SWITCHES.
+
+    Args:
+        option: the option with its dashes, in its short or long form.
+        value: its value, "" if it is missing.
+    """
     match option:
         case "-B" | "--batch-file":
             return value in {text for path in resource_dir("batches").glob("*.batch")

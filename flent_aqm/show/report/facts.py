@@ -45,7 +45,8 @@ class RunFacts:
     """Facts of a run for the report's page.
 
     Attributes:
-        by_heading: heading on the page -> value, as text.
+        by_heading: heading on the page, such as "kernel" -> value, as text. Facts that are not
+            recorded are missing.
         proof: the router's settings, None if the file lacks the requested or the reported ones.
         virtual_s: duration of the run on the lab's clock, None if it is not recorded.
         wall_s: duration of the run on the host's clock, None if it is not recorded.
@@ -122,7 +123,8 @@ def proof_of(aqm: Mapping[str, Any]) -> Proof | None:
 
 
 def _queue_words(requested: Mapping[str, Any], prefix: str) -> list[str]:
-    """Return the name of the requested queue, and its parameters as NAME=VALUE.
+    """Return a list of the requested queue's name, "" if it is not recorded, and its parameters as
+    NAME=VALUE, sorted by name.
 
     Args:
         requested: the requested settings.
@@ -151,16 +153,20 @@ def combine_facts(runs: Sequence[Mapping[str, str]]) -> list[tuple[str, list[str
 
 
 def seeds(runs: Iterable[Mapping[str, str]]) -> list[str]:
-    """Return the different seeds of the runs, sorted, numbers by size. Runs without a seed are left
-    out."""
+    """Return the different seeds of the runs as text, sorted, numbers first and by size. Runs
+    without a seed are left out.
+
+    Args:
+        runs: heading -> value, for each run.
+    """
     return sorted({one["seed"] for one in runs if "seed" in one},
                   key=lambda text: (not text.isdigit(), len(text), text))
 
 
 def _with_counts(counts: Mapping[str, int], runs: int) -> list[str]:
-    """Return the values, the most frequent first, each with the number of its runs. A value that
-    all runs share has no number. At most MOST_TOLD values are returned, and "and N more" for the
-    rest.
+    """Return the values, the most frequent first, each with the number of its runs behind it:
+    "VALUE (3 runs)". A value that all runs share has no number. At most MOST_TOLD values are
+    returned, and "and N more" for the rest.
 
     Args:
         counts: value -> number of its runs.

@@ -53,14 +53,16 @@ class QueueRuns:
         queue: name of the queue, or of the configuration if these are compared.
         colour: colour of the queue on the page.
         runs: number of runs.
-        latency_ms: percentile (a key of LATENCIES) -> latency under load, infinite for a lost
-            probe.
-        lost_pct: share of lost probes under load. Empty if no run's probe can tell losses.
-        mbps: "download" and "upload" -> throughput, of all flows together if the line is shared.
-        is_shared: whether cross traffic was on the line.
-        own_mbps: direction -> throughput of the test's own flows.
-        fairness: direction -> Jain's index of test and cross traffic. Empty if the line is not
+        latency_ms: percentile (a key of LATENCIES) -> that of each run's latency under load,
+            infinite if it is a lost probe.
+        lost_pct: share of lost probes under load in percent. Empty if no run's probe can tell
+            losses.
+        mbps: "download" and "upload" -> throughput in Mbit/s, of all flows together if the line is
             shared.
+        is_shared: whether cross traffic was on the line in any run.
+        own_mbps: direction -> throughput of the test's own flows in Mbit/s.
+        fairness: direction -> Jain's index over all flows of test and cross traffic. Empty if the
+            line is not shared.
         p_limit: limit of a difference's p-value: 0.05, divided by the number of comparisons on the
             page.
     """
@@ -77,8 +79,8 @@ class QueueRuns:
     p_limit: float = FALSE_SHARE
 
     def within_ms(self, percent: float) -> float:
-        """Return the median over runs of a percentile of latency under load, in ms. Infinite if it
-        is a lost probe. percent: a key of latency_ms."""
+        """Return the median over runs of a percentile of latency under load, in ms. Infinite if, in
+        at least half of the runs, the percentile is a lost probe. percent: a key of latency_ms."""
         return of_any(self.latency_ms[percent], 50)
 
     @property
@@ -101,15 +103,16 @@ class QueueRuns:
 
 @dataclass(frozen=True)
 class Condition:
-    """Runs that differ only in their queue.
+    """Runs that differ only in their queue, or configuration if these are compared.
 
     Attributes:
-        title: the settings that its runs share, as far as conditions differ in them.
+        title: the settings that its runs share, as far as conditions differ in them, else the test.
         tail_pct: percentile of latency at which its queues are compared: the highest that every run
-            has, and that is finite for each queue. Queues that lost at least half of the probes are
-            not considered. The median if there is no such percentile.
+            has, and whose median over runs is finite for each queue that is not lost
+            (QueueRuns.is_lost). The median if there is no such percentile, or if all queues are
+            lost.
         lines: the queues with their runs, in the order of legends.
-        tried: the queues in the form that advice needs.
+        tried: the queues in the form that advice needs, in the order of `lines`.
     """
 
     title: str
@@ -147,12 +150,14 @@ def conditions(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]) -> li
 
 
 def _condition(title: str, rows: Sequence[ReportRow], colours: Mapping[str, str]) -> Condition:
-    """Return the condition of runs.
+    """Return the condition of runs: its queues, and the percentile at which they are compared. The
+    limit of p-values is not yet divided by the page's comparisons, which conditions() does.
 
     Args:
         title: title of the condition.
-        rows: its runs.
-        colours: queue -> colour, in the order of legends.
+        rows: its runs, all with a median latency under load.
+        colours: queue -> colour, in the order of legends. Queues without runs in `rows` are left
+            out.
     """
     members = collect(rows, queue_of)
     lines = [_queue_runs(queue, colour, members[queue]) for queue, colour in colours.items()
@@ -168,7 +173,7 @@ def _condition(title: str, rows: Sequence[ReportRow], colours: Mapping[str, str]
 
 
 def _queue_runs(queue: str, colour: str, rows: Sequence[ReportRow]) -> QueueRuns:
-    """Return a queue with the values of its runs.
+    """Return a queue with the values of its runs. Its p_limit is the default.
 
     Args:
         queue: name of the queue.
@@ -226,9 +231,10 @@ class Outcome(Enum):
 
     Attributes:
         DIFFER: some queues are slower than the fastest, as is_slower() decides it.
-        ALIKE: no median differs from the lowest by more than users notice.
-        UNTOLD: medians differ by more, but perhaps by chance, as the runs overlap.
-        LOST: with every queue, at least half of the probes were lost.
+        ALIKE: no median differs from the lowest by more than users notice, or there is one queue
+            only.
+        UNTOLD: medians differ by more, but perhaps by chance.
+        LOST: every queue is lost (QueueRuns.is_lost).
     """
 
     DIFFER = "differ"
@@ -264,8 +270,8 @@ class Standing:
 def is_more(less: Sequence[float], more: Sequence[float], room: float,
             p_limit: float = FALSE_SHARE) -> bool:
     """Return whether the values in `more` are larger than those in `less`: their median by more
-    than `room`, and with a p-value below the limit. With too few runs for such a p-value, each
-    value in `more` must be larger than all in `less`.
+    than `room`, and with a p-value of Mann and Whitney's test below the limit. With too few runs
+    for such a p-value, each value in `more` must be larger than all in `less`.
 
     Args:
         less: a value of each run of one queue, at least one. Infinity is a lost probe.

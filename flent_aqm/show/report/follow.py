@@ -66,8 +66,8 @@ class Follower:
         self._progress = self._progress_of(self._results)
 
     def look(self) -> None:
-        """Read new and changed files, and forget those that were removed. Doesn't raise: an error
-        is shown on the page."""
+        """Read new and changed files, and forget those that were removed. Doesn't raise: after an
+        error no new runs are shown, and state() tells it until a later call succeeds."""
         try:
             self._look()
         except OSError as error:  # such as a folder that can't be read any more
@@ -79,9 +79,10 @@ class Follower:
             self._faults["look"] = ""
 
     def _look(self) -> None:
-        """Read new and changed files, and forget those that were removed. Files that can't be read
-        are kept as damaged. Raises any other error, such as one of the processes that read files.
-        Then the results stay as they were."""
+        """Read new and changed files, forget those that were removed, and renew the progress of the
+        sweeps. The version increases if any file was read or removed. Files that can't be read are
+        kept as damaged. Raises any other error, such as one of the processes that read files. Then
+        results, progress and version stay as they were."""
         stamps = dict(self._files())
         new = [path for path, stamp in stamps.items()
                if path not in self._results or self._results[path][0] != stamp]
