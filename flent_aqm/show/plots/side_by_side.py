@@ -63,7 +63,8 @@ class AqmSideBySidePlotter(ChartPlotter):
                 if len(cells) == 3:
                     _draw_distribution(cells[1], probe.rtt_ms, colour)
                     _draw_distribution(cells[2], jitter_ms(probe), colour)
-                lost.append(f"{probe.lost.mean() * 100:.1f} %")
+                lost.append("not known" if probe.loss_unknown
+                            else f"{probe.lost.mean() * 100:.1f} %")
             title = for_plot(run.title or run.test)
             cells[0].set_title(wrapped(f"{title}\nlost: {', '.join(lost)}",
                                        self.figure.get_figwidth() / columns), fontsize="small")

@@ -203,10 +203,16 @@ class Follower:
     def _files(self) -> Iterator[tuple[Path, tuple[int, int]]]:
         """Yield the data files (*.flent.gz) in and below the watched folders, each with
         (modification time in ns, size in bytes), which shows changes. Hidden files, links that lead
-        out of the watched folder, and all that is behind links to folders are left out."""
+        out of the watched folder, and all that is behind links to folders are left out. Raises
+        OSError if a folder that is there can't be read."""
+        def refuse(error: OSError) -> None:
+            """Raise the error unless the folder was removed."""
+            if not isinstance(error, FileNotFoundError):
+                raise error
+
         for folder in self._folders:
             top = folder.resolve()
-            for place, folders, names in os.walk(folder, followlinks=False):
+            for place, folders, names in os.walk(folder, onerror=refuse):
                 folders.sort()
                 for name in sorted(names):
                     path = Path(place, name)

@@ -167,6 +167,20 @@ def test_side_by_side_of_runs_whose_pings_failed_says_why(
         plotter)
 
 
+def test_side_by_side_tells_no_loss_of_a_probe_that_can_not_tell(
+        draw: Draw, tmp_path: Path) -> None:
+    """Pings without numbers; they were said to have lost 0.0 %."""
+    data = load(PING_EXP[0])
+    name = min(data["raw_values"])
+    for sample in data["raw_values"][name]:
+        sample.pop("seq", None)
+    save(tmp_path / "unknown.flent.gz", data)
+    known, unknown = (" ".join(output(draw("side_by_side", [path])).split())
+                      for path in (PING_EXP[0], tmp_path / "unknown.flent.gz"))
+    assert "not known" not in known
+    assert "lost: not known," in unknown
+
+
 @pytest.mark.parametrize("plot", ["latency_tail", "ping_cdf"])
 def test_run_whose_probes_under_load_were_all_lost_has_a_plot_that_says_so(
         plot: str, draw: Draw, variant: Variant) -> None:

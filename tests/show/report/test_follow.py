@@ -384,6 +384,26 @@ def test_follower_survives_whatever_happens_and_says_so(
     assert json.loads(follower.state())["progress"].strip() == ""
 
 
+def test_folder_that_can_not_be_read_any_more_loses_no_run(tmp_path: Path) -> None:
+    """The error was hidden, and its runs counted as removed."""
+    folder = tmp_path / "watched"
+    folder.mkdir()
+    write_run(folder / "a.flent.gz")
+    follower = follow.Follower([folder], "title", 1)
+    follower.look()
+    first = follower.page()
+    folder.rename(tmp_path / "away")
+    folder.write_text("no folder")
+    follower.look()
+    assert "no new runs are shown: " in json.loads(follower.state())["progress"]
+    assert "Not a directory" in json.loads(follower.state())["progress"]
+    assert follower.page() == first
+    folder.unlink()
+    follower.look()
+    follower._rest_until_s = 0.0
+    assert follower.page() != first, "a folder that was removed has no runs"
+
+
 def test_clients_that_never_read_take_no_memory_and_keep_nobody_out(tmp_path: Path) -> None:
     """A hundred took 1.7 GB: each had a page of its own. Now they share it, and are bounded."""
     write_run(tmp_path / "a.flent.gz")
