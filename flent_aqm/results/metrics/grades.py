@@ -106,37 +106,37 @@ def thinned_ms(samples: Samples) -> Numbers:
 def aim_increase_ms(run: Run) -> float:
     """Return AIM's increase of latency under load in ms: aim_loaded_latency_ms() of the direction
     in which it is higher, less the median RTT of the answered probes before the load. Raises
-    NotAvailable if the test doesn't load both directions, or if an answered probe is missing before
-    or under load."""
+    NotAvailable if the test doesn't load both directions, or if no probe was answered before the
+    load or under the load of a direction."""
     return (max(aim_loaded_latency_ms(run, "download"), aim_loaded_latency_ms(run, "upload"))
             - aim_idle_latency_ms(run))
 
 
 def aim_idle_latency_ms(run: Run) -> float:
-    """Return the median RTT in ms of the answered probes before the load. Raises NotAvailable if
-    there are none."""
+    """Return the median RTT in ms of the answered probes before the load, of all answered probes in
+    a run without flows. Raises NotAvailable if there are none."""
     return float(numpy.median(run.idle().answered_ms))
 
 
 def aim_streaming_points(run: Run) -> float:
     """Return AIM's points for streaming: the sum of those for idle latency, its increase under
-    load, the download's throughput, and loss under load, which counts 0 if it is not known. At
-    least 0. Raises NotAvailable if another of these is missing."""
+    load, the download's throughput, and loss under load, which gets 0 points if it is not known. At
+    least 0. Raises NotAvailable if latency, increase or throughput is not known."""
     return aim_points(aim_idle_latency_ms(run), aim_increase_ms(run), _loss_share(run),
                   download_mbps=throughput_mbps(run, "download"))
 
 
 def aim_gaming_points(run: Run) -> float:
     """Return AIM's points for gaming: the sum of those for idle latency, its increase under load
-    and loss under load, which counts 0 if it is not known. At least 0. Raises NotAvailable if
-    latency or increase is missing."""
+    and loss under load, which gets 0 points if it is not known. At least 0. Raises NotAvailable if
+    latency or increase is not known."""
     return aim_points(aim_idle_latency_ms(run), aim_increase_ms(run), _loss_share(run))
 
 
 def aim_rtc_points(run: Run) -> float:
     """Return AIM's points for calls: the sum of those for idle latency and jitter, the increase of
-    latency under load, and loss under load, which counts 0 if it is not known. At least 0. Raises
-    NotAvailable if another of these is missing."""
+    latency under load, and loss under load, which gets 0 points if it is not known. At least 0.
+    Raises NotAvailable if latency, increase or jitter (see mean_jitter_ms()) is not known."""
     return aim_points(aim_idle_latency_ms(run), aim_increase_ms(run), _loss_share(run),
                   jitter_ms=mean_jitter_ms(run.idle()))
 
@@ -172,9 +172,9 @@ def aim_word(experience: str, points: float) -> str:
 
 
 def dslreports_rise_ms(run: Run) -> float:
-    """Return the mean latency under load less the mean idle latency, in ms. Under load it is the
-    mean of both directions' means. Raises NotAvailable if an answered probe is missing before the
-    load or in a direction."""
+    """Return the mean RTT under load less the mean RTT before it, in ms, of answered probes. Under
+    load it is the mean of both directions' means. Raises NotAvailable if the test doesn't load both
+    directions, or if no probe was answered before the load or under the load of a direction."""
     idle_ms = float(run.idle().answered_ms.mean())
     loaded_ms = [float(run.loaded(direction).answered_ms.mean()) for direction in DIRECTIONS]
     return sum(loaded_ms) / 2 - idle_ms
@@ -188,10 +188,11 @@ _LIBREQOS_POINT_CUTS = (1.5, 2.5, 3.5, 4.5, 5.5)
 
 
 def libreqos_phase_rise_ms(run: Run, phase: str) -> float:
-    """Return the mean latency in a phase less the lower quartile of the idle latency, in ms. phase:
-    "download" or "upload" for one direction alone, "bidirectional" for both at once. Raises
-    NotAvailable if the test has no such phase with probes of at least 1 s and an answered one, or
-    no answered probe before the load."""
+    """Return the mean RTT of the answered probes in a phase less the lower quartile of those before
+    the load, in ms. phase: "download" or "upload" for the time in which the test loads one
+    direction alone, "bidirectional" for that in which it loads both. Raises NotAvailable if the
+    test has no such phase, if the phase's probes cover less than 1 s (their number times their
+    usual distance), or if none was answered in the phase or before the load."""
     rises_ms = _libreqos_rises_ms(run)
     if phase not in rises_ms:
         for direction in DIRECTIONS if phase == _BOTH else (phase,):

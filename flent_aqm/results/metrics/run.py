@@ -236,13 +236,15 @@ class Run:
                      else self.loaded(phase, self.probe))
 
     def applied(self, direction: str) -> Mapping[str, Any]:
-        """Return the settings of a direction that the router's kernel reported after the run. Empty
-        if the file has none. direction: "download" or "upload"."""
+        """Return the settings of a direction's shaper and queue as the router's kernel reported
+        them after the run: AQM.after.applied of docs/reference/data-format.md, by names with units
+        such as `limit_packets`. Empty if the file has none. direction: "download" or "upload"."""
         return _object_at(self.aqm, "after", "applied", _DEVICE[direction])
 
     def counters(self, moment: str, direction: str) -> Mapping[str, Any]:
-        """Return the kernel's counters of the router's device of a direction. Empty if the file has
-        none.
+        """Return the kernel's counters of the router's device of a direction, in the groups of
+        AQM.before.counters in docs/reference/data-format.md: "shaper", "class", "qdisc" and so on,
+        under tc's names. Empty if the file has none.
 
         Args:
             moment: "before" or "after" the run.
@@ -258,14 +260,15 @@ MOST_NAMED = 3
 
 
 def load_run(path: Path) -> Run:
-    """Read the run in a data file. Raises BadResult if the file can't be read or is damaged. Its
-    message is one line that begins with the path."""
+    """Read the run in a data file. Raises BadResult if the file can't be read, is damaged, or has
+    or lasts more than the limits allow. Its message is one line that begins with the path."""
     return as_run(read_data_file(path))
 
 
 def as_run(data: DataFile) -> Run:
-    """Return the run in a data file that has been read. Raises BadResult if it is damaged. Its
-    message is one line that begins with the path."""
+    """Return the run in a data file that has been read. Raises BadResult if a value is damaged, if
+    the run lasts too long, or if too many probes were lost. Its message is one line that begins
+    with the path."""
     try:
         return _parse_run(data)
     except BadResult as error:
@@ -273,8 +276,9 @@ def as_run(data: DataFile) -> Run:
 
 
 def _parse_run(data: DataFile) -> Run:
-    """Return the run in a data file that has been read. Raises BadResult, without the path, if
-    values are impossible, if probes and flows last too long, or if too many probes were lost."""
+    """Return the run in a data file that has been read, also if it has no probes or no flows.
+    Raises BadResult, without the path, if values are damaged or impossible, if probes and flows
+    last too long, or if too many probes were lost."""
     probes: list[Probe] = []
     flows: list[Flow] = []
     failures: dict[str, str] = {}
@@ -332,7 +336,8 @@ def _parse_run(data: DataFile) -> Run:
 
 
 def _captured_steps(data: DataFile) -> Sequence[Mapping[str, Any]]:
-    """Return the raw samples of the run's capture, empty without a capture."""
+    """Return the raw samples of the run's capture (see turns()), of the first one if there are
+    several, empty without a capture."""
     return next((data.raw_values.get(name, ()) for name, about in data.series_meta.items()
                  if about.get("RUNNER") == CAPTURE_RUNNER), ())
 
@@ -351,8 +356,8 @@ def probe_kind(probe: Probe) -> str:
 
 
 def probe_line(probe: Probe) -> str:
-    """Return the name, tool and spacing of a probe as text: "Ping (ms) UDP irtt (irtt, every 10
-    ms)". The spacing is left out if there is only one probe."""
+    """Return the name, kind (probe_kind()) and median spacing of a probe as text: "Ping (ms) UDP
+    irtt (irtt, every 10 ms)". The spacing is left out if the series has only one probe."""
     # Two digits, because probes that came back are not spaced evenly: each run would have another.
     every = ("" if numpy.isinf(probe.spacing_ms)
              else f", every {significant(probe.spacing_ms, 2)} ms")
@@ -378,11 +383,13 @@ def _notes_of_probe(probe: Probe) -> list[str]:
 
 def _with_expected_windows(flows: Sequence[Flow], probes: Sequence[Probe],
                            metadata: Mapping[str, Any]) -> list[Flow]:
-    """Return the flows in their order. Flows whose samples are too few to tell when they ran get
-    the expected time of the load, as with_expected_window() sets it: from DELAY after the first
-    probe, for LENGTH, but not beyond the last measurement. A test may start some flows later: the
-    expected time of a flow begins with the latest start that another flow tells, among those before
-    its own first sample, if this is after DELAY. Without LENGTH, all flows are returned unchanged.
+    """Return the flows in their order. A flow whose samples don't tell when it ran (see
+    tells_when_it_ran()) is replaced by with_expected_window() with the time in which the test
+    requested the load: from DELAY after the run's beginning, for LENGTH, but not beyond the last
+    measurement. All flows are returned unchanged if LENGTH is missing or 0.
+
+    A test may start some flows later. So the expected time of a flow begins with the latest known
+    start of other flows that is not after its own first sample, if this is after DELAY.
 
     Args:
         flows: the flows.
@@ -414,8 +421,8 @@ def _with_expected_windows(flows: Sequence[Flow], probes: Sequence[Probe],
 
 
 def _join_names(names: Iterable[str]) -> str:
-    """Return the first three (MOST_NAMED) names in quotes, with commas between, and the number of
-    the others: "'a', 'b', 'c' and 2 more"."""
+    """Return names in quotes with commas between, at most the first three (MOST_NAMED), and the
+    number of the others if there are any: "'a', 'b', 'c' and 2 more". "" without names."""
     first = [repr(plain(name)) for name in names]
     return ", ".join(first[:MOST_NAMED]) + (
         f" and {len(first) - MOST_NAMED} more" if len(first) > MOST_NAMED else "")
@@ -439,13 +446,13 @@ def _refuse_lost(count: int) -> None:
 
 
 def _end_s(probes: Sequence[Probe], flows: Sequence[Flow], length_s: float | None) -> float:
-    """Return the end of the run in epoch seconds: the last sample or flow, but not later than
-    planned.
+    """Return the end of the run in epoch seconds: the latest time at which a probe was sent, a flow
+    ended, or a time in which a probe's tool was stopped ended, but not later than planned.
 
     Args:
         probes: the latency series, at least one.
         flows: the flows.
-        length_s: duration of the run as planned, None if it is not known.
+        length_s: planned time from the first probe to the end of the run, None if it is not known.
     """
     last_s = max([float(one.sent_s[-1]) for one in probes]
                  + [span.end_s for one in probes for span in one.still]
@@ -476,7 +483,7 @@ def _samples(probe: Probe, windows: Sequence[Window], inside: NDArray[numpy.bool
 
 def _settings(metadata: Mapping[str, Any]) -> dict[str, Setting]:
     """Return the settings by which runs are grouped, by name, from a file's metadata: those of
-    settings_of(), `length_s` and `host`."""
+    settings_of(), and `length_s` and `host` if the file has them."""
     settings = settings_of(
         _words(metadata.get("NAME", "")), _words(metadata.get("TITLE") or ""),
         _words(metadata.get("BATCH_NAME") or ""), _shown_settings(metadata, "TEST_PARAMETERS"),
@@ -490,8 +497,9 @@ def _settings(metadata: Mapping[str, Any]) -> dict[str, Setting]:
 
 
 def _shown_settings(metadata: Mapping[str, Any], *keys: str) -> dict[str, Any]:
-    """Return at most 200 (MOST_SETTINGS) settings, with names and texts in a form that labels,
-    tables and terminals can show. Empty if the metadata has none there.
+    """Return the first 200 (MOST_SETTINGS) settings in the file's metadata, by name. Names and
+    texts are put in a form that labels, tables and terminals can show, see _words(). Other values
+    are unchanged. Empty if the metadata has none there.
 
     Args:
         metadata: the file's metadata.

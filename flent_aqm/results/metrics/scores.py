@@ -23,18 +23,20 @@ NAMES = {"download_mbps": "throughput_download_mbps", "upload_mbps": "throughput
 
 @dataclass(frozen=True)
 class Scores:
-    """Values of a run for a sweep's table. Each is a number, or Unavailable with the reason.
+    """Values of a run for a sweep's table, and warnings. Each value is a number, or Unavailable
+    with the reason.
 
     Attributes:
-        download_mbps: throughput of the test's flows together, without cross traffic.
-        upload_mbps: the same for the upload.
+        download_mbps: throughput of the test's downloads together, without cross traffic.
+        upload_mbps: the same for the uploads.
         latency_median_ms: median RTT of probes under load.
         latency_p99_ms: 99th percentile of the RTT of probes under load.
-        flow_rtt_ms: median RTT of the load's own packets, in the direction in which it is longer.
+        flow_rtt_ms: median RTT of the load's own packets, in the direction in which it is longer,
+            or of which alone it is known.
         warnings: reasons why the run may not be as intended.
-        total_download_mbps: throughput of all flows, if the test shares the line with cross
-            traffic, else NOT_SHARED.
-        total_upload_mbps: the same for the upload.
+        total_download_mbps: throughput of all downloads together, with cross traffic. NOT_SHARED
+            if the run has no cross traffic.
+        total_upload_mbps: the same for the uploads.
         router_warnings: conditions on the router that hide the effect of the queue.
     """
 

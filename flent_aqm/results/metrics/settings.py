@@ -20,21 +20,23 @@ _PARAMETERS = {"aqm_parameters": "aqm_", "up_aqm_parameters": "up_aqm_",
 
 def settings_of(test: str, title: str, batch: str, parameters: Mapping[str, Any],
                 requested: Mapping[str, Any]) -> dict[str, Setting]:
-    """Return the settings of a run by name.
+    """Return the settings of a run by name: `test`, `title`, `batch`, those of `parameters` and
+    `requested`, and some that are made of these:
 
-    A queue's parameters become aqm_NAME and up_aqm_NAME, the shaper's become shaper_NAME.
+    The queue's parameters (`aqm_parameters` in `requested`) become aqm_NAME, those of the upload's
+    own queue (`up_aqm_parameters`) up_aqm_NAME, the shaper's (`shaper_parameters`) shaper_NAME.
     `rate_mbps` is the link's rate if both directions have the same, else text with both, "100/20".
     With a modem it is the modem's, and `shaper_mbps` is the shaper's, or "off" without a shaper or
     its rates. Without a modem `shaper_mbps` is left out, and so is `rate_mbps` if the rate of a
-    direction is not known. Settings that are not text, a number or a switch are left
-    out.
+    direction is not known. Settings that are not text, a number or a switch are left out.
 
     Args:
         test: name of the test.
         title: the user's title.
         batch: name of the batch.
         parameters: parameters of the test (`--test-parameter`).
-        requested: settings of the testbed, by the names of Scenario. They take precedence.
+        requested: settings of the testbed, by the names of Scenario. They replace others of the
+            same name.
     """
     settings: dict[str, Setting] = {"test": test, "title": title, "batch": batch}
     queues = {f"{prefix}{name}": value for key, prefix in _PARAMETERS.items()
@@ -73,8 +75,9 @@ def _rate_text(rate: Setting) -> str:
 
 
 def recorded_kernel(aqm: Mapping[str, object]) -> tuple[str, str] | None:
-    """Return the name and the hash of a run's kernel from the AQM metadata of a data file. None if
-    they aren't recorded, as for other testbeds and early versions."""
+    """Return the name and the hash of a run's kernel from the AQM metadata of a data file. The name
+    is STOCK if none is recorded. None if there is no hash, as for other testbeds and early
+    versions."""
     kernel = aqm.get("kernel")
     if not isinstance(kernel, dict) or not kernel.get("hash"):
         return None
@@ -82,8 +85,9 @@ def recorded_kernel(aqm: Mapping[str, object]) -> tuple[str, str] | None:
 
 
 def builds_of_kernels(kernels: Iterable[tuple[str, str] | None]) -> dict[str, dict[str, list[int]]]:
-    """Return name of a kernel -> its hash -> positions of its runs, for the kernels of which there
-    are several builds. Their runs are not repetitions of each other.
+    """Return name of a kernel -> its hash -> positions of its runs in `kernels`, from 0, for the
+    kernels of which there are several builds. Runs of different builds are not repetitions of each
+    other.
 
     Args:
         kernels: name and hash of each run's kernel, None if they aren't recorded.
@@ -97,8 +101,9 @@ def builds_of_kernels(kernels: Iterable[tuple[str, str] | None]) -> dict[str, di
 
 
 def rebuilt_kernels(kernels: Iterable[tuple[str, str] | None]) -> list[str]:
-    """Return a sentence for each kernel of which runs have several builds: they are counted as
-    repetitions of each other, and are none.
+    """Return a sentence for each kernel of which there are runs with several builds. It warns that
+    these runs count as repetitions of each other, though they are none. Empty if there is no such
+    kernel.
 
     Args:
         kernels: name and hash of each run's kernel, None if they aren't recorded.

@@ -17,14 +17,14 @@ from flent_aqm.results.metrics.run import Run
 
 
 def reported(run: Run, client: str, name: str) -> float:
-    """Return a value that a speed test's client reported, in the metric's unit, of the first of the
-    test's flows that has it. Raises NotAvailable if the test did not run the client, or if the
-    client didn't report the value.
+    """Return a number that a speed test's client reported, from the first of the test's flows that
+    has it. Its unit is that of Number.unit for the name. Raises NotAvailable if the test did not
+    run the client, or if the client didn't report the number.
 
     Args:
         run: the run.
         client: name of the speed test, such as "cloudflare".
-        name: name of the value, such as "latency_ms".
+        name: name of the number (Number.name), such as "latency_ms".
     """
     reports = [one.get("numbers") for one in (flow.speedtest for flow in run.speed_test)
                if one.get("client") == client]
@@ -38,12 +38,14 @@ def reported(run: Run, client: str, name: str) -> float:
 
 
 def cloudflare_points(run: Run, experience: str) -> float:
-    """Return AIM's points from the values that Cloudflare's client reported. Raises NotAvailable
-    if the client did not report a value that the experience needs.
+    """Return AIM's points from the values that Cloudflare's client reported. The increase of
+    latency is that of the direction in which it is higher. Raises NotAvailable if the test did not
+    run the client, or if the client did not report a value that the experience needs: latency
+    without load and under load in both directions for each.
 
-    Loss is that of the run's probe on the idle line. Cloudflare's engine sends its own UDP packets
-    to a TURN server, when it sends nothing else, and there is no such server in the lab. Without a
-    probe that tells losses, loss counts 0 points.
+    Loss is that of the run's probe before the load. Cloudflare's engine sends its own UDP packets
+    to a TURN server, when it sends nothing else, and there is no such server in the lab. Without
+    such probes, or if they can't tell losses, loss gets 0 points.
 
     Args:
         run: the run.
@@ -71,9 +73,9 @@ def _idle_loss(run: Run) -> float | None:
 
 def ndt7_archived_rtt_ms(run: Run, direction: str) -> float:
     """Return the median of the RTTs in ms (TCPInfo.RTT) in the measurements of one direction that
-    the server sent, as NDT7's archive keeps them. Clients show the smallest one only. direction:
-    "download" or "upload". Raises NotAvailable if the test has no NDT7 flow in that direction, or
-    if its server sent no measurements."""
+    the server sent, as NDT7's archive keeps them, over all NDT7 flows of this direction. Clients
+    show the smallest RTT only. direction: "download" or "upload". Raises NotAvailable if the test
+    has no NDT7 flow in that direction, or if its server sent no RTTs."""
     rtts = [flow.tcp["tcp_rtt"].values for flow in run.flows_of(direction)
             if flow.ndt7 and "tcp_rtt" in flow.tcp]
     if not rtts:

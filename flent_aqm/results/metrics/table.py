@@ -55,10 +55,11 @@ class Metric:
     """A value that can be computed for a run, with its unit, description and source.
 
     Attributes:
-        name: name for users, with the unit at its end.
+        name: name for users. It ends with "_ms", "_mbps" or "_bytes" if that is the unit, and
+            mostly with "_pct" if the unit is %.
         function: computes the value. Raises NotAvailable if it can't.
-        unit: "ms", "Mbit/s", "%", "RPM", "1/min", "points", "packets", "bytes", or "" for a mere
-            number.
+        unit: "ms", "Mbit/s", "%", "RPM", "1/min", "1/s", "points", "packets", "bytes", or "" for a
+            mere number.
         better: "lower", "higher" or "neither".
         description: one line for users.
         source: source of the formula.
@@ -77,7 +78,8 @@ class Metric:
 
     @property
     def label(self) -> str:
-        """Name for an axis, without the unit: "latency under load, p99"."""
+        """Name for an axis, in words: "latency under load, p99". A unit at the name's end ("_ms",
+        "_mbps", "_pct", "_bytes") is left out."""
         name = self.name
         for suffix in ("_ms", "_mbps", "_pct", "_bytes"):
             name = name.removesuffix(suffix)
