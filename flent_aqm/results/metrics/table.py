@@ -97,14 +97,15 @@ class Metric:
 
     def is_of_probe(self, run: Run) -> bool:
         """Return whether the run has a value that is from its latency probe: without the probe,
-        there would be no value."""
+        there would be no value. A percentile that is a lost probe counts as a value."""
         return (ranked(self.of(run)) is not None
                 and ranked(self.of(replace(run, probes=()))) is None)
 
     def text(self, value: float | Unavailable) -> str:
-        """Return a value as text without its unit, after its word if the metric has words: "95.6",
-        "B 47.1". LOST if it is a lost probe, and "-" if there is none for another reason. "≤" and
-        the smallest value that the source can report, if the value is not above it."""
+        """Return a value as text without its unit, with digits(), after its word if the metric has
+        words: "95.60", "B 47.10". A value that is not above the smallest one that the source can
+        report (`least`) becomes "≤" and `least`. Unavailable becomes LOST if it is a lost probe,
+        else "-", without a word."""
         if isinstance(value, Unavailable):
             return LOST if value.lost else "-"
         number = digits(value)
@@ -113,9 +114,9 @@ class Metric:
         return f"{self.word(value)} {number}" if self.word else number
 
     def text_with_unit(self, value: float) -> str:
-        """Return a value as text with its unit: "95.6 Mbit/s", "B (47.1 ms)" if the metric has
-        words. LOST and the unit for infinity. "≤" and the smallest value that the source can
-        report, if the value is not above it."""
+        """Return a value as text with its unit: "95.60 Mbit/s", "B (47.10 ms)" if the metric has
+        words. The number is that of digits(), LOST for infinity. A value that is not above the
+        smallest one that the source can report (`least`) becomes "≤" and `least`."""
         number = replace(self, word=None).text(value)
         text = f"{number} {self.unit}" if self.unit else number
         return f"{self.word(value)} ({text})" if self.word else text
@@ -143,8 +144,9 @@ def ranked(value: float | Unavailable) -> float | None:
 
 def middle(numbers: Sequence[float | Unavailable]) -> float | Unavailable:
     """Return the median over runs. Lost probes count as slower than any other: if the median is
-    one, return Unavailable with `lost`. Runs without a value are left out. If no run has a value,
-    return the first reason."""
+    one, or lies between a number and one, return Unavailable with `lost`. Runs without a value are
+    left out. If no run has a value, return the first Unavailable, or one with the reason "there is
+    no run" if `numbers` is empty."""
     ranks = sorted(value for one in numbers if (value := ranked(one)) is not None)
     if not ranks:
         return next((one for one in numbers if isinstance(one, Unavailable)),
@@ -172,7 +174,7 @@ _GO = "goresponsiveness 3439542, rpm/calculations.go"
 
 
 def _latency() -> Iterator[Metric]:
-    """Yield metrics of latency, idle and under load."""
+    """Yield metrics of latency: under load, idle, and its increase."""
     for statistic, name in _STATISTIC_NAMES.items():
         yield Metric(f"latency_loaded_{statistic}_ms", partial(latency.loaded_ms,
                      statistic=statistic), "ms", LOWER,
@@ -211,7 +213,7 @@ def _own_packets_and_queue() -> Iterator[Metric]:
 
 
 def _jitter_loss_glitches() -> Iterator[Metric]:
-    """Yield metrics of jitter, loss and glitches."""
+    """Yield metrics of jitter, loss (of probes and of UDP flows) and glitches."""
     yield Metric("jitter_loaded_ms", lambda run: latency.mean_jitter_ms(run.loaded()),
                  "ms", LOWER, "mean difference of successive round-trip times under load", _AIM)
     yield Metric("jitter_idle_ms", lambda run: latency.mean_jitter_ms(run.idle()),
@@ -241,7 +243,7 @@ def _jitter_loss_glitches() -> Iterator[Metric]:
 
 
 def _throughput() -> Iterator[Metric]:
-    """Yield metrics of throughput, utilisation and fairness."""
+    """Yield metrics of throughput, utilisation, fairness and synchronisation."""
     for direction in DIRECTIONS:
         yield Metric(f"throughput_{direction}_mbps", partial(throughput.throughput_mbps,
                      direction=direction), "Mbit/s", HIGHER,

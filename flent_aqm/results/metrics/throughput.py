@@ -45,10 +45,11 @@ def throughput_mbps(run: Run, direction: str) -> float:
     """Return the sum of the throughput of the test's flows in a direction, in Mbit/s, without cross
     traffic.
 
-    It is the mean that the tool reports for the whole test. For flows that come and go, it is their
-    mean over the time in which any of them ran, if all have intervals. direction: "download" or
-    "upload". Raises NotAvailable if the test has no flow in that direction, if the throughput of
-    one is not known, or if they ran for 0 s.
+    A flow that ran for nearly all of the time in which any of them ran counts with its tool's mean,
+    any other with its mean over this time, see mean_mbps(). If the throughput of one over time is
+    not known, all count with their tools' means. direction: "download" or "upload". Raises
+    NotAvailable if the test has no flow in that direction, if the throughput of one is not known,
+    or if they ran for 0 s.
     """
     flows = run.flows_of(direction)
     means = [flow.mean_mbps for flow in flows if flow.mean_mbps is not None]
@@ -63,17 +64,19 @@ def throughput_mbps(run: Run, direction: str) -> float:
 
 
 def _window_of_any(flows: Sequence[Flow]) -> Window:
-    """Return the time from the start of the first flow to the end of the last one. Raises
-    NotAvailable if a flow has no intervals."""
+    """Return the time from the start of the first interval of any flow to the end of the last one,
+    see flow_window(). Raises NotAvailable if the throughput of a flow over time is not known."""
     spans = [flow_window(flow) for flow in flows]
     return Window(min(one.start_s for one in spans), max(one.end_s for one in spans))
 
 
 def total_mbps(run: Run, direction: str) -> float:
     """Return the throughput of all flows in a direction together, including cross traffic, while
-    the test loaded it, in Mbit/s. This is what a queue may cost if the line is shared. direction:
-    "download" or "upload". Raises NotAvailable if the test has no flow in that direction, if its
-    flows ran for 0 s, or if the throughput of a flow is not known."""
+    the test loaded it, in Mbit/s. Without cross traffic in this direction it is throughput_mbps().
+    If the line is shared, this number shows what a queue costs, and not the test's own throughput.
+    direction: "download" or "upload". Raises NotAvailable if the test has no flow in that
+    direction, if its flows ran for 0 s, or if the throughput of a flow (with cross traffic: over
+    time) is not known."""
     flows = run.sharing(direction)
     own = run.flows_of(direction)
     if len(flows) == len(own):
@@ -127,8 +130,8 @@ def link_rate_mbps(run: Run, direction: str) -> float:
 
 
 def payload_share(run: Run, direction: str) -> float:
-    """Return TCP's payload in a full-sized IPv4 packet, as a share (0 to 1) of the bytes that the
-    shaper counts for it.
+    """Return TCP's payload in a full-sized IPv4 packet (1448 bytes) as a share of the bytes that
+    the shaper counts for it. It may be above 1 with a negative overhead.
 
     HTB, TBF and CAKE count 1514 bytes: the packet with its Ethernet header. HTB and TBF add an
     overhead to these. CAKE with an overhead counts the packet without that header, and the
@@ -166,10 +169,10 @@ def payload_share(run: Run, direction: str) -> float:
 
 
 def _framing(overhead: object) -> Framing | None:
-    """Return the framing for an overhead, None for text that is neither a number nor CAKE's
-    keywords.
+    """Return the framing for an overhead, None if it is neither a number nor CAKE's keywords.
 
-    overhead: a number of bytes, also as text, CAKE's keywords, or None, which counts as 0 bytes.
+    overhead: a number of bytes (rounded), also as text, CAKE's keywords, or None, which counts as 0
+    bytes.
     """
     number = a_number(_as_number(overhead)) if overhead is not None else 0.0
     if number is not None:
@@ -186,8 +189,9 @@ def fairness(run: Run, direction: str) -> float:
     and 1/n if one has all.
 
     Source: R. Jain, D. Chiu, W. Hawe, DEC-TR-301, 1984. direction: "download" or "upload". Raises
-    NotAvailable if the test has no flow in that direction, with fewer than two flows, if one has no
-    intervals, if they ran together for less than 1 s, or if none transferred data.
+    NotAvailable if the test has no flow in that direction, with fewer than two flows, if the
+    throughput of one over time is not known, if they ran together for less than 1 s, or if none
+    transferred data.
     """
     flows = run.sharing(direction)
     if len(flows) < 2:
@@ -216,9 +220,10 @@ def _as_number(value: object) -> object:
 
 def _by_host_mbps(run: Run, direction: str) -> dict[str, float]:
     """Return host -> throughput of its flows together in Mbit/s, while all the test's flows of that
-    direction ran. Flows without a host are left out. direction: "download" or "upload". Raises
-    NotAvailable with fewer than two hosts, if a flow has no intervals, or if the flows ran together
-    for less than 1 s."""
+    direction ran. Flows without a host are left out of the result only. direction: "download" or
+    "upload". Raises NotAvailable without a flow in that direction, with fewer than two hosts, if
+    the throughput of a flow over time is not known, or if the flows ran together for less than 1 s.
+    """
     flows = run.flows_of(direction)
     if len({flow.host for flow in flows if flow.host}) < 2:
         raise NotAvailable(f"the file doesn't record {direction} flows of two or more hosts")
@@ -231,26 +236,27 @@ def _by_host_mbps(run: Run, direction: str) -> dict[str, float]:
 
 
 def host_fairness(run: Run, direction: str) -> float:
-    """Return Jain's index, 1/n to 1, over the throughput of each host's flows together, while all
-    the test's flows of that direction ran. direction: "download" or "upload". Raises NotAvailable
-    without a flow in that direction, with fewer than two hosts, if a flow has no intervals, if the
-    flows ran together for less than 1 s, or if none transferred data."""
+    """Return Jain's index, 1/n to 1 for n hosts, over the throughput of each host's flows together,
+    while all the test's flows of that direction ran. direction: "download" or "upload". Raises
+    NotAvailable without a flow in that direction, with fewer than two hosts, if the throughput of a
+    flow over time is not known, if the flows ran together for less than 1 s, or if none transferred
+    data."""
     return jain(list(_by_host_mbps(run, direction).values()))
 
 
 def least_host_mbps(run: Run, direction: str) -> float:
     """Return the throughput of the flows of the host that got least, in Mbit/s, while all the
     test's flows of that direction ran. direction: "download" or "upload". Raises NotAvailable
-    without a flow in that direction, with fewer than two hosts, if a flow has no intervals, or if
-    the flows ran together for less than 1 s."""
+    without a flow in that direction, with fewer than two hosts, if the throughput of a flow over
+    time is not known, or if the flows ran together for less than 1 s."""
     return min(_by_host_mbps(run, direction).values())
 
 
 def most_host_mbps(run: Run, direction: str) -> float:
     """Return the throughput of the flows of the host that got most, in Mbit/s, while all the test's
     flows of that direction ran. direction: "download" or "upload". Raises NotAvailable without a
-    flow in that direction, with fewer than two hosts, if a flow has no intervals, or if the flows
-    ran together for less than 1 s."""
+    flow in that direction, with fewer than two hosts, if the throughput of a flow over time is not
+    known, or if the flows ran together for less than 1 s."""
     return max(_by_host_mbps(run, direction).values())
 
 
@@ -265,9 +271,9 @@ _WHOLE_TEST = 2
 
 
 def synchronisation(run: Run, direction: str) -> float:
-    """Return the mean correlation (Pearson's) between the drops in throughput of any two flows in a
-    direction, including cross traffic. It is 1 if all flows drop at the same time and by the same
-    amount, and about 0 if they drop independently.
+    """Return the mean correlation (Pearson's), -1 to 1, between the drops in throughput of any two
+    flows in a direction, including cross traffic. It is 1 if all flows drop at the same times and
+    in proportion, and about 0 if they drop independently. Flows that don't drop are left out.
 
     A flow's drop is its loss of throughput from one step of 0.25 s (_SYNC_STEP_S) to the next, 0 if
     it gained. Steps are those in which all flows run, without the first 2 s (_SYNC_START_UP_S).
@@ -306,12 +312,12 @@ def rates_mbps(flows: Sequence[Flow]) -> NDArray[Any]:
 
 
 def drop_correlation(rates: NDArray[Any]) -> float:
-    """Return the mean correlation, -1 to 1, between the drops of all pairs of flows. Flows that
-    don't drop are left out. Raises NotAvailable if fewer than two are left, or if rates are not
-    finite.
+    """Return the mean correlation, -1 to 1, between the drops of all pairs of flows. A flow's drop
+    is the decrease of its throughput from one time to the next, 0 if it grew. Flows that don't drop
+    are left out. Raises NotAvailable if fewer than two are left, or if rates are not finite.
 
     Args:
-        rates: throughput of flows (rows) over time (columns), in any unit.
+        rates: throughput of flows (rows) over time (columns, at least two), in any unit.
     """
     drops = numpy.maximum(-numpy.diff(rates, axis=1), 0.0)
     # Rates differ by rounding where nothing happens.
@@ -326,8 +332,8 @@ def drop_correlation(rates: NDArray[Any]) -> float:
 
 
 def shared_window(flows: Sequence[Flow]) -> Window:
-    """Return the time in which all flows ran. Raises NotAvailable if it is shorter than 1 s, or if
-    a flow has no intervals."""
+    """Return the time in which all flows ran, see flow_window(). Raises NotAvailable if it is
+    shorter than 1 s, or if the throughput of a flow over time is not known."""
     spans = [flow_window(flow) for flow in flows]
     start_s, end_s = max(one.start_s for one in spans), min(one.end_s for one in spans)
     together_s = end_s - start_s
@@ -340,9 +346,10 @@ def shared_window(flows: Sequence[Flow]) -> Window:
 
 
 def flow_window(flow: Flow) -> Window:
-    """Return the time from a flow's first interval to its last one, or the requested time if the
-    intervals don't tell it. Raises NotAvailable without intervals, or if the length of none is
-    known."""
+    """Return the time from the start of a flow's first interval to the end of its last one. If the
+    intervals don't tell when it ran (`is_expected`), it is `start_s` to `end_s` of the flow. Raises
+    NotAvailable without intervals, or if the length of none is known and the flow's time isn't an
+    expected one."""
     if flow.at_s.size and flow.is_expected:
         return Window(flow.start_s, flow.end_s)
     if not flow.length_s.any():
@@ -353,9 +360,9 @@ def flow_window(flow: Flow) -> Window:
 def mean_mbps(flow: Flow, window: Window) -> float:
     """Return a flow's mean throughput in a window, in Mbit/s. It counts as 0 while it didn't run.
 
-    If the flow ran for the whole window and hardly longer, its tool's mean is returned: for some
-    uploads the intervals count what the sender wrote to its socket, and only the mean is the
-    receiver's. Raises NotAvailable without intervals, or if the window has no length.
+    If the flow ran for nearly the whole window and hardly longer, its `mean_mbps` is returned: for
+    some uploads the intervals count what the sender wrote to its socket, and only the mean is the
+    receiver's. Raises NotAvailable as flow_window() does, or if the window has no length.
     """
     if not window.length_s > 0:
         raise NotAvailable("the load lasted 0 s")
@@ -368,8 +375,8 @@ def mean_mbps(flow: Flow, window: Window) -> float:
 
 
 def carried_mbit(flow: Flow, at_s: NDArray[Any]) -> Numbers:
-    """Return how many megabits a flow had transferred at each time, by interpolation within its
-    intervals. Raises NotAvailable without intervals.
+    """Return how many megabits a flow had transferred at each time: 0 before its first interval,
+    all after its last one, interpolated within intervals. Raises NotAvailable without intervals.
 
     Args:
         flow: the flow.

@@ -28,18 +28,19 @@ def turns(steps: Sequence[Mapping[str, Any]], spans: Mapping[str, Window | None]
     """Return the intervals in which only one direction carries data of the test.
 
     Args:
-        steps: raw samples of the capture: `t` (end of the step in epoch seconds), `dur` in s,
-            payload of `download` and `upload` in Mbit/s.
-        spans: direction -> time from the first to the last packet of its load, None without load.
+        steps: raw samples of the capture, in the order of time: `t` (end of the step in epoch
+            seconds), `dur` in s, payload of `download` and `upload` in Mbit/s.
+        spans: "download" and "upload" -> time from the first to the last packet of its load, None
+            without load.
 
     Returns:
         "download" and "upload" -> intervals. An interval lasts from the first step with data of
         this direction alone to the last such step before data of the other (or of both), and lies
         within the load's time. Steps without data may lie in between. The mapping is empty if there
         is no capture, if a direction has no such interval, or if the test doesn't alternate: it
-        loads one direction alone, one after the other, or both at once.
+        loads one direction alone, one after the other, or mostly both at once.
 
-    Raises BadResult if a sample has a value that is not a number.
+    Raises BadResult if a time, duration or payload is not a number. A missing payload counts as 0.
     """
     loads = [load for name in DIRECTIONS if (load := spans[name])]
     if not steps or len(loads) < len(DIRECTIONS):

@@ -58,13 +58,13 @@ _LONGEST_SHARED = 1000
 
 
 def read_for_flent(path: Path, recorded: Collection[str], settings: Any) -> dict[str, Any]:
-    """Return the content of a file in the form that Flent's unserialise() needs, with texts that
-    can be shown. Raises BadResult, with the path, if the file is damaged, or if Flent could not
-    load it or would take too long.
+    """Return the content of a file in the form that Flent's unserialise() needs, with metadata that
+    can be shown. Raises BadResult, with the path, if the file can't be read or is damaged, if a
+    name in it could do harm, or if Flent could not load it or would take too long.
 
-    Metadata that Flent would take for a setting or a method of its own are left out, missing ones
-    are added. In title and hosts, which are cut to 200 characters (_LONGEST_DRAWN), each $ gets a
-    backslash before it, see for_plot().
+    Metadata that Flent would take for a setting or a method of its own are left out, and those that
+    Flent needs are added if they are missing. TITLE, HOST and LOCAL_HOST are cut to 200 characters
+    (_LONGEST_DRAWN), and each $ in them gets a backslash before it, see for_plot().
 
     Args:
         path: the file.
@@ -81,9 +81,10 @@ def read_for_flent(path: Path, recorded: Collection[str], settings: Any) -> dict
 
 def read_to_share(path: Path) -> DataFile:
     """Read a file that is to be shared, and return it with the metadata that Flent needs, and
-    without those that Flent would take for a setting or a method of its own. Raises BadResult if
-    the file is damaged, or if Flent can't use it, also because a title or host has more than 1000
-    characters (_LONGEST_SHARED). Flent is imported."""
+    without those that Flent would take for a setting or a method of its own. Raises BadResult, with
+    the path, if the file can't be read or is damaged, if a name in it could do harm, or if Flent
+    can't use it, also because TITLE, HOST or LOCAL_HOST has more than 1000 characters
+    (_LONGEST_SHARED). Flent is imported."""
     from flent.resultset import RECORDED_SETTINGS
     from flent.settings import new
 
@@ -99,8 +100,9 @@ def read_to_share(path: Path) -> DataFile:
 
 
 def _read_and_check(path: Path, recorded: Collection[str], settings: Any) -> DataFile:
-    """Read a file and check it for Flent. Metadata that Flent would take for a setting or a method
-    of its own are removed. Raises BadResult, with the path, if it is damaged or Flent can't use it.
+    """Read a file, check it for Flent, and return it. Metadata that Flent would take for a setting
+    or a method of its own are removed, except REMOTE_METADATA. Raises BadResult, with the path, if
+    it can't be read, is damaged or could do harm, or if Flent can't use it.
 
     Args:
         path: the file.
@@ -123,8 +125,8 @@ def _read_and_check(path: Path, recorded: Collection[str], settings: Any) -> Dat
 def _refuse_harmful(data: DataFile) -> None:
     """Raise BadResult, without the path, if Flent could not load the file, if it would take too
     long, or if a name in the file could do harm: a NAME that is not the plain name of a test, or a
-    series' name that is a formula to a spreadsheet or can't be printed. Raises BeyondLimitsError, a
-    BadResult, if the file only has too much."""
+    series' name that is a formula to a spreadsheet or can't be printed. It is BeyondLimitsError if
+    only the results or samples are too many."""
     metadata = data.metadata
     name = metadata.get("NAME")
     if not isinstance(name, str) or len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
@@ -175,7 +177,9 @@ def _refuse_harmful(data: DataFile) -> None:
 
 
 def _is_date(value: Any) -> bool:
-    """Return whether Flent can read a time in the metadata, with or without Z and fraction."""
+    """Return whether Flent can read a time in the metadata: "2026-01-31T23:59:59", also with a
+    fraction of the second, after which Z may follow. False for other values, also for Z without a
+    fraction."""
     for form in ("%Y-%m-%dT%H:%M:%S.%fZ", "%Y-%m-%dT%H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S"):
         with suppress(TypeError, ValueError):
             datetime.strptime(value, form)
