@@ -173,9 +173,9 @@ def read_flow(series: Series) -> Flow | None:
         mean_mbps=_mean_mbps(a_number(meta.get("MEAN_VALUE")), mbps, length_s),
         at_s=at_s, mbps=mbps, length_s=length_s,
         tcp={field: _points(name, field, samples) for field in TCP_FIELDS
-             if any(field in one for one in samples)},
+             if any(one.get(field) is not None for one in samples)},
         noticed={field: _points(name, field, samples) for field in NOTICED_FIELDS
-                 if any(field in one for one in samples)},
+                 if any(one.get(field) is not None for one in samples)},
         ndt7=_object_or_empty(meta.get("NDT7")),
         speedtest=_object_or_empty(meta.get("SPEEDTEST")),
         host=plain(str(meta.get("FROM_HOST") or "")[:LONGEST_HOST]),

@@ -424,3 +424,21 @@ def test_round_trips_of_a_run_are_those_of_the_direction_that_has_them() -> None
 
     assert [run(20.0, 30.0), run(30.0, 20.0), run(None, 20.0), run(30.0, None)] == [
         30.0, 30.0, 20.0, 30.0]
+
+
+def test_field_that_is_null_in_every_sample_is_not_there() -> None:
+    """NDT7's round trips were NaN, of which no table could be made."""
+    def run(rtt_ms: float | None) -> Run:
+        samples = [{**one, "tcp_rtt": rtt_ms} for one in intervals(3, 1.0)]
+        return run_of({NAME: samples}, {NAME: {"NDT7": {"LastServerMeasurement": {}}}})
+
+    metric = METRICS["ndt7_rtt_download_ms"]
+    assert metric.of(run(None)) == Unavailable(
+        "the test is not an NDT7 test, or its server sent no measurements")
+    assert metric.of(run(20.0)) == 20.0
+    assert not run(None).flows[0].tcp
+
+
+def test_label_has_no_unit() -> None:
+    assert METRICS["webrtc_lost_upload_percent"].label == "webrtc lost upload"
+    assert METRICS["latency_loaded_p99_ms"].label == "latency under load, p99"
