@@ -35,6 +35,8 @@ UNFAIR = 0.1
 # Throughput of the fastest queue as a multiple of the slowest one's, from which it is told as a
 # gain.
 LEAST_GAIN = 1.1
+# Most characters of two conditions' titles that a sentence names in brackets.
+MOST_TITLES = 40
 
 Cases = Sequence[tuple[Standing, Sequence[QueueRuns]]]
 
@@ -128,7 +130,7 @@ def _best_and_worst(standings: Sequence[Standing]) -> str:
     winners, best = _most_named([(one, one.best) for one in standings])
     losers, worst = _most_named([(one, one.worst) for one in standings])
     text = (f"{listed(winners)} kept latency under load lowest"
-            f"{_in_how_many(winners, best, standings)}: "
+            f"{_in_how_many(winners, best, standings, titled=True)}: "
             f"{_latencies_text(best)}.")
     if not losers or set(losers) & set(winners):
         return text
@@ -152,7 +154,8 @@ def _most_named(cases: Cases) -> tuple[list[str], Cases]:
     return names, [(one, lines) for one, lines in named if lines]
 
 
-def _in_how_many(names: Sequence[str], cases: Cases, among: Sequence[Standing]) -> str:
+def _in_how_many(names: Sequence[str], cases: Cases, among: Sequence[Standing], *,
+                 titled: bool = False) -> str:
     """Return in how many conditions each of the queues was named: " in both conditions", " in 3 of
     4 conditions", or ", each in 3 of 4 conditions" if these are not the same conditions for all. ""
     if there is only one condition.
@@ -161,14 +164,18 @@ def _in_how_many(names: Sequence[str], cases: Cases, among: Sequence[Standing]) 
         names: the queues.
         cases: conditions with those of the queues that are named in them.
         among: all conditions.
+        titled: whether to name both conditions, in brackets, unless their titles are long
+            (MOST_TITLES).
     """
     if len(among) == 1:
         return ""
     times = sum(len(lines) for _, lines in cases) // len(names)
     each = "each " if times < len(cases) else ""
     every = "both" if len(among) == 2 else f"all {len(among)}"
+    titles = listed([one.condition.title for one in among])
+    which = f" ({titles})" if titled and len(among) == 2 and len(titles) <= MOST_TITLES else ""
     return (f", {each}" if each else " ") + (
-        f"in {every} conditions" if times == len(among)
+        f"in {every} conditions{which}" if times == len(among)
         else f"in {times} of {len(among)} conditions")
 
 
