@@ -189,6 +189,17 @@ def _refuse_joined(pattern: str) -> None:
                           "'Down: (.*) Mbit=download_mbps' 'Up: (.*) Mbit=upload_mbps'\"")
 
 
+def check_placeholders(client: str, server: str) -> None:
+    """Raise ConfigError if the client's command line lacks {host} or {port}, or the server's lacks
+    {port}."""
+    for option, text, placeholder in (("--client", client, "{host}"),
+                                      ("--client", client, "{port}"),
+                                      ("--server", server, "{port}")):
+        if placeholder not in text:
+            raise ConfigError(f"{option}: {text[:60]!r} has no {placeholder}; put it where the "
+                              f"server's {placeholder.strip('{}')} belongs")
+
+
 def command_tool(name: str, client: str, server: str, reads: str, longest_s: float = 60.0) -> Tool:
     """Return the Tool that a client's and a server's command line make.
 
@@ -202,12 +213,7 @@ def command_tool(name: str, client: str, server: str, reads: str, longest_s: flo
     Raises ConfigError if a placeholder is missing, a command can't be run, or `reads` can't be
     parsed.
     """
-    for option, text, placeholder in (("--client", client, "{host}"),
-                                      ("--client", client, "{port}"),
-                                      ("--server", server, "{port}")):
-        if placeholder not in text:
-            raise ConfigError(f"{option}: {text[:60]!r} has no {placeholder}; put it where the "
-                              f"server's {placeholder.strip('{}')} belongs")
+    check_placeholders(client, server)
     words_of("--client", client)
     numbers = tuple(NUMBERS[source.name] for source in parse_number_sources(reads))
     start = shlex.join(word.replace("{port}", str(PORT)) for word in words_of("--server", server))

@@ -120,7 +120,8 @@ def data_sets(requested: PingExp, hosts: Sequence[str],
         (f"Ping (ms) ICMP {host}", {
             "runner": "aqm_ping", "host": host, "ip_version": ip_version,
             "delay": requested.lead_time_s + requested.ping_interval_s * number / len(names),
-            "length": requested.length_s,
+            # Flent's runner makes it a number of pings, and would add one at the very end.
+            "length": requested.length_s - requested.ping_interval_s / 2,
             "interval": requested.ping_interval_s, "units": "ms", "id": host})
         for number, host in enumerate(names)]
     ports = {"upload": defaults.IPERF3_PORT, "download": defaults.IPERF3_CROSS_PORT}

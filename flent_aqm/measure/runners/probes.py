@@ -7,7 +7,9 @@ results, and Flent then waits for ever.
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Sequence
 from typing import IO, Any
 
 from flent_aqm.base.errors import BadResult
@@ -80,6 +82,14 @@ class AqmPingRunner(SupervisedRunner, PingRunner):
         # If the last packet is lost, fping waits for ever, and normally ends by Flent's watchdog.
         # Its output is complete by then.
         self.run_for_s, self.watchdog_timer = self.watchdog_timer, None
+
+    def use_ping(self, ping: str, pingargs: Sequence[str], interval: float, length: float,
+                 host: str, marking: str | None, local_bind: str | None) -> str:
+        """Return the command of ping as Flent does, whose duration is in whole seconds: those of
+        `length`, rounded up. Flent calls it if there is no fping."""
+        command: str = super().use_ping(ping, pingargs, interval, math.ceil(length), host, marking,
+                                        local_bind)
+        return command
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
         """Parse the output as Flent does. Raises BadResult if it has no reply."""

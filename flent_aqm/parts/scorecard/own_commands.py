@@ -12,7 +12,7 @@ from pathlib import Path
 
 from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.parts.scorecard.output import write_output
-from flent_aqm.tools.command import command_tool, files_of, words_of
+from flent_aqm.tools.command import check_placeholders, command_tool, files_of, words_of
 
 # Contains a hash of the commands' files, so that it differs when one of them changes.
 _TEXT = """# Written by flent-aqm scorecard of --client, --server and --reads, and the files {hash}.
@@ -49,6 +49,7 @@ def write_tool(output: Path, name: str | None, client: str, server: str, reads: 
 
     Raises ConfigError if a command or --reads is wrong, or a file can't be read or written.
     """
+    check_placeholders(client, server)  # before paths take the place of the user's words
     client, server = (shlex.join(words_of(option, text))
                       for option, text in (("--client", client), ("--server", server)))
     name = name or _name_of(shlex.split(client))

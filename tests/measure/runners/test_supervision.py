@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import pickle
 import re
@@ -22,6 +23,7 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.runners import process, qdisc
 from flent_aqm.measure.runners.iperf3 import AqmIperf3Runner
 from flent_aqm.measure.runners.netperf import AqmNetperfRunner
+from flent_aqm.measure.runners.ping_exp import data_sets, settings_from
 from flent_aqm.measure.runners.probes import AqmIrttRunner, AqmPingRunner
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
 from flent_aqm.measure.runners.speedtest import WATCHDOG_MARGIN_S
@@ -152,6 +154,19 @@ def test_host_that_answers_no_ping_is_named(tool: str, output: str, error: str) 
     assert no_measurement(runner, tool, output, error) == (
         f"{tool}: none of its probes came back; check that 192.0.2.1 can be reached and answers "
         "pings")
+
+
+@pytest.mark.parametrize(("count", "interval_s"), [(400, 0.2), (100, 0.25), (30, 0.5), (1, 60.0)])
+def test_ping_exp_sends_as_many_pings_as_were_asked_for(count: int, interval_s: float) -> None:
+    """It sent one more where the interval is exact in binary. ping, where there is no fping, takes
+    whole seconds only."""
+    wanted = {"ping_count": count, "ping_interval": interval_s}
+    requested = settings_from(lambda name, default: wanted.get(name, default), pytest.fail)
+    (_, keys), = data_sets(requested, ["192.0.2.1"], 4)
+    runner = AqmPingRunner(name="ping", settings=SETTINGS, host="192.0.2.1", delay=0)
+    arguments = keys["interval"], keys["length"], "192.0.2.1", None, None
+    assert f" -c {count} " in runner.use_fping("fping", 4, *arguments)
+    assert f" -w {math.ceil(keys['length'])} " in runner.use_ping("ping", [], *arguments)
 
 
 def test_tool_that_hangs_and_ignores_signals_is_killed() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy
 import pytest
 
-from flent_aqm.base.errors import BadResult, NotAvailable
+from flent_aqm.base.errors import BadResult, ConfigError, NotAvailable
 from flent_aqm.cli import main
 from flent_aqm.parts.scorecard import card, reading, steps
 from flent_aqm.parts.scorecard.contestant import Verdict, contestant, why_not
@@ -78,6 +78,13 @@ def test_command_is_named_after_its_program_unless_a_name_is_given(tmp_path: Pat
         digest = hashlib.sha256(Path("/bin/sh").read_bytes() + Path("/bin/sleep").read_bytes())
         assert path.read_text().splitlines()[0].endswith(
             f"and the files {digest.hexdigest()[:16]}.")
+
+
+def test_command_without_a_placeholder_is_quoted_as_it_was_written(tmp_path: Path) -> None:
+    """Not with the paths that take the place of its words."""
+    with pytest.raises(ConfigError, match=r"--client: 'sh run -H 192.0.2.1' has no \{host\}"):
+        write_tool(tmp_path, None, "sh run -H 192.0.2.1", "sleep {port}",
+                   "json: down=download_mbps", 60)
 
 
 @pytest.mark.parametrize(("words", "name"), [
