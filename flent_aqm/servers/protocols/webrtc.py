@@ -31,6 +31,7 @@ from aiortc import (
     RTCPeerConnection,
     RTCSessionDescription,
 )
+from aiortc.mediastreams import MediaStreamError
 from aiortc.rtcdtlstransport import RTCCertificate, SRTPProtectionProfile
 from av import VideoFrame
 from cryptography import x509
@@ -285,8 +286,10 @@ class End:
         if (self._receiving is not None and self._receiving.done()
                 and not self._receiving.cancelled()):
             fault = self._receiving.exception()
-            raise BadResult("the other end's picture can't be received any more: "
-                            f"{cause_of(fault) if isinstance(fault, Exception) else 'it ended'}")
+            # aiortc's MediaStreamError, which has no text, is the end of the picture.
+            why = (cause_of(fault) if isinstance(fault, Exception)
+                   and not isinstance(fault, MediaStreamError) else "it ended")
+            raise BadResult(f"the other end's picture can't be received any more: {why}")
         if self._connection.connectionState != "connected":
             raise BadResult("the call is not connected, or not any more: the state of its "
                             f"connection is {self._connection.connectionState!r}; expected that "

@@ -23,6 +23,7 @@ from tests.servers.serving import RunningServer
 pytest.importorskip("aiortc")
 
 from aiortc import MediaStreamTrack
+from aiortc.mediastreams import MediaStreamError
 from aiortc.rtcdtlstransport import SRTP_PROFILES
 from av import VideoFrame
 from OpenSSL import SSL
@@ -213,13 +214,17 @@ def test_report_with_an_infinite_number_is_refused() -> None:
         from_json(whole | {"sent": float("inf")})
 
 
-def test_picture_that_breaks_off_ends_the_call_with_the_reason() -> None:
-    """A made track, as no real end sends what aiortc can't decode."""
+@pytest.mark.parametrize(("fault", "why"), [
+    (ValueError("no frame in these packets"), "no frame in these packets"),
+    (MediaStreamError(), "it ended")])
+def test_picture_that_breaks_off_ends_the_call_with_the_reason(fault: Exception, why: str) -> None:
+    """A made track, as no real end sends what aiortc can't decode. The end of a track was told by
+    the name of aiortc's class."""
     class Broken(MediaStreamTrack):  # type: ignore[misc]  # aiortc has no types
         kind = "video"
 
         async def recv(self) -> VideoFrame:
-            raise ValueError("no frame in these packets")
+            raise fault
 
     async def call() -> None:
         end = End("127.0.0.1", 1.0)
@@ -230,5 +235,5 @@ def test_picture_that_breaks_off_ends_the_call_with_the_reason() -> None:
         finally:
             await end.close()
 
-    with pytest.raises(BadResult, match="any more: no frame in these packets"):
+    with pytest.raises(BadResult, match=f"any more: {why}$"):
         asyncio.run(call())
