@@ -106,4 +106,4 @@ TOOL = Tool(
 _IN_BROWSER = (CHROMIUM, SCRIPT)
 BROWSER = Tool("ndt7_browser", CLEARTEXT, programs=_IN_BROWSER, choose=_requested_server,
                choose_programs=_programs_in_browser,
-               parameters=_PARAMETERS)
+               parameters={"ndt7_tls": FLAG})

@@ -41,7 +41,7 @@ class AqmNdt7Runner(SupervisedRunner):
         direction: "download" or "upload".
         tls: True for wss, with any certificate.
         client: "crate", "mlab" or "browser". None for the program that is found first on PATH.
-        early_exit: True to request that a download ends after 250 MB. Without effect in a browser.
+        early_exit: True to request that a download ends after 250 MB. False in a browser.
 
     Series: throughput at the receiver in Mbit/s. Raw samples have `val` and `dur` (s), or the
     server's TCP_INFO: tcp_rtt, tcp_min_rtt, tcp_rtt_var (ms), bytes_acked, bytes_sent,

@@ -153,6 +153,18 @@ def test_only_bulk_traffic_has_a_congestion_control_and_a_direction(
         assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize("name", ["ndt7_client", "ndt7_early_exit"])
+def test_browser_takes_no_option_of_other_clients(
+    name: str, namespaces: Namespaces, tools: str, tmp_path: Path
+) -> None:
+    """It took them without a word, and did nothing."""
+    ended = namespaces.flent("ndt7_browser", "--test-parameter", f"{name}=yes", folder=tmp_path,
+                             env={"PATH": tools})
+    assert ended.returncode != 0
+    assert f"{name}: M-Lab's client in the browser has no such option; leave it out" in ended.stderr
+    assert os.listdir(tmp_path) == []
+
+
 @pytest.mark.parametrize("parameter", [
     "cross_traffic=maybe", "cross_direction=sideways", "streams=0", "iperf3_port=70000"])
 def test_bad_test_parameter_is_refused_in_one_line(
