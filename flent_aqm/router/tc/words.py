@@ -79,7 +79,8 @@ def tc_lines(scenario: Scenario, devices: Devices = IN_LAB) -> list[str]:
 
 
 def leaf_words(scenario: Scenario, direction: str) -> str:
-    """Return tc's words of the AQM that shapes a direction: kind of qdisc and parameters.
+    """Return tc's words for the queue of a direction, the shaper cake included: kind of qdisc and
+    parameters, such as "fq_codel limit 1000p".
 
     direction: "down" or "up".
     """
@@ -96,7 +97,8 @@ def _remove_line(device: str) -> str:
 
 def _direction_lines(scenario: Scenario, direction: str, device: str) -> Iterator[str]:
     """Yield the lines that set up the device of one direction: a pfifo in place of the old root
-    qdisc, then the shaper with its classes, the AQMs, the filters.
+    qdisc, then the shaper with its classes, unless there is none or it is cake, then the queues and
+    the filters.
 
     Args:
         scenario: the requested settings.
@@ -186,8 +188,9 @@ def _hfsc_class_line(device: str, hfsc: RequestedClass) -> str:
 
 
 def _tier_filter_lines(device: str) -> Iterator[str]:
-    """Yield the lines of the filters that sort packets into three tiers by the DSCP in the IPv4 or
-    IPv6 header."""
+    """Yield the lines of the filters for three tiers. They send packets to the class for EF or that
+    for background by the DSCP in the IPv4 or IPv6 header. All others go to the shaper's default
+    class."""
     for dscps, target in ((defaults.EF_DSCPS, EF_CLASS),
                           (defaults.BACKGROUND_DSCPS, BACKGROUND_CLASS)):
         for dscp in dscps:
