@@ -9,6 +9,7 @@ never have the instrumented kernel.
 
     TEST/coverage.json     hash of the kernel -> data file -> pairs: address of a basic block, how
         often it ran
+    TEST/exercised.json    which lines ran, for a verdict after one of the kernels was built again
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from pathlib import Path
 
@@ -46,7 +48,7 @@ from flent_aqm.spec.kernel import STOCK
 from flent_aqm.sweep.replay import recorded
 from flent_aqm.sweep.sweep import Sweep
 
-NOTE = "coverage.json"
+NOTE, KEPT = "coverage.json", "exercised.json"
 # Address of a basic block, and how often it ran.
 Blocks = list[tuple[int, int]]
 # A line that ran less often than this took part in no load: thousands of packets pass in each cell.
@@ -166,7 +168,8 @@ def unknown(why: str) -> Exercised:
 def exercise(comparison: Comparison, folder: Path | None) -> Exercised | None:
     """Return which lines of the change between the two sides' kernels ran in each cell. Builds an
     instrumented kernel unless the cache has it, and makes a run with it of each cell that has no
-    note of such a run in the test side's folder. Notes the runs there.
+    note of such a run in the test side's folder. Notes the runs and the result there. If a kernel
+    was built again since the runs were made, the noted result is returned.
 
     Args:
         comparison: the paired runs.
@@ -186,7 +189,9 @@ def exercise(comparison: Comparison, folder: Path | None) -> Exercised | None:
     try:
         for name, made_with in then:
             if kernel_called(name).hash != made_with:
-                return unknown(f"the kernel {name} was built again since these runs were made")
+                kept = _read_kept(folder, then, cells)
+                return _with_failed(kept, comparison) if kept else unknown(
+                    f"the kernel {name} was built again since these runs were made")
         kernel, cache = find_named(then[1][0]), cache_to_write()
         changes = changes_of(cache, kernel_called(then[0][0]).path.parent, kernel)
         if not changes:
@@ -202,16 +207,63 @@ def exercise(comparison: Comparison, folder: Path | None) -> Exercised | None:
     except (LookupError, TypeError, AttributeError) as fault:
         return unknown("a note beside one of the kernels is damaged, or of another version of "
                        f"flent-aqm ({cause_of(fault)}); build the kernels of both sides again")
-    return replace(judge_lines(changes, code, blocks), recording=Recording(recording, code),
-                   unrecorded=sorted({*unrecorded, *_cells_that_failed(comparison)}))
+    lines = replace(judge_lines(changes, code, blocks), unrecorded=unrecorded)
+    if folder is not None:
+        _write_kept(folder, then, cells, lines)
+    return _with_failed(replace(lines, recording=Recording(recording, code)), comparison)
 
 
-def _cells_that_failed(comparison: Comparison) -> set[str]:
-    """Return the names of the cells in which a run of the test side may have failed: if some
-    failed, those with runs of the base side that have no partner."""
+def _identity(kernels: Sequence[tuple[str, str]], cells: Sequence[Pairs]) -> object:
+    """Return what a noted result is of, as JSON has it.
+
+    Args:
+        kernels: name and hash of the kernel of the base side, and of the test side.
+        cells: the cells of the verdict.
+    """
+    return [[list(one) for one in kernels], sorted(cell.name for cell in cells)]
+
+
+def _write_kept(folder: Path, kernels: Sequence[tuple[str, str]], cells: Sequence[Pairs],
+                lines: Exercised) -> None:
+    """Note which lines ran, in KEPT in the test side's folder, over an older note. If that can't be
+    written, nothing is noted: it only serves later verdicts."""
+    with suppress(OSError):
+        write_text(folder / KEPT, json_text({
+            "of": _identity(kernels, cells),
+            "ran": [[*place, dict(often)] for place, often in lines.ran.items()],
+            "never": lines.never, "without_code": lines.without_code,
+            "changes": [asdict(change) for change in lines.changes],
+            "unrecorded": lines.unrecorded}) + "\n")
+
+
+def _read_kept(folder: Path | None, kernels: Sequence[tuple[str, str]], cells: Sequence[Pairs]
+               ) -> Exercised | None:
+    """Return which lines ran, as noted when these kernels were there. None without a folder, or if
+    it has no such note of the same cells."""
+    if folder is None:
+        return None
+    try:
+        note = read_note(folder / KEPT)
+        if note["of"] != _identity(kernels, cells):
+            return None
+        return Exercised(
+            {(str(path), int(line)): {str(cell): int(count) for cell, count in often.items()}
+             for path, line, often in note["ran"]},
+            [(str(path), int(line)) for path, line in note["never"]], int(note["without_code"]),
+            [ChangedFile(str(one["path"]), tuple(map(int, one["lines"])), str(one["text"]))
+             for one in note["changes"]],
+            unrecorded=[str(cell) for cell in note["unrecorded"]])
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None  # missing or damaged
+
+
+def _with_failed(lines: Exercised, comparison: Comparison) -> Exercised:
+    """Return which lines ran, with the cells in which a run of the test side may have failed in
+    `unrecorded`, too: if some failed, those with runs of the base side that have no partner."""
     if not comparison.failed.get("test"):
-        return set()
-    return {cell for side, cell in comparison.alone if side == "base"}
+        return lines
+    alone = {cell for side, cell in comparison.alone if side == "base"}
+    return replace(lines, unrecorded=sorted({*lines.unrecorded, *alone}))
 
 
 class Reach(Enum):

@@ -29,7 +29,13 @@ from flent_aqm.parts.kernels.verdict.decide import (
     is_worse,
     judge,
 )
-from flent_aqm.parts.kernels.verdict.exercised import Exercised, _cells_that_failed, unknown
+from flent_aqm.parts.kernels.verdict.exercised import (
+    Exercised,
+    _with_failed,
+    _write_kept,
+    exercise,
+    unknown,
+)
 from flent_aqm.parts.kernels.verdict.page import (
     findings,
     html,
@@ -43,6 +49,7 @@ from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.score.shown import ScoredFile
 from flent_aqm.setup.kernel.coverage import ChangedFile
+from flent_aqm.setup.kernel.locate import Kernel
 from tests.files import RUNS, load, save
 
 GOLDEN = RUNS / "iperf3_upload.flent.gz"
@@ -543,9 +550,39 @@ def test_lines_of_a_cell_whose_runs_failed_are_not_said_to_never_run() -> None:
     """The line that made the kernel warn was: its run isn't among the pairs."""
     short = [run for run in side(2, kernel="mine") if run.settings["flows"] != CELLS[1]]
     comparison = pair(side(1, kernel="stock"), short)
-    assert _cells_that_failed(replace(comparison, failed={"test": 1})) == {f"flows {CELLS[1]}"}
-    assert not _cells_that_failed(comparison), "they weren't run at all"
-    assert not _cells_that_failed(replace(comparison, failed={"base": 1}))
+    lines = Exercised({}, [("a.c", 1)])
+    failed = _with_failed(lines, replace(comparison, failed={"test": 1}))
+    assert failed.unrecorded == [f"flows {CELLS[1]}"]
+    assert not _with_failed(lines, comparison).unrecorded, "they weren't run at all"
+    assert not _with_failed(lines, replace(comparison, failed={"base": 1})).unrecorded
+
+
+def test_lines_that_ran_are_known_after_a_kernel_was_built_again(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As noted by a verdict before, if it was of the same kernels and cells. Kernels are made up:
+    building takes minutes."""
+    monkeypatch.setattr("flent_aqm.parts.kernels.verdict.exercised.kernel_called",
+                        lambda name: Kernel(Path("linux"), "6.12", f"new {name}", name=name))
+    sides = [[replace(run, kernel=(name, f"old {name}")) for run in side(1, kernel=name)]
+             for name in ("one", "two")]
+    comparison = pair(*sides)
+    lines = Exercised({("a.c", 3): {"load": 5000}}, [("a.c", 4)], 2,
+                      [ChangedFile("a.c", (3, 4), "x\n" * 5)], unrecorded=["other"])
+    without = exercise(comparison, tmp_path)
+    assert without is not None
+    assert without.why_unknown == "the kernel one was built again since these runs were made"
+    kernels = [("one", "old one"), ("two", "old two")]
+    _write_kept(tmp_path, kernels, comparison.cells, lines)
+    assert exercise(comparison, tmp_path) == lines
+    for odd in ("{}", "[1]", "no JSON", '{"of": 1}'):
+        note = (tmp_path / "exercised.json").read_text()
+        (tmp_path / "exercised.json").write_text(odd)
+        assert exercise(comparison, tmp_path) == without
+        (tmp_path / "exercised.json").write_text(note)
+    assert exercise(replace(comparison, cells=comparison.cells[1:]), tmp_path) == without
+    _write_kept(tmp_path, [*kernels[:1], ("two", "newer")], comparison.cells, lines)
+    assert exercise(comparison, tmp_path) == without
+    assert exercise(comparison, None) == without
 
 
 def test_sides_that_differ_in_more_than_the_kernel_are_named_first() -> None:
