@@ -236,8 +236,8 @@ class Story:
 
 
 def start_ns(run: WatchedRun) -> int:
-    """Return the time of the first answered probe of the explained series in ns since the epoch,
-    from which its seconds are counted. Raises BadResult if no probe was answered."""
+    """Return when the first answered probe of the explained series was sent, in ns since the epoch.
+    Seconds of the explanation are counted from it. Raises BadResult if no probe was answered."""
     sent_ns = [one.sent_ns for one in answers(run.run.probe).values()]
     if not sent_ns:
         raise BadResult(f"no probe of the series {plain(run.run.probe.name)!r} was answered in the "
