@@ -29,6 +29,7 @@ _stopped: set[str] = set()
 _lock = threading.Lock()
 _thread = threading.local()
 _counter = itertools.count()
+_WHY_STOPPED = "stopped, because its sweep was stopped"
 
 
 class _RecordingTestbed(VirtualTestbed):
@@ -42,14 +43,26 @@ class _RecordingTestbed(VirtualTestbed):
     def __init__(self, kernel: locate.Kernel, sweep: str) -> None:
         super().__init__(kernel)
         self._sweep = sweep
+        self._placed: set[Lab] = set()
 
     def place(self, scenario: Scenario, run: FlentRun) -> Lab:
         """Return the lab for a run, not started yet, and record it under the sweep's identifier.
-        Raises an AqmError if it can't be made."""
+        Raises an AqmError if it can't be made, or if the sweep was stopped meanwhile."""
         lab = super().place(scenario, run)
         with _lock:
-            _labs.setdefault(self._sweep, set()).add(lab)
+            is_stopped = self._sweep in _stopped
+            if not is_stopped:
+                self._placed.add(lab)
+                _labs.setdefault(self._sweep, set()).add(lab)
+        if is_stopped:
+            lab.close()
+            raise LabError(_WHY_STOPPED)
         return lab
+
+    def forget(self) -> None:
+        """Remove the records of this testbed's labs, whose runs have ended."""
+        with _lock:
+            _labs.get(self._sweep, set()).difference_update(self._placed)
 
 
 def describe(kernel: str) -> WorkerFacts:
@@ -119,23 +132,23 @@ def run(cell: Cell, wanted: RequiredVersions, sweep: str) -> RunOutput:
     lab_kernel = locate.kernel_of(wanted.kernel_hash)
     if lab_kernel is None:
         raise LabError(f"the lab kernel {wanted.kernel_hash} is gone from {socket.gethostname()}; "
-                       f"run "
-                       "flent-aqm setup there")
+                       "run flent-aqm setup there")
     if sweep in _stopped:
-        raise LabError("stopped, because its sweep was stopped")
+        raise LabError(_WHY_STOPPED)
+    testbed = _RecordingTestbed(lab_kernel, sweep)
     try:
-        return make_output(cell, _RecordingTestbed(lab_kernel, sweep))
+        return make_output(cell, testbed)
     except OSError as error:
         # As it is, it would look like an error of the connection to this worker.
         raise LabError(f"{socket.gethostname()}: {cause_of(error)}") from None
     finally:
-        with _lock:
-            _labs[sweep] = {lab for lab in _labs.get(sweep, ()) if lab.is_open}
+        testbed.forget()
 
 
 def stop(sweep: str) -> None:
     """Kill the labs of a sweep that have started in this process, and refuse its further runs here.
-    The runs that are killed end with a fault. A run whose lab is being prepared isn't killed."""
+    The runs that are killed end with a fault, and so do those whose lab is being prepared, unless
+    it starts at this moment."""
     with _lock:
         _stopped.add(sweep)
         labs = list(_labs.get(sweep, ()))

@@ -14,7 +14,9 @@ import pytest
 
 from flent_aqm.base import paths
 from flent_aqm.base.errors import LabError
+from flent_aqm.lab.virtual import VirtualTestbed
 from flent_aqm.parts.cluster import cluster as sweep_side
+from flent_aqm.parts.cluster import worker_side
 from flent_aqm.parts.cluster.agreement import RequiredVersions, WorkerFacts, refusal
 from flent_aqm.setup.kernel.locate import VARIABLE, find_kernel
 from research.bench.kills import SweepFolder, children, compare, wait_for_orphans
@@ -180,3 +182,34 @@ def test_worker_with_other_sources_or_tools_is_refused_with_what_differs() -> No
     assert refusal(wanted, old).startswith("iperf3 is 3.9 there and 3.12 here")
     bare = WorkerFacts("far", "aaaa", "", True, {})
     assert refusal(wanted, bare).startswith("iperf3 is missing there")
+
+
+class _MadeLab:
+    """A made lab, as a real one takes seconds to be prepared."""
+
+    def __init__(self) -> None:
+        self.is_closed = self.is_killed = False
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def kill(self) -> None:
+        self.is_killed = True
+
+
+def test_stop_of_a_sweep_reaches_labs_that_are_prepared_or_not_started(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end of another run of the sweep made a worker forget them, and they ran to their end."""
+    kernel: Any = None
+    monkeypatch.setattr(worker_side, "_stopped", set())
+    monkeypatch.setattr(VirtualTestbed, "place", lambda *_: _MadeLab())
+    one, two = (worker_side._RecordingTestbed(kernel, "sweep") for _ in range(2))
+    ended, waiting = (testbed.place(kernel, kernel) for testbed in (one, two))
+    one.forget()
+    worker_side.stop("sweep")
+    assert [lab.is_killed for lab in (ended, waiting)] == [False, True]  # type: ignore[attr-defined]
+    late = _MadeLab()
+    monkeypatch.setattr(VirtualTestbed, "place", lambda *_: late)
+    with pytest.raises(LabError, match="its sweep was stopped"):
+        two.place(kernel, kernel)
+    assert late.is_closed
