@@ -32,8 +32,8 @@ class CleanBatch:
 
     Attributes:
         text: its text.
-        changed: for each line that was changed, and for all removed comments together, a line for
-            the user.
+        changed: messages for the user: the number and new text of each line that was changed, then
+            how many lines of comments were removed. Empty if the text is unchanged.
     """
 
     text: str
@@ -41,14 +41,15 @@ class CleanBatch:
 
 
 def clean_batch(name: str, text: str) -> CleanBatch:
-    """Return a batch file that can be published. A text without comments and secrets is unchanged.
+    """Return a batch file that can be published: without lines of comments, and with secrets
+    replaced. A text that has neither is unchanged.
 
     Args:
         name: name of the file, for messages.
         text: its text.
 
     Raises BadResult with the number of the first line that would still reveal a machine or a
-    person, or if the text names more than 200 hosts (secrets.MOST_HOSTS).
+    person, or if the text names more than secrets.MOST_HOSTS hosts.
     """
     secrets = Secrets({"batch": text})
     # Hosts in values of such keys are replaced in all lines, also in earlier ones.
@@ -80,10 +81,9 @@ def clean_batch(name: str, text: str) -> CleanBatch:
 
 
 def _clean_line(line: str, secrets: Secrets) -> str:
-    """Return a line of a batch file with secrets replaced. In values of keys for hosts, all hosts
-    that reveal a machine are replaced, and in those for a testbed the router's address. Of an
-    absolute path of a folder or a file, only the last part is kept. Also, a value is replaced whose
-    key shows that it is a secret."""
+    """Return a line of a batch file with secrets replaced. A value is cleaned by the function that
+    _cleaner_for() returns for its key, or replaced if the key shows that it is a secret, such as
+    password. Keys, and lines without key and value, are cleaned by Secrets.clean()."""
     match = _ASSIGNMENT.fullmatch(line)
     if match is None:  # a section, or the continuation of a value
         return secrets.clean(line)[0]
@@ -121,16 +121,16 @@ def _clean_hosts(value: str, secrets: Secrets) -> str:
 
 
 def _clean_host(word: str, secrets: Secrets) -> str:
-    """Return a host's name or address. It is replaced if Secrets.clean() replaces it, or if it has
-    words that programs don't write."""
+    """Return a host's name or address as Secrets.clean() returns it. A name that this doesn't
+    change, and that is not of usual words (is_common()), is replaced by Secrets.stand_in_for()."""
     clean, kinds = secrets.clean(word)
     return clean if kinds or is_common(clean) else secrets.stand_in_for(word)
 
 
 def _clean_folder(value: str, secrets: Secrets) -> str:
-    """Return the last part of an absolute path or one that begins with ~, or REPLACED if that part
-    is empty or has words that programs don't write. A path relative to the batch file is kept, with
-    secrets replaced."""
+    """Return the last part of a path that is absolute, begins with a drive's letter or with ~, with
+    secrets replaced. REPLACED if that part is empty or not of usual words (is_common(), without
+    variables such as ${NAME}). Another path is kept, with secrets replaced."""
     clean = secrets.clean(value)[0]
     if not re.match(r"[/\\~]|[A-Za-z]:", value):
         return clean
@@ -139,9 +139,9 @@ def _clean_folder(value: str, secrets: Secrets) -> str:
 
 
 def lines_that_tell(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the number (from 1) of each line that reveals a machine, and the first revealing part:
-    an IP address, a hardware address, or the user of a URL (one such as root only with a password).
-    Nothing if there is none."""
+    """Yield the number (from 1) of each line that reveals a machine or a user, and one revealing
+    part of it: an IP address, a hardware address, or USER:PASSWORD@HOST of a URL (a user such as
+    root only with a password). Nothing if there is none. Names of hosts are not found."""
     for number, line in enumerate(text.splitlines(), 1):
         left = left_over((), (), [line])
         if left:

@@ -33,8 +33,8 @@ def is_of_flent(test: object) -> bool:
 
 def open_all(files: Sequence[Path]) -> Mapping[Path, str]:
     """Return the files that Flent can't open or plot, each with the reason. Empty if all can be.
-    Starts Flent in another process, which is ended after 60 s (START_S), and 30 s (FILE_S) for each
-    file. Files to which it had not come by then are among those returned."""
+    Starts Flent in another process, which is ended after START_S, and FILE_S more for each file.
+    Files to which it had not come by then, or before it failed, are among those returned."""
     if not files:
         return {}
     argv = [sys.executable, "-P", "-m", "flent_aqm.results.share.open_in_flent",

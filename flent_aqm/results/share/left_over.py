@@ -23,9 +23,11 @@ _MAC_DIGITS = 12
 
 
 def left_over(removed: Iterable[str], users: Collection[str], tree: Any) -> str:
-    """Return the first part of a text in `tree` that must not be shared, "" if there is none: a
-    removed text, an address that reveals a machine, a hardware address, the user of a URL (one such
-    as root only with a password), or a user in a path.
+    """Return a part of a text in `tree`, keys included, that must not be shared, "" if there is
+    none: a removed text that is not within a longer word, an IP address that reveals a machine, a
+    hardware address, USER:PASSWORD@HOST of a URL (a user such as root only with a password), or a
+    user in a path. If there are several, the first that is found. A removed text is returned in
+    lower case.
 
     Args:
         removed: texts that were removed. Upper and lower case are the same.
@@ -42,8 +44,8 @@ def left_over(removed: Iterable[str], users: Collection[str], tree: Any) -> str:
 
 
 def _removed_text_in(gone: Iterable[str], text: str) -> str:
-    """Return the first of the removed texts that occurs in a text, but not within a longer word. ""
-    if none does.
+    """Return the first of the removed texts, in the order of `gone`, that occurs in a text, but not
+    within a longer word. "" if none does.
 
     Args:
         gone: removed texts, in lower case.
@@ -60,8 +62,13 @@ def _removed_text_in(gone: Iterable[str], text: str) -> str:
 
 
 def _revealing_parts(text: str, users: Collection[str]) -> Iterator[str]:
-    """Yield addresses, hardware addresses, credentials in URLs, and users in paths that a text
-    contains. users: names in lower case."""
+    """Yield what a text contains of IP addresses that reveal a machine, hardware addresses,
+    USER:PASSWORD@HOST of URLs (_credentials_in()), and names of users that begin a part of a path.
+
+    Args:
+        text: the text.
+        users: names of people in lower case. Upper and lower case are the same in paths.
+    """
     for word in _parts_of(text, _ALNUM | set("._-:[]%")):
         yield from _ipv4_in(word)
         yield from _hardware_address(word)
@@ -80,7 +87,8 @@ def _revealing_parts(text: str, users: Collection[str]) -> Iterator[str]:
 
 
 def _parts_of(text: str, characters: Collection[str]) -> Iterator[str]:
-    """Yield the longest parts of a text that consist only of the given characters."""
+    """Yield each part of a text that consists only of the given characters, up to the next other
+    character."""
     start = None
     for place, character in enumerate(text):
         if character in characters:
@@ -93,9 +101,9 @@ def _parts_of(text: str, characters: Collection[str]) -> Iterator[str]:
 
 
 def _ipv4_in(word: str) -> Iterator[str]:
-    """Yield IPv4 addresses in a word that reveal a machine: four numbers with dots between them,
-    or, beside letters, with dashes or underscores. Numbers in a longer sequence with the same
-    separator, such as a version, are left out."""
+    """Yield IPv4 addresses in a word that reveal a machine, as they are written: four numbers with
+    dots between them, or, as part of a name such as ip-10-1-2-3, with dashes or underscores.
+    Numbers in a longer sequence with the same separator, such as a version, are left out."""
     # Numbers and the characters between them, alternately.
     parts = ["".join(same) for _, same in groupby(word, str.isdigit)]
     for place in range(len(parts) - 6):
@@ -138,8 +146,9 @@ def _is_twelve_digits(digits: str) -> bool:
 
 
 def _ipv6_at_the_start(word: str) -> Iterator[str]:
-    """Yield the word if it is an IPv6 address that reveals a machine. If not, yield it without its
-    last character, or without all colons and dots at its end, if that is one."""
+    """Yield the first of these that is an IPv6 address that reveals a machine: the word, the word
+    without its last character, and the word without all colons and dots at its end. Yield nothing
+    if none is."""
     for one in (word, word[:-1], word.rstrip(":.")):
         if ":" in one and _is_revealing_address(one):
             yield one
@@ -160,7 +169,8 @@ def _credentials_in(word: str) -> Iterator[str]:
 
 
 def _is_revealing_address(word: str) -> bool:
-    """Return whether a word is an IP address that reveals a machine."""
+    """Return whether a word is an IP address, but not one that reveals nobody (tells_of_nobody()).
+    """
     try:
         address = ipaddress.ip_address(word)
     except ValueError:

@@ -87,8 +87,9 @@ def _raise_timeout(*args: object) -> NoReturn:
 
 
 def _open_and_draw(path: str) -> None:
-    """Open a file as Flent does, and draw its first plot. Raises whatever Flent raises, and
-    BadResult if the plot is empty."""
+    """Open a file as Flent does, and draw the plot that Flent shows first, in memory. main() must
+    have prepared Flent's plots. Raises whatever Flent raises, and BadResult if the plot is empty.
+    """
     from flent import formatters, plotters, resultset
     from flent.settings import new
 

@@ -61,7 +61,8 @@ class Secrets:
         metadata: metadata of the file, in which names of hosts and users are searched.
 
     Attributes:
-        removed: texts that were found and replaced.
+        removed: texts that were replaced so far, names of hosts in lower case. Some have harmless
+            text around them, such as the key of a value.
         users: names of people that the file reveals, and users of this machine, as users() returns
             them.
 
@@ -282,7 +283,8 @@ class Secrets:
         return self._zeros(match) if value < 1 << 32 and _is_private(value) else match[0]
 
     def is_stand_in(self, text: str) -> bool:
-        """Return whether a text is the replacement for a host or an address of this file."""
+        """Return whether a text is a replacement that a host or an address of this file has got so
+        far."""
         return text in self._stand_ins.values()
 
     def stand_in_for(self, name: str) -> str:
@@ -323,11 +325,11 @@ class Secrets:
 
     def _host(self, name: _Name, match: re.Match[str]) -> str:
         """Return the replacement for a form of a host's name, after "user@" if a user stands before
-        it.
+        it. The form, without the user, is added to `removed` in lower case.
 
         Args:
             name: the host's name.
-            match: the form that was found.
+            match: match of the name's pattern (_Name.pattern).
         """
         text = match[2].lower()
         self.removed.add(text)
