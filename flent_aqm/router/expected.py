@@ -61,9 +61,10 @@ class ExpectedQdisc:
         kind: name of the qdisc.
         handle: its handle, such as "10:".
         parent: handle of the class above it, or "root".
-        parameters: values by their names in tc's JSON. A value is a set if kernels or versions of
-            tc differ.
-        ignored: names of parameters that don't depend on the request, so they aren't compared.
+        parameters: values by their names in tc's JSON. A value is a set of all that are accepted if
+            kernels or versions of tc differ.
+        ignored: names of parameters that aren't compared, because the request doesn't decide them
+            or the qdisc changes them by itself.
         external: True if the qdisc is of a kernel that the user built. Then only parameters that
             are both requested and reported are compared.
     """
@@ -89,10 +90,13 @@ class ExpectedClass:
         parent: handle of the class above it, or "root".
         leaf: handle of the qdisc below the class, "" for a class with other classes below it.
         prio: priority. None if it isn't compared: for a class with others below it, and for HFSC.
-        burst_ticks: possible bursts at the rate, in ticks of the packet scheduler's clock.
-        cburst_ticks: possible bursts at the ceil, in ticks of the packet scheduler's clock.
-        quantum_bytes: quantum in bytes. None if no parameter of the shaper sets it, so it isn't
-            compared.
+        burst_ticks: possible bursts at the rate, in ticks of the packet scheduler's clock. 0 for
+            HFSC.
+        cburst_ticks: possible bursts at the ceil, in ticks of the packet scheduler's clock. 0 for
+            HFSC.
+        quantum_bytes: quantum in bytes. None if it isn't compared: if neither quantum nor r2q is
+            requested, for a class with others below it, and for HFSC.
+        linklayer: "ethernet" or "atm".
     """
 
     handle: str
@@ -120,9 +124,9 @@ class ExpectedDirection:
 
     Attributes:
         qdiscs: all qdiscs of the device.
-        classes: all classes of HTB or HFSC.
+        classes: all classes of HTB or HFSC. Empty for other shapers.
         drr: handles of DRR's classes. Empty for other queues.
-        drr_quantum_bytes: possible quantums of DRR's classes.
+        drr_quantum_bytes: possible quantums of DRR's classes. Empty for other queues.
         filters: lines as describe_filter() makes them.
     """
 

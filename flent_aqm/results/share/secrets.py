@@ -447,8 +447,10 @@ class Secrets:
         return self._stand_ins[str(ipaddress.ip_address(re.sub("[._:-]", ".", match[0])))]
 
     def _stand_in_for_address(self, word: str) -> str:
-        """Return the replacement for an IP address: one that is reserved for documentation, always
-        the same for an address. If all are in use, it is 203.0.113.254."""
+        """Return the replacement for an IP address: one that is reserved for documentation and that
+        does not occur in the metadata, always the same for an address. If all are in use, it is
+        203.0.113.254, also for further addresses and for IPv6. Raises ValueError if the word is not
+        an address. Nothing is added to `removed`."""
         address = ipaddress.ip_address(word)
         if str(address) not in self._stand_ins:
             if address.version == 4:
@@ -464,8 +466,8 @@ class Secrets:
 
 
 def _without_colon(match: str) -> str:
-    """Return the IPv6 address that a match of patterns.IPV6 consists of, without the colons behind
-    it that may be punctuation. "" if there is none."""
+    """Return the IP address that a match of patterns.IPV6 or patterns.IPV4 consists of, without the
+    colons behind it that may be punctuation. "" if the match is no address."""
     return next((one for one in (match, match[:-1], match.rstrip(":")) if is_address(one)), "")
 
 
@@ -476,10 +478,10 @@ class _Name:
     Attributes:
         first: its first part, before the first dot, in lower case.
         marks: texts in lower case. Each text with the name contains one of them.
-        pattern: matches its forms in upper and lower case: the whole name, the first part alone or
-            with any domain unless it is a usual word, and, if the domain has several parts, the
-            domain alone or after another host. Group 1 is a user before it with "@", group 2 the
-            form.
+        pattern: matches its forms in upper and lower case, with any of . - _ as separators: a name
+            with a domain as a whole, the first part alone or with any domain unless it is a usual
+            word, and, if the domain has several parts, the domain alone or after another host.
+            Group 1 is a user before it with "@", None without a user, group 2 the form.
     """
 
     first: str
@@ -514,8 +516,8 @@ class _Name:
 
 def _hosts_in(text: str) -> Iterator[str]:
     """Yield the names of hosts that a text contains: in the messages and options of programs,
-    domains, and hosts after a user. Names of usual words (is_common()) are left out. A name may
-    occur several times."""
+    domains, and hosts after a user. Names of usual words (is_common()) and of files are left out. A
+    name may occur several times."""
     for pattern in patterns.HOSTS_IN_MESSAGES:
         for match in pattern.finditer(text):
             name = match["host"].strip(".")
@@ -529,7 +531,7 @@ def _hosts_in(text: str) -> Iterator[str]:
 
 def is_domain(name: str) -> bool:
     """Return whether a name in the form of a domain's (patterns.DOMAIN_NAME) is that of a domain:
-    not of a file or an address, and not one of words of programs alone."""
+    not of a file or an address, and not of usual words (is_common()) alone."""
     return not (is_common(name) or _FILE_NAMES.search(name)) and not is_address(name)
 
 
@@ -539,8 +541,9 @@ def is_stand_in_of_router(text: str) -> bool:
 
 
 def _is_private(value: int) -> bool:
-    """Return whether a number below 2^32 is an IPv4 address of a private network that reveals a
-    machine."""
+    """Return whether a number below 2^32 is an IPv4 address of a private network, or of a link
+    (169.254.0.0/16), that reveals a machine. Loopback, reserved addresses, 0.0.0.0/8, and those for
+    documentation and benchmarks don't count."""
     address = ipaddress.ip_address(value)
     return address.is_private and not (address.is_loopback or address.is_reserved) \
         and value >> 24 != 0 and not tells_of_nobody(str(address))
@@ -569,9 +572,12 @@ def host_names(metadata: Mapping[str, Any]) -> Iterator[str]:
 
 
 def users(metadata: Mapping[str, Any]) -> set[str]:
-    """Return the names of people that the file's texts reveal, and the users of this machine, at
-    most _MOST_USERS. Names in COMMON and NOBODY, and those of one or more than 64 characters, are
-    left out."""
+    """Return the names of people, at most _MOST_USERS: those that the file's environment, paths and
+    variables reveal, and the accounts and home folders of the users of this machine. Left out are
+    names in COMMON and NOBODY, of a single character, and of more than 64.
+
+    metadata: metadata of the file.
+    """
     environment = metadata.get("ENVIRONMENT")
     values = [environment.get(key) for key in ("USER", "LOGNAME", "HOME", "SUDO_USER")] \
         if isinstance(environment, dict) else []

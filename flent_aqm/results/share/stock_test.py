@@ -37,8 +37,9 @@ class StockTest:
 
 
 def _test_with_directions(series_names: Sequence[str]) -> str:
-    """Return the name of Flent's test with the same directions as the series, by the names "TCP
-    download" and "TCP upload": tcp_bidirectional, tcp_download, tcp_upload, or ping without any."""
+    """Return the name of Flent's test with the directions whose names, "TCP download" and "TCP
+    upload", are among those of the series: tcp_bidirectional, tcp_download, tcp_upload, or ping
+    without any. Longer names, such as "TCP download 2", don't count."""
     tests = {(True, True): "tcp_bidirectional", (True, False): "tcp_download",
              (False, True): "tcp_upload", (False, False): "ping"}
     return tests["TCP download" in series_names, "TCP upload" in series_names]
@@ -95,8 +96,9 @@ def _stock_test_of_aqm_flows(series_names: Sequence[str]) -> StockTest:
 
 def _stock_test_of_ping_exp(series_names: Sequence[str]) -> StockTest:
     """Return the StockTest for files of this package's test ping_exp: Flent's test with the same
-    directions. The first host's ping is that of the test, the others are extra series, with their
-    hosts in the parameter ping_hosts, with commas between them."""
+    directions. The first host's ping gets its name "Ping (ms) ICMP". Those of other hosts become
+    extra series, "Ping (ms) ICMP HOST (extra)", and the hosts its parameter ping_hosts, with commas
+    between them. Without other hosts there is no parameter."""
     before = "Ping (ms) ICMP "
     hosts = [name.removeprefix(before) for name in series_names if name.startswith(before)]
     series = {f"{before}{host}": f"{before}{host} (extra)" for host in hosts[1:]}
@@ -114,8 +116,8 @@ OWN_SERIES: Mapping[str, Callable[[Sequence[str]], StockTest]] = {
 
 def store(whole: Object) -> None:
     """Convert the content of a file of this package's tests to the form of Flent's test, in place,
-    with the record that restore() needs. Test parameters that the file already has keep their
-    values. Files of other tests are not changed."""
+    with the record that restore() needs in the metadata (SHARED_TEST). Test parameters that the
+    file already has keep their values. Files of other tests are not changed."""
     metadata = whole["metadata"]
     name = metadata.get("NAME")
     if name not in our_tests():
@@ -134,9 +136,10 @@ def store(whole: Object) -> None:
 
 
 def restore(whole: Object, metadata: Object) -> None:
-    """Undo store(), in place. Files without store()'s record are not changed. A record of another
-    test than the file's, or without the test's own name, is only removed. Raises BadResult if the
-    record's `series` is not an object of different names.
+    """Undo store(), in place. Files without store()'s record are not changed. A record that is not
+    an object, is of another test than the file's, or lacks the test's own name, is only removed.
+    Raises BadResult if the record's `series` is not an object that has a different own name for
+    each name in the file. The name of the test is restored even then.
 
     Args:
         whole: content of the file.
@@ -162,7 +165,8 @@ def restore(whole: Object, metadata: Object) -> None:
 
 def _rename(whole: Object, names: Mapping[str, str]) -> None:
     """Rename series, and their values such as NAME::down, in raw_values, results and SERIES_META,
-    in place. Their order is kept.
+    in place. Their order is kept. No new name may be that of a series that keeps its name: one of
+    the two would be lost.
 
     Args:
         whole: content of the file.
@@ -179,7 +183,10 @@ def _rename(whole: Object, names: Mapping[str, str]) -> None:
 
 def _new_name(name: str, names: Mapping[str, str]) -> str:
     """Return the new name of a series, or of one of its values such as NAME::down. Names that are
-    not in `names` are unchanged."""
+    not in `names` are unchanged.
+
+    names: old name of a series -> new name.
+    """
     if name in names:
         return names[name]
     # A series with several values has one in the results for each, such as NAME::down.

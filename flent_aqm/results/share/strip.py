@@ -31,9 +31,9 @@ class StrippedFile:
 
     Attributes:
         whole: the content to share.
-        name: new file name.
-        removed: a line for each thing that was removed or changed, at most _MOST_TOLD, and one for
-            the number of others.
+        name: new file name, with SUFFIX.
+        removed: a line "PLACE: WHAT" for each thing that was removed or changed, at most
+            _MOST_TOLD, and one for the number of others. Empty if there is none.
     """
 
     whole: dict[str, Any]
@@ -42,9 +42,10 @@ class StrippedFile:
 
 
 def strip(data: DataFile) -> StrippedFile:
-    """Return the content of a data file that can be given to anyone, in the form of a test of Flent
-    (stock_test.store()), and its new file name. Raises BadResult if a secret would remain, or if
-    the file names too many hosts. `data` is not changed."""
+    """Return the content of a data file that can be given to anyone, its new file name, and what
+    was removed. A file of this package's tests gets the form of a test of Flent
+    (stock_test.store()). Raises BadResult if a secret would remain, or if the file names too many
+    hosts. `data` is not changed, and no file is written."""
     secrets = Secrets(data.metadata)
     # Series are cleaned first, because a name found here may also occur in the metadata.
     changed: dict[str, str] = {}
@@ -74,8 +75,8 @@ def strip(data: DataFile) -> StrippedFile:
 
 def _refuse_left(whole: dict[str, Any], name: str, secrets: Secrets) -> None:
     """Raise BadResult if a secret is left in the content or the name of the file. The metadata in
-    _TIMES, and those of AQM in _VERSIONS, are not searched, because allowed.py has checked their
-    form.
+    _TIMES, and those of AQM in _VERSIONS, are not searched, because they may look like addresses.
+    They must have been cleaned by allowed_metadata().
 
     Args:
         whole: content of the file.
@@ -103,7 +104,8 @@ def _with_clean_names(series: Any, where: str, secrets: Secrets, changed: dict[s
         series: name of a series -> value.
         where: the part of the file, such as "results".
         secrets: the file's secrets, which learns the names that it replaces.
-        changed: gets an entry for each name that was cleaned: place -> what was replaced.
+        changed: gets entries for names that were cleaned: "WHERE.CLEAN_NAME" -> what was replaced.
+            Series with the same clean name share one.
     """
     if not isinstance(series, dict):
         return {}

@@ -51,9 +51,9 @@ _HEXADECIMAL = re.compile(r"0x(?:[0-9a-f]{1,4}|0+)")
 
 @cache
 def vocabulary() -> frozenset[str]:
-    """Return the words of all string literals, classes and fields in the sources of Flent and this
-    package, and those of _OF_TOOLS and of queues' names, in lower case. The sources are read
-    once."""
+    """Return words in lower case: those of texts in quotes on one line of the files of _sources(),
+    but for docstrings and comments, names of classes as one word, words of fields' names, those of
+    _OF_TOOLS, and those of queues' names. The sources are read once."""
     words = {*_OF_TOOLS, *(part for name in QUEUES for part in _WORD.findall(name))}
     for path in _sources():
         source = _COMMENT.sub("", _DOCSTRING.sub("", path.read_text("utf-8", errors="replace")))
@@ -95,8 +95,8 @@ def is_common(text: str) -> bool:
 def _is_common_word(word: str) -> bool:
     """Return whether a word in lower case is a single character, in vocabulary(), or a number of at
     most _LONGEST_NUMBER digits. Also True for zeros alone, a number with one of _UNITS, a short
-    hexadecimal number, a number of flows (_FLOWS), and a usual name with its number, such as eth0
-    (_NUMBERED)."""
+    hexadecimal number after 0x, a number of flows such as 2xcubic (_FLOWS), and a usual name with
+    its number, such as eth0 (_NUMBERED)."""
     if len(word) == 1 or word in vocabulary():
         return True
     if word.isdigit():
