@@ -188,10 +188,10 @@ def _is_date(value: Any) -> bool:
 
 
 def _refuse_too_large(data: DataFile) -> None:
-    """Raise BadResult if the file has more than 400,000 samples (MOST_SAMPLES) or values
-    (MOST_VALUES), which Flent would need more than about a second to show. Files that the user
-    trusts (environment variable environment.LARGE_FILES) are exempt. _refuse_results() must have
-    accepted the file."""
+    """Raise BadResult if the file has more than MOST_SAMPLES raw samples, or if x_values and the
+    results of all series have together more than MOST_VALUES values: Flent would need more than
+    about a second to show them. If the user trusts files (environment variable
+    environment.LARGE_FILES), nothing is refused. _refuse_results() must have accepted the file."""
     hint = limits().hint
     if not hint:
         return
@@ -207,8 +207,8 @@ def _refuse_too_large(data: DataFile) -> None:
 def _refuse_parameter(key: str, value: Any) -> None:
     """Raise BadResult if a test parameter is a list or an object, is longer than 10,000 characters
     (LONGEST_PARAMETER), or has more than 1000 values (MOST_STREAMS) separated by commas or
-    semicolons. Also if its name is one of a number of streams (_COUNTS), and it has a value above
-    1000."""
+    semicolons. Also raise it if the name contains a word for numbers of streams (_COUNTS), and
+    _stream_count() of the whole parameter or of one of its values is above 1000."""
     if isinstance(value, (dict, list)):
         raise BadResult(f"its test parameter {key[:40]!r} is {str(value)[:40]!r}; expected text "
                         "or a number")
@@ -263,9 +263,9 @@ def _refuse_results(whole: dict[str, Any]) -> None:
 
 
 def _refuse_samples(series: str, samples: Sequence[dict[str, Any]]) -> None:
-    """Raise BadResult if `t` or `val` of a sample is neither None nor a number of a possible size,
-    or if samples have both numbers and text, lists or objects under one key. series: name of the
-    series, for messages."""
+    """Raise BadResult if `t` or `val` of a sample is neither missing nor None nor a number between
+    -1e18 and 1e18 (BEYOND_ALL_MEASURE), or if samples have both numbers and text, lists or objects
+    under one key. series: name of the series, for messages."""
     for key in ("t", "val"):
         values = [sample.get(key) for sample in samples]
         if not _all_numbers_or_none(values):
@@ -282,8 +282,8 @@ def _refuse_samples(series: str, samples: Sequence[dict[str, Any]]) -> None:
 
 
 def _mixed(types: set[type]) -> bool:
-    """Return whether the types contain numbers, of which Flent computes means, and also text, lists
-    or objects."""
+    """Return whether the types contain int or float, of which Flent computes means, and also str,
+    list or dict. Other types, such as bool and NoneType, don't matter."""
     return bool(types & {int, float} and types & {str, list, dict})
 
 
@@ -299,10 +299,10 @@ def _all_numbers_or_none(values: list[Any]) -> bool:
 
 
 def _add_missing_metadata(data: DataFile) -> None:
-    """Add metadata that Flent needs, in place, if they are missing or null: "" for title and hosts,
-    the largest of x_values, or 0 without any, for LENGTH and TOTAL_LENGTH, 0.2 s for STEP_SIZE. T0
-    becomes TIME if it is missing or empty. TEST_PARAMETERS and HOSTS that are missing or empty
-    become {} and []. _refuse_results() must have accepted the file."""
+    """Add metadata that Flent needs, in place, if they are missing or null: "" for TITLE, HOST and
+    LOCAL_HOST, the largest of x_values, or 0 without any, for LENGTH and TOTAL_LENGTH, 0.2 s for
+    STEP_SIZE. TEST_PARAMETERS and HOSTS become {} and [] if they are missing, null or empty, and T0
+    becomes TIME, if there is one. _refuse_results() must have accepted the file."""
     metadata = data.metadata
     for key in _DRAWN:
         if metadata.get(key) is None:
@@ -321,7 +321,8 @@ def _add_missing_metadata(data: DataFile) -> None:
 
 def _make_plain(tree: Any) -> None:
     """Replace characters that can't be printed in all text of a dict or list and all below it, in
-    place: in values as plain_lines() does, in keys as plain() does."""
+    place: in values as plain_lines() does, in keys as plain() does. Of two keys that become the
+    same, one is lost."""
     items = list(tree.items()) if isinstance(tree, dict) else list(enumerate(tree))
     for key, value in items:
         if isinstance(value, (dict, list)):

@@ -25,7 +25,7 @@ _LONGEST_WHOLE = 18
 def parse(text: bytes | bytearray) -> Any:
     """Parse a JSON text. Lone surrogates become "?". Raises BadResult if the text is damaged, has
     NaN or infinite numbers, or is nested too deeply. A text larger than 4 MiB (_SLOW_BYTES) is also
-    refused if it has lone surrogates or a BOM."""
+    refused if it has lone surrogates or a BOM, or is not in UTF-8 but in UTF-16 or UTF-32."""
     # The garbage collector would examine each of the first million lists ten times, for nothing.
     collecting = gc.isenabled()
     gc.disable()
@@ -44,8 +44,9 @@ def parse(text: bytes | bytearray) -> Any:
 
 def _parse(text: bytes | bytearray) -> Any:
     """Parse with orjson, or with Python's json if orjson refuses a text of up to 4 MiB
-    (_SLOW_BYTES). Raises BadResult for a larger one that orjson refuses, and ValueError or
-    RecursionError as json does."""
+    (_SLOW_BYTES). In what json returns, lone surrogates are replaced by "?". Raises BadResult for a
+    larger text that orjson refuses, RecursionError as json does, and ValueError if the text is not
+    JSON or has a number that is not finite."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
@@ -63,8 +64,8 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _parse_int(digits: str) -> int | float:
-    """Return the integer for digits of JSON, or a float if there are more than 18 characters
-    (_LONGEST_WHOLE), with the sign. Raises ValueError if the float is not finite."""
+    """Return the integer for digits of JSON, or a float if they are more than 18 characters
+    (_LONGEST_WHOLE), of which a minus sign is one. Raises ValueError if the float is not finite."""
     return int(digits) if len(digits) <= _LONGEST_WHOLE else _parse_float(digits)
 
 

@@ -65,10 +65,10 @@ class Series:
     Attributes:
         name: name of the series.
         kind: kind of its samples.
-        meta: its entry in SERIES_META. For latency and throughput, UNITS is that of the samples
-            here. The mean of a throughput is converted, too.
-        samples: raw samples with converted values, or interpolated steps with their length as
-            `dur`.
+        meta: its entry in SERIES_META, {} if it has none. For latency and throughput, UNITS is that
+            of the samples here. The mean of a throughput is converted, too.
+        samples: raw samples with converted values, or interpolated steps. Steps have their length
+            in s as `dur` if the file has no raw samples.
         tool: tool of a latency series, None for others.
         of_steps: whether the samples are Flent's interpolated steps.
         failure: reason why a series of latency or throughput has no sample with a value or of a
@@ -105,7 +105,7 @@ _HTTP_LATENCY = "HTTP latency"
 
 def series_of(data: DataFile) -> dict[str, Series]:
     """Return name of a series -> measured series of a file, in the order of its SERIES_META, then
-    series that have only samples.
+    series that have only samples. Series without samples are included.
 
     Series that Flent computed from others are left out. If the file has no raw samples, the series
     consist of its interpolated steps.
@@ -132,8 +132,9 @@ def unit_of(name: str, meta: Mapping[str, Any]) -> str:
 
 def _is_computed(name: str, meta: Mapping[str, Any], samples: Sequence[Any], of_steps: bool
                  ) -> bool:
-    """Return whether Flent computed a series from others: by its runner, a name as of a field of
-    another series, or a name such as "total" if it has no raw samples.
+    """Return whether a series repeats others: Flent computed it, by its runner, its name is that of
+    a field of another series' samples, as in "TCP upload::tcp_rtt", or its name has a word such as
+    "total" and it has no raw samples.
 
     Args:
         name: name of the series.
@@ -180,7 +181,9 @@ def _read_series(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[s
 
 def _kind_of(name: str, meta: Mapping[str, Any],
              samples: Sequence[Mapping[str, Any]]) -> SeriesKind:
-    """Return the kind of a series, by its unit, else by its samples and name.
+    """Return the kind of a series: LATENCY for the unit ms, THROUGHPUT for Mbits/s and bits/s,
+    OTHER for any other unit. Without a unit, OTHER if it has samples, but none with the key `val`,
+    else what unit_of() guesses by the name.
 
     Args:
         name: name of the series.
@@ -200,8 +203,9 @@ def _kind_of(name: str, meta: Mapping[str, Any],
 
 def _tool_of(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]
           ) -> Tool | None:
-    """Return the tool of a latency series, None if no probe measured it, such as the load time of
-    web pages. Arguments: as for _read_series(), but no samples if they are interpolated steps."""
+    """Return the tool of a latency series, None if it was measured by something else, such as the
+    load time of web pages, or by a runner that is not known here. Arguments: as for _read_series(),
+    but no samples if they are interpolated steps."""
     runner = meta.get("RUNNER")
     if runner not in (None, _DELEGATING, "NetperfDemoRunner"):
         return _TOOLS.get(str(runner))
@@ -228,7 +232,8 @@ def _with_latencies_in_ms(name: str, kind: SeriesKind, samples: Sequence[Mapping
 
 def _rate_to_ms(sample: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a sample of transactions per second with the time of a transaction in ms as its value,
-    None if there was no transaction. A damaged sample is returned unchanged."""
+    None if there was no transaction. A sample whose value is missing, negative or no finite number
+    is returned unchanged."""
     rate = a_number(sample.get("val"))
     if rate is None or rate < 0:
         return sample  # damaged; an error is raised where the sample is used
@@ -248,19 +253,20 @@ def _factor_to_mbps(name: str, meta: Mapping[str, Any], samples: Sequence[Mappin
 
 
 def _scaled(sample: Mapping[str, Any], factor: float) -> Mapping[str, Any]:
-    """Return a sample with its value multiplied by a factor, unchanged if it has no value."""
+    """Return a copy of a sample with its value multiplied by a factor, or the sample itself if its
+    value is missing or no finite number."""
     value = a_number(sample.get("val"))
     return sample if value is None else {**sample, "val": value * factor}
 
 
 def series_by_error(series_meta: Mapping[str, Any], most: int | None = None
                     ) -> dict[str, list[str]]:
-    """Return error of a tool -> names of the series that have it: all series of one tool have the
-    same. Series without a list of errors are left out.
+    """Return each error in the metadata -> names of the series that have it. All series that one
+    tool measured have its errors. Series without a list of errors (ERROR) are left out.
 
     Args:
-        series_meta: metadata of each series.
-        most: number of errors of each series that count, None for all.
+        series_meta: name of a series -> its metadata.
+        most: number of errors of each series that count, the first ones, None for all.
     """
     names: dict[str, list[str]] = {}
     for name, meta in series_meta.items():
@@ -271,8 +277,8 @@ def series_by_error(series_meta: Mapping[str, Any], most: int | None = None
 
 
 def _why_no_samples(name: str, meta: Mapping[str, Any]) -> str:
-    """Return the reason why a series has no samples: the first error of its tool if it is recorded,
-    else that the tool gave no data."""
+    """Return the reason why a series has no samples, with the series' name: the first error of its
+    tool, cut to LONGEST_REASON characters, if one is recorded, else that the tool gave no data."""
     errors = meta.get("ERROR")
     if isinstance(errors, list) and errors:
         return f"{plain(name)}: {plain(str(errors[0])[:LONGEST_REASON])}"
@@ -280,9 +286,10 @@ def _why_no_samples(name: str, meta: Mapping[str, Any]) -> str:
 
 
 def _samples_of_steps(data: DataFile) -> dict[str, list[dict[str, Any]]]:
-    """Return name of a series -> its interpolated values as samples, with the time in epoch seconds
-    (since the run's start if the metadata have no date), and the length of a step. Gaps are left
-    out. Empty if the file has no steps."""
+    """Return name of a series -> its interpolated values as samples: `t`, the time in epoch seconds
+    (since the run's start if the metadata have no date), `val`, and `dur`, the length of a step in
+    s. Steps without a number as time or value are left out, and series that are not lists. {} if
+    x_values or results are missing."""
     steps, results = data.whole.get("x_values"), data.whole.get("results")
     if not isinstance(steps, list) or not isinstance(results, dict):
         return {}
@@ -296,8 +303,8 @@ def _samples_of_steps(data: DataFile) -> dict[str, list[dict[str, Any]]]:
 
 
 def _run_start_s(metadata: Mapping[str, Any]) -> float:
-    """Return the start of the run in epoch seconds from the metadata T0, or else TIME. 0 if neither
-    is a date and time."""
+    """Return the start of the run in epoch seconds from the metadata T0, or else TIME. A time
+    without a zone is in UTC. 0 if neither is a date and time."""
     for key in ("T0", "TIME"):
         try:
             began = datetime.fromisoformat(str(metadata[key]).replace("Z", "+00:00"))

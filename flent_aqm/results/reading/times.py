@@ -27,12 +27,12 @@ WINDOW = ("LOAD_START", "LOAD_END")
 
 def refuse_odd_times(top: Mapping[str, Any], series_meta: Mapping[str, Mapping[str, Any]],
                      raw: Mapping[str, Sequence[Mapping[str, Any]]], within: Limits) -> None:
-    """Raise BadResult if the absolute value of a time or interval is above 1e10 s (LATEST_S), if a
-    duration in the metadata is outside its range (LENGTHS), or if all series together, or x_values,
-    last longer than the limit.
+    """Raise BadResult if the absolute value of a time, an interval or a latency is above 1e10 s
+    (LATEST_S), if a duration in the metadata is outside its range (LENGTHS), or if all series
+    together, or x_values, last longer than the limit.
 
     Args:
-        top: content of the file.
+        top: content of the file, whose metadata must be a dict.
         series_meta: name of a series -> its metadata.
         raw: name of a series -> raw samples.
         within: limits, of which series_s is used.
@@ -72,9 +72,9 @@ def _refuse_lengths(metadata: Mapping[str, Any]) -> None:
 
 def _lasts_s(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> float:
     """Return how long a series lasts, in s: from the earliest to the latest of its samples and the
-    start and end of its load, plus its longest interval and, if its unit is ms, its largest RTT,
-    because these lie before a sample's time. What is missing counts as 0. Raises BadResult if the
-    absolute value of a time, interval or RTT exceeds 1e10 s (LATEST_S).
+    start and end of its load, plus its longest interval (`dur`) and, if its unit is ms, its largest
+    RTT, because these lie before a sample's time. What is missing counts as 0. Raises BadResult if
+    the absolute value of a time, interval or RTT exceeds 1e10 s (LATEST_S).
 
     Args:
         name: name of the series, for the message.

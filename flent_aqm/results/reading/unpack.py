@@ -66,9 +66,9 @@ def unpack_text(text: bytes, limits: Limits) -> bytearray:
 class _Member(Protocol):
     """Interface of a decompressor for one member of an archive.
 
-    unpack() returns up to 1 MiB (_UNPACKED_BYTES) of unpacked data. Without new packed bytes, it
-    returns data that it still has. `ended` is the packed data after the member, None before its
-    end.
+    unpack() takes the next packed bytes and returns up to 1 MiB (_UNPACKED_BYTES) of unpacked data,
+    b"" if it needs more input. Called with b"", it returns further data of the earlier input.
+    `ended` is the packed data that were passed beyond the member's end, None before its end.
     """
 
     def unpack(self, packed: bytes) -> bytes: ...
@@ -111,8 +111,9 @@ _KINDS: dict[str, Callable[[], _Member]] = {
 
 
 def _unpack(file: IO[bytes], kind: Callable[[], _Member] | None, limits: Limits) -> bytearray:
-    """Return the unpacked text of a file. Raises BadResult if it exceeds the limits or is damaged,
-    OSError if it can't be read.
+    """Return the unpacked text of a file, of all its members one after the other. Raises BadResult
+    if it exceeds the limits or is damaged, also if a packed file is empty, OSError if it can't be
+    read.
 
     Args:
         file: the open file.
