@@ -139,9 +139,10 @@ def _unpack(file: IO[bytes], kind: Callable[[], _Member] | None, limits: Limits)
 
 
 def _unpack_member(member: _Member, packed: bytes, file: IO[bytes], text: _Text) -> bytes:
-    """Unpack a member of an archive to `text`, and return the packed data after it, without zeros,
-    with which some tools pad. Empty at the end of the file. Raises BadResult if the member is
-    damaged or exceeds the limits, or if more than 1 MiB (_PADDING_BYTES) of zeros follow it.
+    """Unpack a member of an archive to `text`, and return the packed data after it, without the
+    zeros before them, with which some tools pad. Empty at the end of the file. Raises BadResult if
+    the member is damaged or exceeds the limits, or if more than about 1 MiB (_PADDING_BYTES) of
+    zeros follow it. Raises OSError if the file can't be read.
 
     Args:
         member: decompressor of the member.
@@ -175,7 +176,9 @@ def _unpack_member(member: _Member, packed: bytes, file: IO[bytes], text: _Text)
 
 
 class _Text:
-    """Collects unpacked text in `content`, and estimates the memory that parsing it will take."""
+    """Collects unpacked text in `content`, part by part, within limits of its size, of the memory
+    that parsing it will take, and of processor time since this object was made. Memory is
+    estimated."""
 
     def __init__(self, limits: Limits) -> None:
         self.content = bytearray()

@@ -28,8 +28,9 @@ def truth(node: Node, values: Values) -> bool:
         node: the parsed condition.
         values: value of each leaf of the condition.
 
-    Raises NotAvailable if the result depends on a value that is not known, or compares one lost
-    probe with another. A true side is enough for "or", and a false side for "and".
+    Raises NotAvailable if the result depends on a number that is not known, see number(), or
+    compares one lost probe with another. A true side is enough for "or", and a false side for
+    "and".
     """
     if isinstance(node, Comparison):
         left, right = number(node.left, values), number(node.right, values)
@@ -93,9 +94,10 @@ def medians(runs: Sequence[Values]) -> dict[Leaf, float | Unavailable]:
 
 
 def _median(values: Sequence[float | Unavailable]) -> float | Unavailable:
-    """Return the median over runs. Lost probes count as slower than any other: if the median is
-    one, return Unavailable with `lost`. If a run has no value for another reason, return
-    Unavailable with the first such reason and the number of these runs."""
+    """Return the median over runs. If a run has no value, and not because of a lost probe, return
+    Unavailable with the first such reason and, if there are several runs, the number of those
+    without a value. Lost probes count as slower than any other: if the median is one, or lies
+    between a number and one, return Unavailable with `lost`."""
     silent = [one for one in values if isinstance(one, Unavailable) and not one.lost]
     if silent:
         of = "" if len(values) == 1 else f" (in {len(silent)} of {len(values)} runs)"

@@ -3,7 +3,7 @@
 
     condition  := conjunction ('or' conjunction)*
     conjunction := negation ('and' negation)*
-    negation   := 'not' negation | comparison
+    negation   := ['not'] comparison
     comparison := sum (('<' | '<=' | '>' | '>=' | '==' | '!=') sum)*    a < b < c is both
     sum        := product (('+' | '-') product)*
     product    := factor (('*' | '/') factor)*
@@ -55,10 +55,10 @@ class Truth(Enum):
 
 @dataclass(frozen=True)
 class Constant:
-    """A number in the text.
+    """A number that is written in the condition, or the factor -1 of a minus sign.
 
     Attributes:
-        value: in ms, Mbit/s or %, or without a unit.
+        value: in ms, Mbit/s or %, also if it is written in another unit, or without a unit.
         kind: kind of the number.
     """
 
@@ -75,7 +75,8 @@ class Arithmetic:
         left: first number.
         right: second number.
         kind: kind of the result.
-        scale: divisor of a product, 100 if one factor is in percent.
+        scale: divisor of a product: 100 if one factor is in percent and the other has a unit or is
+            in percent, too, else 1.
     """
 
     sign: str
@@ -122,13 +123,13 @@ Node = Constant | Leaf | Arithmetic | Comparison | Logic
 
 @dataclass(frozen=True)
 class _Token:
-    """A number, name or sign of the text.
+    """A number, name or sign of the text. The words "and", "or" and "not" are names.
 
     Attributes:
         text: its characters, without the unit.
         kind: "number", "name" or "sign".
-        unit: unit of a number, "" if it has none.
-        at: index of its first character.
+        unit: unit of a number as written, "" if it has none, and for names and signs.
+        at: index of its first character in the text, from 0.
     """
 
     text: str
@@ -139,7 +140,8 @@ class _Token:
 
 def parse(text: str) -> Node:
     """Parse a condition. Raises ConfigError if the text is not a condition, has an unknown metric
-    or function, compares different kinds, or is too long or too deeply nested."""
+    or function, compares numbers of different kinds or computes with kinds that don't fit, or is
+    too long or too deeply nested."""
     if len(text) > LONGEST:
         raise ConfigError(f"the expression has {len(text)} characters; expected {LONGEST} at most")
     parser = _Parser(text, list(_tokens(text)))
@@ -170,8 +172,8 @@ def conjuncts(text: str) -> list[tuple[str, Node]]:
 
 
 def leaves(node: Node) -> list[Leaf]:
-    """Return the metrics and functions of traces that a condition uses, each once, in the order in
-    which they occur."""
+    """Return the metrics and functions that a condition uses, each once, in the order in which they
+    occur first."""
     return list(dict.fromkeys(_leaves(node)))
 
 
@@ -182,7 +184,8 @@ def compare(sign: str, left: float, right: float) -> bool:
 
 
 def _leaves(node: Node) -> Iterator[Leaf]:
-    """Yield the metrics and functions of traces that an expression uses, as often as they occur."""
+    """Yield the metrics and functions that an expression uses, as often and in the order as they
+    occur."""
     if isinstance(node, Leaf):
         yield node
     elif isinstance(node, Logic):
@@ -194,7 +197,8 @@ def _leaves(node: Node) -> Iterator[Leaf]:
 
 
 def _tokens(text: str) -> Iterator[_Token]:
-    """Yield the tokens of a text. Raises ConfigError for unexpected characters."""
+    """Yield the tokens of a text in their order. Raises ConfigError at the first unexpected
+    character. White space is passed over."""
     at, end = 0, len(text.rstrip())
     while at < end:
         match = _TOKEN.match(text, at)
@@ -212,8 +216,8 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 class _Parser:
     """Recursive-descent parser. Each method with the name of a rule of the grammar parses the rule
-    at the next token, and returns the result. Raises ConfigError if the text doesn't follow the
-    rule.
+    at the next token, passes over its tokens, and returns the result. It raises ConfigError if the
+    text doesn't follow the rule. condition() parses the whole text, if `token` is None afterwards.
 
     Args:
         text: the whole text, for messages.
@@ -247,8 +251,9 @@ class _Parser:
         return token.text
 
     def condition(self) -> Node:
-        """Parse a condition: conjunctions joined by "or". Raises ConfigError also if brackets and
-        signs are nested more than DEEPEST deep."""
+        """Parse a condition: conjunctions joined by "or". A number alone is accepted, too, and
+        returned as it is. Raises ConfigError also if brackets and signs are nested deeper than
+        DEEPEST, where the text outside of brackets is the first level."""
         self.depth += 1
         if self.depth > DEEPEST:
             raise ConfigError(f"{self.text!r}: brackets and signs are nested more than {DEEPEST} "
@@ -258,7 +263,8 @@ class _Parser:
         return node
 
     def conjunction(self) -> Node:
-        """Parse negations joined by "and"."""
+        """Parse negations joined by "and". A single negation, or a number alone, is returned as it
+        is."""
         return self.logic("and", self.negation)
 
     def logic(self, word: str, part: Callable[[], Node]) -> Node:
@@ -275,7 +281,8 @@ class _Parser:
         return self.truths(word, parts) if len(parts) > 1 else parts[0]
 
     def negation(self) -> Node:
-        """Parse a comparison, with or without a single "not" before it."""
+        """Parse a comparison, with or without "not" before it. A number alone is returned as it is.
+        Raises ConfigError if "not" occurs twice in a row, or before a number."""
         odd = False
         while self.accept("not"):
             odd = not odd
@@ -299,7 +306,8 @@ class _Parser:
 
     def comparison(self) -> Node:
         """Parse sums with signs of comparison between them. A single sum is returned as it is, and
-        of several comparisons, as in a < b < c, all must hold."""
+        of several comparisons, as in a < b < c, all must hold. Raises ConfigError if compared sums
+        are of different kinds, or one is a condition."""
         left = self.sum()
         comparisons: list[Node] = []
         while sign := self.accept(*_COMPARISONS):
@@ -322,7 +330,8 @@ class _Parser:
         return left.kind
 
     def sum(self) -> Node:
-        """Parse products joined by "+" or "-", which must be of the same kind."""
+        """Parse products joined by "+" or "-", from left to right. A single product is returned as
+        it is. Raises ConfigError if several are of different kinds, or one is a condition."""
         node = self.product()
         while sign := self.accept("+", "-"):
             right = self.product()
@@ -330,16 +339,17 @@ class _Parser:
         return node
 
     def product(self) -> Node:
-        """Parse factors joined by "*" or "/"."""
+        """Parse factors joined by "*" or "/", from left to right. A single factor is returned as it
+        is. Raises ConfigError if their kinds don't fit, see product_of()."""
         node = self.factor()
         while sign := self.accept("*", "/"):
             node = self.product_of(sign, node, self.factor())
         return node
 
     def product_of(self, sign: str, left: Node, right: Node) -> Arithmetic:
-        """Return a product or quotient. A factor or divisor without unit, or a factor in percent,
-        leaves the kind of the other number. A quotient of two numbers of one kind has no unit.
-        Raises ConfigError for all other kinds.
+        """Return a product or quotient. A factor or divisor without a unit leaves the kind of the
+        other number; a quotient of two numbers of one kind has no unit; a factor in percent leaves
+        the kind of another number that has a unit. Raises ConfigError for all other kinds.
 
         Args:
             sign: "*" or "/".
@@ -361,8 +371,8 @@ class _Parser:
         raise ConfigError(f"{self.text!r}: {one.value} {sign} {other.value} can't be computed")
 
     def factor(self) -> Node:
-        """Parse a number, a metric, a function, or a condition in brackets, with or without "-"
-        before it."""
+        """Parse a number, a metric, a function, or a condition or expression in brackets. Any
+        number of "-" may stand before it, but not before a condition (ConfigError)."""
         token = self.token
         if token is None:
             raise self.mistake("expected a number or a name")

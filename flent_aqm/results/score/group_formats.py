@@ -30,8 +30,8 @@ NUMBERS = ("runs", "values", "lost", "median", "lower_quartile", "upper_quartile
 def _rows(scored: Sequence[ScoredFile], requested: Sequence[str], pool: Sequence[str],
           names: Sequence[str]) -> Iterator[tuple[dict[str, str], str, dict[str, Number]]]:
     """Yield the settings of a group (name -> value as text), the name of a metric, and its
-    statistics over the group's runs (see NUMBERS). Raises ConfigError if a setting is one that no
-    run has.
+    statistics over the group's runs (see NUMBERS): for each metric, all groups. Raises ConfigError
+    if a setting is one that no run has.
 
     Args:
         scored: the runs.
@@ -75,10 +75,10 @@ def _finite(value: float) -> Number:
 
 def write_groups_json(console: Console, scored: Sequence[ScoredFile], requested: Sequence[str],
                 pool: Sequence[str], names: Sequence[str]) -> None:
-    """Write a JSON list to the console, with an object for each group and metric: settings, metric,
-    unit, and the statistics in NUMBERS, null for a missing value. Raises ConfigError if a setting
-    is one that no run has. Arguments are those of write_groups_csv().
-    """
+    """Write a JSON list to the console, with an object for each group and metric: settings (an
+    object of texts), metric, unit, and the statistics in NUMBERS, null for a missing value. The
+    list is empty without a group or a metric. Raises ConfigError if a setting is one that no run
+    has. Arguments are those of write_groups_csv()."""
     console.file.write(json_text(
         [{"settings": settings, "metric": name, "unit": METRICS[name].unit, **numbers}
          for settings, name, numbers in _rows(scored, requested, pool, names)], indent=1) + "\n")
@@ -86,9 +86,10 @@ def write_groups_json(console: Console, scored: Sequence[ScoredFile], requested:
 
 def write_groups_csv(console: Console, scored: Sequence[ScoredFile], requested: Sequence[str],
                pool: Sequence[str], names: Sequence[str]) -> None:
-    """Write CSV to the console: a line with the headings, then a line for each group and metric. A
-    field is empty for a missing value. Nothing is written without a group or a metric. Raises
-    ConfigError if a setting is one that no run has.
+    """Write CSV to the console: a line with the headings, then a line for each group and metric:
+    its settings, metric, unit, and the statistics in NUMBERS. A field is empty for a missing value.
+    Settings that a spreadsheet would take for a formula get an apostrophe. Nothing is written
+    without a group or a metric. Raises ConfigError if a setting is one that no run has.
 
     Args:
         console: receives the text.

@@ -16,10 +16,11 @@ class JunitCase:
     """One condition, checked for one file or group of runs.
 
     Attributes:
-        subject: name of the file, or the settings of the group.
+        subject: name of the file, or the settings of the group and its number of runs.
         condition: text of the condition.
-        failure: values of the metrics if the condition does not hold, "" if it holds.
-        error: why the condition could not be decided, "" if it could.
+        failure: values of the metrics if the condition does not hold, "" if it holds or could not
+            be decided.
+        error: why the condition could not be decided, such as a damaged file, "" if it could.
     """
 
     subject: str
@@ -29,8 +30,9 @@ class JunitCase:
 
 
 def write_junit(path: Path, cases: Sequence[JunitCase]) -> None:
-    """Write a test case for each condition and file, atomically. A condition that fails is a
-    `failure`, one that can't be decided an `error`. Raises OSError if the file can't be written.
+    """Write a test case for each result, atomically. One with a failure has an element `failure`,
+    one that could not be decided an element `error`. Raises OSError if the file can't be written,
+    also because its folder doesn't exist.
 
     Args:
         path: the file, which is overwritten if it exists.

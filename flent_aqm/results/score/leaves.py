@@ -44,7 +44,8 @@ class Leaf:
         kind: kind of its value.
         function: name of the metric or function.
         trace: name of the trace, "" for others.
-        threshold_ms: threshold of a glitch, 0 for others.
+        threshold_ms: excess over the idle median above which an RTT is part of a glitch, 0 for
+            others.
     """
 
     text: str
@@ -77,8 +78,8 @@ def _rates_mbps(run: Run, direction: str) -> Numbers:
 
 
 def _tcp_rtts_ms(run: Run) -> Numbers:
-    """Return TCP_INFO's RTTs of all flows of the test, without cross traffic, in ms. Raises
-    NotAvailable if the file has none."""
+    """Return TCP_INFO's RTTs of all flows of the test, without cross traffic, in ms, one flow after
+    the other. Flows without TCP_INFO are left out. Raises NotAvailable if none has it."""
     rtts_ms = [flow.tcp["tcp_rtt"].values for flow in run.speed_test if "tcp_rtt" in flow.tcp]
     if not rtts_ms:
         raise NotAvailable("the file has no TCP_INFO of the loading flows")
@@ -137,13 +138,14 @@ def metric_leaf(name: str) -> Leaf:
 
 
 def function_leaf(function: str, argument: str, number: float | None, kind: NumberKind) -> Leaf:
-    """Return the leaf of a function.
+    """Return the leaf of a function of a trace or of a threshold.
 
     Args:
         function: name of the function.
-        argument: name of a trace, or text of a threshold.
-        number: value of the threshold in ms, None for a trace.
-        kind: kind of the threshold.
+        argument: name of a trace, or text of a threshold without its unit.
+        number: value of a threshold in ms, or in Mbit/s or % if that is its kind, which is refused.
+            None for a name, or a number without a unit.
+        kind: kind of the threshold. Of no meaning without `number`.
 
     Raises ConfigError if function or argument is unknown, or if they don't fit.
     """
@@ -170,7 +172,8 @@ def function_leaf(function: str, argument: str, number: float | None, kind: Numb
 
 
 def _is_statistic(name: str) -> bool:
-    """Return whether a name is that of a function of a trace."""
+    """Return whether a name is that of a function of a trace, such as median, loss, or a percentile
+    above p0 and below p100."""
     return name in STATISTICS or name in OF_LATENCIES or _percent_of(name) is not None
 
 
