@@ -11,6 +11,7 @@ import gzip
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -40,6 +41,8 @@ LONGEST_SERIES_NAME = 200
 # of other metadata.
 MOST_METADATA_CHARACTERS = 2_000_000
 MOST_METADATA_VALUES = 100_000
+# Most levels of lists and objects within each other, which can be written again by any library.
+DEEPEST = 100
 
 Numbers = NDArray[numpy.float64]
 
@@ -136,6 +139,7 @@ def as_data_file(whole: Any, path: Path, within: Limits | None = None) -> DataFi
                         f"{NEWEST_VERSION}, as Flent writes them")
     metadata = a_dict(top.get("metadata"), "metadata")
     _refuse_too_much(metadata)
+    _refuse_deep("metadata", [metadata])
     stock_test.restore(top, metadata)
     series_meta = {name: a_dict(meta, f"SERIES_META of {name[:60]!r}") for name, meta in
                    a_dict(metadata.get("SERIES_META", {}), "SERIES_META").items()}
@@ -150,6 +154,9 @@ def as_data_file(whole: Any, path: Path, within: Limits | None = None) -> DataFi
     for name, samples in raw.items():
         if not isinstance(samples, list) or set(map(type, samples)) - {dict}:
             raise BadResult(f"its raw_values of {name[:60]!r} are not a list of JSON objects")
+        fields = chain.from_iterable(map(dict.values, samples))
+        if not _CONTAINERS.isdisjoint(map(type, fields)):
+            _refuse_deep(f"raw_values of {name[:60]!r}", samples)
     refuse_odd_times(top, series_meta, raw, within or limits())
     return DataFile(path, version, metadata, series_meta, raw, top)
 
@@ -226,6 +233,27 @@ def _refuse_too_much(metadata: dict[str, Any]) -> None:
                                     "characters of text, names and texts together"
                                     f"{_FAR_FEWER}")
         pending += [value for value in inner if isinstance(value, (dict, list))]
+
+
+_CONTAINERS = {dict, list}
+
+
+def _refuse_deep(what: str, trees: Sequence[Any]) -> None:
+    """Raise BadResult if one of the trees has more than 100 levels (DEEPEST) of lists and objects
+    within each other, itself included.
+
+    Args:
+        what: names the part of the file in the message.
+        trees: lists and dicts.
+    """
+    level = trees
+    for _ in range(DEEPEST):
+        level = [value for one in level
+                 for value in (one.values() if isinstance(one, dict) else one)
+                 if type(value) in _CONTAINERS]
+        if not level:
+            return
+    raise BadResult(f"its {what} are nested more than {DEEPEST} levels deep")
 
 
 def a_dict(value: Any, what: str) -> dict[str, Any]:

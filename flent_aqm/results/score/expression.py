@@ -253,9 +253,9 @@ class _Parser:
     def condition(self) -> Node:
         """Parse a condition: conjunctions joined by "or". A number alone is accepted, too, and
         returned as it is. Raises ConfigError also if brackets and signs are nested deeper than
-        DEEPEST, where the text outside of brackets is the first level."""
+        DEEPEST."""
         self.depth += 1
-        if self.depth > DEEPEST:
+        if self.depth > DEEPEST + 1:  # the text outside of brackets is the first level
             raise ConfigError(f"{self.text!r}: brackets and signs are nested more than {DEEPEST} "
                               "deep")
         node = self.logic("or", self.conjunction)
@@ -383,7 +383,7 @@ class _Parser:
             return node
         if self.accept("-"):
             self.depth += 1
-            if self.depth > DEEPEST:
+            if self.depth > DEEPEST + 1:
                 raise self.mistake(f"expected at most {DEEPEST} signs in a row")
             node = self.factor()
             self.depth -= 1

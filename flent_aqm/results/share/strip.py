@@ -17,9 +17,10 @@ from flent_aqm.results.share import stock_test
 from flent_aqm.results.share.allowed import allowed_metadata, allowed_samples, unused
 from flent_aqm.results.share.left_over import left_over
 from flent_aqm.results.share.secrets import Secrets
+from flent_aqm.results.share.vocabulary import is_common
 
 # Values that the last check would take for addresses. allowed.py has checked them.
-_TIMES = ("TIME", "T0", "BATCH_TIME", "NAME", "FLENT_VERSION", "KERNEL_RELEASE")
+_TIMES = ("TIME", "T0", "BATCH_TIME", "FLENT_VERSION", "KERNEL_RELEASE")
 _VERSIONS = ("tools", "kernel", "schema", "flent_aqm")
 # Largest number of lines on what was removed. Others are counted.
 _MOST_TOLD = 40
@@ -85,7 +86,8 @@ def _refuse_left(whole: dict[str, Any], name: str, secrets: Secrets) -> None:
     """
     aqm = whole["metadata"].get("AQM")
     checked = {**whole, "metadata": {
-        key: value for key, value in whole["metadata"].items() if key not in _TIMES}}
+        key: value for key, value in whole["metadata"].items()
+        if key not in _TIMES and not (key == "NAME" and is_common(value))}}
     if isinstance(aqm, dict):
         checked["metadata"]["AQM"] = {key: value for key, value in aqm.items()
                                       if key not in _VERSIONS}

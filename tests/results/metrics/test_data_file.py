@@ -7,10 +7,12 @@ import bz2
 import gzip
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from flent_aqm.base.errors import BadResult
@@ -133,6 +135,20 @@ def test_metadata_and_names_may_be_as_large_as_the_limit() -> None:
         refuse_odd_names("raw_values", ["x" * (LONGEST_SERIES_NAME + 1)], 2)
     with pytest.raises(BadResult, match="has 2 series, more than 1; why"):
         refuse_odd_names("raw_values", ["x", "y"], 1, "; why")
+
+
+@pytest.mark.parametrize(("levels", "refused"), [(100, False), (101, True), (1000, True)])
+def test_file_may_be_as_deep_as_the_limit(levels: int, refused: bool) -> None:
+    """Deeper ones ended share and plots with an error of the program."""
+    def nested(levels: int) -> Any:
+        return orjson.loads("[" * levels + "]" * levels)
+
+    sample = {"t": 1.0, "val": 2.0, "odd": nested(levels - 1)}
+    deep = (whole(NOTE=nested(levels - 1)), {**whole(), "raw_values": {"Ping": [sample]}})
+    for content, what in zip(deep, ("metadata", "raw_values of 'Ping'"), strict=True):
+        with (pytest.raises(BadResult, match=f"{what} are nested more than 100 levels deep")
+              if refused else nullcontext()):
+            as_data_file(content, Path("made.flent.gz"))
 
 
 def test_data_file_with_too_much_metadata_is_not_called_another_kind_of_file(tmp_path: Path

@@ -106,12 +106,12 @@ def test_expression_may_be_as_long_and_as_deep_as_stated() -> None:
     with pytest.raises(ConfigError, match="has 1001 characters; expected 1000 at most"):
         parse("1 < 2".ljust(1001))
     for opened, closed in (("(", ")"), ("-", "")):
-        assert parse(opened * 39 + "1" + closed * 39 + " < 2")
+        assert parse(opened * 40 + "1" + closed * 40 + " < 2")
         with pytest.raises(ConfigError, match=r"nested more than 40 deep|at most 40 signs"):
-            parse(opened * 40 + "1" + closed * 40 + " < 2")
+            parse(opened * 41 + "1" + closed * 41 + " < 2")
     assert parse(" + ".join(["(1)"] * 50) + " < 2")
     assert parse(" + ".join(["-1"] * 50) + " < 2")
-    for left, deep in (("(1)", "(" * 40 + "1" + ")" * 40), ("-1", "-" * 40 + "1")):
+    for left, deep in (("(1)", "(" * 41 + "1" + ")" * 41), ("-1", "-" * 41 + "1")):
         with pytest.raises(ConfigError, match=r"nested more than 40 deep|at most 40 signs"):
             parse(" + ".join([left] * 50) + f" + {deep} < 2")
 
