@@ -178,8 +178,8 @@ def _is_statistic(name: str) -> bool:
 
 
 def _percent_of(function: str) -> float | None:
-    """Return the percent, above 0 and below 100, in the name of a percentile, such as 99.9 for
-    p99.9 and p99_9. None for other names, and for p0, which has no samples below it."""
+    """Return the percent in the name of a percentile, such as 99.9 for p99.9 and p99_9. None for
+    other names, and if the percent is 0, or is 100 when read as a float."""
     match = _PERCENTILE.match(function)
     percent = float(match[1].replace("_", ".")) if match else 0.0
     # p99.9 with many more nines is read as 100.
@@ -187,10 +187,15 @@ def _percent_of(function: str) -> float | None:
 
 
 def _trace_value(leaf: Leaf, run: Run) -> float:
-    """Return the value of a function of a trace for a run, in the unit of the leaf's kind. Raises
-    NotAvailable if the run doesn't have the trace or has too few samples, if its losses are not
-    known for "loss", or if it has interpolated steps only for "jitter". Raises LostProbe if a
-    percentile is a lost probe."""
+    """Return the value of a function of a trace for a run, in the unit of the leaf's kind.
+
+    Raises NotAvailable if the run doesn't have the trace or has too few samples, if its losses are
+    not known for "loss", if it has interpolated steps only for "jitter", or if the trace is the
+    throughput of several flows. Raises LostProbe, which is a NotAvailable, if a percentile or the
+    median is a lost probe.
+
+    leaf: a leaf with a trace.
+    """
     if leaf.function in OF_LATENCIES:
         return OF_LATENCIES[leaf.function][1](LATENCIES[leaf.trace](run))
     values = (LATENCIES[leaf.trace](run).rtt_ms if leaf.trace in LATENCIES

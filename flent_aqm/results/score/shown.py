@@ -73,15 +73,16 @@ class ScoredFile:
     Attributes:
         path: path of the file.
         settings: settings of the run by name.
-        values: metric -> value, or the reason why there is none.
-        samples: hash of all its samples as its metadata has it, "" without one. For `verdict`, it
-            is computed from the samples.
-        probe: name and tool of the latency series from which metrics are computed, "" without one.
+        values: metric -> value, or Unavailable with the reason why there is none. All of METRICS.
+        samples: SHA-256 of all samples of the file, as its metadata has it, "" without one. For
+            `verdict`, it is computed from the samples.
+        probe: name, kind and spacing of the latency series from which metrics are computed, as
+            text, "" without one.
         notes: lines on how the run was measured.
         counters: the router's counters after the run, by names such as `up qdisc drops`, for
             `verdict`.
         programs: name of a program that the run was made with -> its version, for `verdict`.
-        kernel: name and hash of the lab's kernel, None if they aren't recorded.
+        kernel: name and hash of the lab's kernel, None if no hash is recorded.
     """
 
     path: Path
@@ -96,8 +97,8 @@ class ScoredFile:
 
 
 def score(run: Run) -> ScoredFile:
-    """Return a run's settings and every metric, without counters and programs. Called in other
-    processes."""
+    """Return a run's settings and every metric, without counters and programs. May be called in
+    another process."""
     return ScoredFile(run.path, run.settings, values(run), run.samples,
                       probe=probe_line(run.probe) if run.probes else "", notes=tuple(run.notes),
                       kernel=recorded_kernel(run.aqm))
@@ -113,11 +114,11 @@ def wide_console() -> Console:
 
 
 def _table(*headings: str, left: int = 1, narrow: bool = False) -> Table:
-    """Return an empty table.
+    """Return a table without rows.
 
     Args:
         headings: headings of the columns.
-        left: number of columns that are aligned to the left.
+        left: number of columns that are aligned to the left. The others are aligned to the right.
         narrow: columns are close together.
     """
     table = Table(box=None, pad_edge=False, header_style="bold", collapse_padding=narrow)
@@ -128,8 +129,8 @@ def _table(*headings: str, left: int = 1, narrow: bool = False) -> Table:
 
 
 def show_list(console: Console) -> None:
-    """Print a table of all metrics with their unit, whether lower or higher is better, description
-    and source."""
+    """Print a table of all metrics with their unit, which values are better ("lower", "higher" or
+    "neither"), description and source."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("metric", "unit", "better", "what it is", "source"):
         table.add_column(heading, overflow="fold", no_wrap=heading == "metric")
@@ -141,13 +142,15 @@ def show_list(console: Console) -> None:
 def show_table(console: Console, scored: Sequence[ScoredFile], names: Sequence[str]) -> None:
     """Print metrics as a table. For one file, each metric has a line, with the reason if it is
     missing. For several files, each file has a line, and columns that don't fit are in further
-    tables. On a terminal, a line is labelled with the settings in which files differ, if they
-    distinguish all files, else with the part of the path in which they differ. Below are lines on
-    missing values, probes and notes.
+    tables. Below are lines on missing values, probes, kernels and notes.
+
+    A file's line is labelled with the title or the part of the path in which files differ, see
+    _distinct_names(). On a terminal, it is labelled with the settings in which files differ
+    instead, if they distinguish all files.
 
     Args:
         console: receives the text.
-        scored: the files.
+        scored: the files, at least one.
         names: names of the metrics.
     """
     if len(scored) == 1:
@@ -182,7 +185,8 @@ def show_table(console: Console, scored: Sequence[ScoredFile], names: Sequence[s
 
 def _print_probes_and_notes(console: Console, scored: Sequence[ScoredFile]) -> None:
     """Print which probes measured latency, if files differ in it, kernels of which the files have
-    several builds, and how many files have notes. Nothing is printed otherwise."""
+    several builds, and how many files have notes, with the first note as an example. Nothing is
+    printed otherwise."""
     kinds = Counter(str(one.settings["probe"]) for one in scored if "probe" in one.settings)
     if len(kinds) > 1:
         told = "; ".join(f"{plain(kind)} in {counted(files, 'file')}"
@@ -225,19 +229,21 @@ def _split_to_width(console: Console, table: Callable[[Sequence[str]], Table], n
 
 
 def _fits(console: Console, table: Table) -> bool:
-    """Return whether a table fits the console."""
+    """Return whether a table fits the console's width without shortened cells."""
     return _width(console, table) <= console.width
 
 
 def _width(console: Console, table: Table) -> int:
-    """Return the width of a table in characters."""
+    """Return how many characters wide a table is if no cell is shortened or wrapped, at most
+    10,000."""
     wide = console.options.update(width=10_000)
     return console.measure(table, options=wide).maximum
 
 
 def _differing_settings(scored: Sequence[ScoredFile]) -> list[str]:
-    """Return for each file the values of the settings that distinguish the files (factors()), as
-    text. Empty if they don't distinguish all files."""
+    """Return a text for each file, in their order: the values of the settings that distinguish the
+    files (factors()), with blanks between them and "-" for one that the file doesn't record. Return
+    an empty list if two files have the same text."""
     settings = [one.settings for one in scored]
     names = factors(settings)
     words = [" ".join(shown(one.get(name, "-")) for name in names) for one in settings]
@@ -267,8 +273,8 @@ def _print_one(console: Console, scored_file: ScoredFile, names: Sequence[str]) 
 
 def _print_below(console: Console, scored_file: ScoredFile, names: Sequence[str]) -> None:
     """Print below the table of one file: the probe from which latencies are, if any, and the file's
-    notes. If the table has all metrics that have a value, which is a long one, print all grades
-    together, too, and how many metrics are not shown.
+    notes. If the table has all metrics that have a value, also print all grades together, and how
+    many metrics are not shown, unless there are none.
 
     Args:
         console: receives the text.
@@ -298,7 +304,8 @@ def _print_one_narrow(console: Console, table: Table, scored_file: ScoredFile, n
 
     Args:
         console: receives the text.
-        table: an empty table with columns for name, value and unit.
+        table: a table without rows, with columns for name, value and unit. The rows are added to
+            it.
         scored_file: the file.
         names: names of the metrics.
     """
@@ -341,7 +348,7 @@ def show_json(console: Console, scored: Sequence[ScoredFile], names: Sequence[st
 def show_csv(console: Console, scored: Sequence[ScoredFile], names: Sequence[str]) -> None:
     """Write CSV: a line with the headings, then a line for each file: path, settings in the order
     of their names, metrics. A field is empty if the file has no such setting, or the metric is not
-    available.
+    available. Text that a spreadsheet would take for a formula has an apostrophe before it.
 
     Args:
         console: receives the text.
@@ -359,7 +366,8 @@ def show_csv(console: Console, scored: Sequence[ScoredFile], names: Sequence[str
 
 
 def _for_csv(value: Setting) -> Setting:
-    """Return a setting in a form that a spreadsheet doesn't take for a formula."""
+    """Return a setting for a field of CSV: text that a spreadsheet would take for a formula with an
+    apostrophe before it, other values as they are."""
     return for_spreadsheet(value) if isinstance(value, str) else value
 
 
@@ -373,15 +381,16 @@ Groups = Mapping[tuple[Setting, ...], Sequence[ScoredFile]]
 def groups_of(scored: Sequence[ScoredFile], requested: Sequence[str], pool: Sequence[str]
               ) -> tuple[Sequence[str], Sequence[str], Groups]:
     """Group files by their settings. Return the names of the settings by which they are grouped,
-    the names of those over which groups are pooled, and the groups: values of the settings ->
-    files.
+    the names of those in which files of one group still differ, and the groups: values of the
+    settings -> files, sorted by the values.
 
     Args:
         scored: the files.
-        requested: names of settings to group by. Others in which runs differ are added.
+        requested: names of settings to group by. Those that are needed to tell apart other files,
+            see factors(), are added.
         pool: names of settings that are not added. If "all" is among them, none is added.
 
-    Raises ConfigError if a setting is one that no run has.
+    Raises ConfigError if no run has a setting of `requested` or `pool`.
     """
     settings = [one.settings for one in scored]
     check_keys(settings, [*requested, *(one for one in pool if one != "all")])
@@ -402,14 +411,14 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], requested: Seque
                 pool: Sequence[str], names: Sequence[str]) -> None:
     """Print for each metric the groups' median, quartiles and interval, and how groups differ. If
     the console is too narrow, quartiles are left out, then intervals. Groups are not compared by
-    throughput of the test alone if a run has cross traffic. Raises ConfigError if a setting is one
-    that no run has.
+    throughput of the test alone if a run has cross traffic. Raises ConfigError if no run has a
+    setting of `requested` or `pool`.
 
     Args:
         console: receives the text.
         scored: the files.
-        requested: names of settings to group by, at least one. Others in which runs differ are
-            added.
+        requested: names of settings to group by, at least one. Those that are needed to tell apart
+            other files, see factors(), are added.
         pool: names of settings that are not added. If "all" is among them, none is added.
         names: names of the metrics.
     """
@@ -464,8 +473,9 @@ def show_groups(console: Console, scored: Sequence[ScoredFile], requested: Seque
 
 
 def _why_without(scored: Sequence[ScoredFile], name: str) -> str:
-    """Return why runs have no value of the metric `name`. Several reasons have the number of their
-    runs behind them, most runs first. "" if all runs have a value."""
+    """Return why runs have no number as value of the metric `name`, which includes that it is a
+    lost probe. Several reasons have the number of their runs behind them, most runs first. "" if
+    all runs have a number."""
     reasons = Counter(lacking.because for one in scored
                       if isinstance(lacking := one.values[name], Unavailable))
     if len(reasons) < 2:
@@ -485,9 +495,9 @@ def _runs_text(having: int, all_runs: int) -> str:
 
 
 def _group_cells(metric: Metric, values: Sequence[float]) -> Sequence[str]:
-    """Return median, quartiles and interval as text. "-" for what there are too few values for: all
-    of them without values, the quartiles with one, the interval with fewer than six. values:
-    infinite for a lost probe."""
+    """Return the texts of median, quartiles and interval. "-" for what there are too few values
+    for: all of them without values, the quartiles with one, the interval with fewer than six. LOST
+    for a median or an end of a range that is a lost probe. values: infinite for a lost probe."""
     if not values:
         return "-", "-", "-"
     summary: Summary = summarise(values)
@@ -499,7 +509,8 @@ def _group_cells(metric: Metric, values: Sequence[float]) -> Sequence[str]:
 
 
 def _balanced(numbers: Mapping[tuple[Setting, ...], Sequence[float]]) -> bool:
-    """Return whether every combination of the settings' values has the same number of values.
+    """Return whether every combination of the settings' values that occur in the keys is a key, and
+    all keys have equally many values. False without keys.
 
     Args:
         numbers: values of the settings -> values of the metric.
@@ -509,10 +520,11 @@ def _balanced(numbers: Mapping[tuple[Setting, ...], Sequence[float]]) -> bool:
 
 
 def _why_no_comparison(reason: str, repeated: bool) -> str:
-    """Return the line on why groups can't be compared, at least one of which has a value.
+    """Return the line that says why groups can't be compared, for groups with a value, but none
+    with two.
 
     Args:
-        reason: why runs have no value.
+        reason: why runs have no value, see _why_without(). Not used without `repeated`.
         repeated: a group has several runs.
     """
     if repeated:
@@ -523,14 +535,17 @@ def _why_no_comparison(reason: str, repeated: bool) -> str:
 
 def _comparisons(keys: Sequence[str], numbers: Mapping[tuple[Setting, ...], Sequence[float]],
                  nothing: str) -> Sequence[str]:
-    """Return a line for each combination of the other settings' values in which a group has two
-    values. The line compares the groups of the first setting's values, or says why they can't be
-    compared. Then follow a note on p-values, if there are any, and a line with each setting's share
-    of the variance. If no group has two values, return only the line `nothing`.
+    """Return lines that compare groups. For each combination of the values of all settings but the
+    first, a line compares the groups that differ in the first setting, or says why they can't be
+    compared. It is left out if none of these groups has at least two values.
+
+    Then follow a note on p-values, if there are any, and, if groups with values differ in a
+    setting, a line with the share of the variance of each such setting, or why there is none. If no
+    group has at least two values, return only the line `nothing`.
 
     Args:
-        keys: names of the settings of the groups.
-        numbers: values of these settings -> values of the metric.
+        keys: names of the settings of the groups, at least one.
+        numbers: values of these settings -> values of the metric, infinite for a lost probe.
         nothing: the line that says why, if no group has two values.
     """
     alike = collect(numbers, lambda key: key[1:])
@@ -575,7 +590,8 @@ def _comparisons(keys: Sequence[str], numbers: Mapping[tuple[Setting, ...], Sequ
 
 
 def _word_for(name: str, value: Value) -> str:
-    """Return the metric's word for a value, such as a grade, "" if it has none."""
+    """Return the metric's word for a value, such as a grade. "" if the metric has no words or the
+    value is Unavailable. name: name of the metric."""
     word = METRICS[name].word
     return word(value) if word and not isinstance(value, Unavailable) else ""
 
@@ -591,10 +607,14 @@ _TITLED = re.compile(r".*\d{4}-\d\d-\d\dT\d{6}\.\d{6}\.(.+)" + re.escape(SUFFIX)
 
 
 def _distinct_names(paths: Sequence[Path]) -> list[str]:
-    """Return the paths as text, without SUFFIX and without the words, separated by "-", with which
-    all of them begin. Files of one folder that begin with no common word have their names alone.
-    Files that Flent named TEST-TIME.TITLE have their titles, if all have one and they differ. There
-    must be at least one path."""
+    """Return a name of each path, in their order: its title or what it doesn't share with the
+    others. There must be at least one path.
+
+    If Flent named several files TEST-TIME.TITLE, all with different titles, the names are the
+    titles. Else they are the paths as text without SUFFIX, and without the words, separated by "-",
+    with which all of them begin; each keeps at least its last word. Files of one folder whose paths
+    begin with no common word have their file names alone.
+    """
     titles = [match[1] for path in paths if (match := _TITLED.fullmatch(plain(path.name)))]
     if len(set(titles)) == len(paths) > 1:
         return titles

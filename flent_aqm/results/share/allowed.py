@@ -55,14 +55,16 @@ NOTHING = object()
 
 
 class _Reader:
-    """Copies allowed values of a data file. Each public method copies one kind of value. It takes
-    the value and its place in the metadata, such as "AQM.kernel", and returns NOTHING if the value
-    is not allowed. Text has "words that programs write" only if is_common() is true of it. Secrets
-    are "known" if Secrets.clean() finds them.
+    """Copies allowed values of a data file. Each public method is for one kind of value. It takes
+    the value and its place in the metadata, such as "AQM.kernel", and returns the copy, with parts
+    replaced or left out, or GONE or another replacement. It returns NOTHING for a value that the
+    shared file must not have. Text has "words that programs write" only if is_common() is true of
+    it. Secrets are "known" if Secrets.clean() finds them.
 
     Attributes:
         secrets: the secrets of the file.
-        removed: place of a value in the metadata -> what was removed or replaced.
+        removed: place of a value in the metadata -> what was removed or replaced, such as "removed"
+            or "host name". Methods add to it.
     """
 
     def __init__(self, secrets: Secrets) -> None:
@@ -75,8 +77,8 @@ class _Reader:
         return NOTHING
 
     def number(self, value: Any, place: str) -> Any:
-        """Copy a number, True, False, None, or text that is empty or consists of numbers and has no
-        known secret. Other values are left out (NOTHING)."""
+        """Copy a number, True, False, None, or text that is empty or consists of decimal numbers of
+        usual length (_NUMBERS) and has no known secret. Other values are left out (NOTHING)."""
         if type(value) in _NUMBER_TYPES:
             return value
         if isinstance(value, str) and _NUMBERS.fullmatch(value) \
@@ -95,8 +97,9 @@ class _Reader:
         return clean
 
     def program_text(self, value: Any, place: str) -> Any:
-        """Copy a number, or text of words that programs write, with known secrets replaced. Other
-        text is left out (NOTHING)."""
+        """Copy text of numbers or of words that programs write, with known secrets replaced,
+        handles of qdiscs such as "8001:", and the words of /proc/net/psched. Numbers, True, False
+        and None are copied, too. Any other value is left out (NOTHING)."""
         if not isinstance(value, str):
             return self.number(value, place)
         if any(form.fullmatch(value) for form in (_HANDLE, _PSCHED)):
@@ -110,9 +113,9 @@ class _Reader:
 
     def version(self, value: Any, place: str) -> Any:
         """Copy a version. If it has other parts than usual ones (_VERSION), or could be an IP
-        address, only its leading number is copied. It is left out (NOTHING) if it contains a secret
-        or has no such number. Numbers, True, False, None and "" are copied, and other values left
-        out."""
+        address, only the number at its beginning is copied, at most three parts of it. It is left
+        out (NOTHING) if it contains a known secret or begins with no number. Numbers, True, False,
+        None and "" are copied, and other values left out."""
         if not isinstance(value, str) or not value:
             return self.number(value, place)
         _clean, kinds = self.secrets.clean(value)
@@ -136,28 +139,29 @@ class _Reader:
         return self._matching(_TIME, value, place)
 
     def uuid(self, value: Any, place: str) -> Any:
-        """Copy a UUID with known secrets replaced, such as a hardware address in it. Other text is
-        left out (NOTHING)."""
+        """Copy a UUID in lower case with known secrets replaced, such as a hardware address in it.
+        Numbers, True, False and None are copied, too. Any other value is left out (NOTHING)."""
         value = self._matching(_UUID, value, place)
         return self.free_text(value, place) if isinstance(value, str) else value
 
     def _matching(self, pattern: re.Pattern[str], value: Any, place: str) -> Any:
-        """Copy text that matches a pattern as a whole, or a number. Other values are left out
-        (NOTHING)."""
+        """Copy text that matches a pattern as a whole, a number, True, False or None. Other values
+        are left out (NOTHING)."""
         if isinstance(value, str) and not pattern.fullmatch(value):
             return self._leave_out(place)
         return value if isinstance(value, str) else self.number(value, place)
 
     def device(self, value: Any, place: str) -> Any:
-        """Copy the name of a network device, if it is a usual one or "flent-ifb" (IFB_DEVICE). A
-        name that somebody invented is replaced by "device". Values other than text: as number()."""
+        """Copy the name of a network device, if it is a usual one (_DEVICE), "flent-ifb"
+        (IFB_DEVICE) or "". Other text is replaced by "device". Values other than text: as number().
+        """
         if not isinstance(value, str) or _DEVICE.fullmatch(value) or value in ("", IFB_DEVICE):
             return value if isinstance(value, str) else self.number(value, place)
         self.removed[place] = "device"
         return "device"
 
     def host(self, value: Any, place: str) -> Any:
-        """Copy a host's name or address. It is replaced by a stand-in, unless it is a name in
+        """Copy a host's name or address. It is replaced by a stand-in, unless it is "", a name in
         LAB_HOSTS, of words that programs write, or an address that reveals nobody. Values other
         than text: as number()."""
         if not isinstance(value, str):
@@ -174,7 +178,8 @@ class _Reader:
     def hosts(self, value: Any, place: str) -> Any:
         """Copy a list of hosts, or a text of hosts separated by commas, semicolons or blanks, each
         host as host() does it, which may replace it. Elements of a list that are no text are left
-        out. Numbers, True, False and None are copied. Any other value is left out (NOTHING)."""
+        out without a record. Numbers, True, False and None are copied. Any other value is left out
+        (NOTHING)."""
         if isinstance(value, list):
             return [self.host(one, f"{place}.{number}") for number, one in enumerate(value)
                     if isinstance(one, str)]
@@ -185,9 +190,9 @@ class _Reader:
                        for number, part in enumerate(parts))
 
     def testbed(self, value: Any, place: str) -> Any:
-        """Copy a testbed: "virtual" and "netns" as they are. The address of a router is replaced by
-        "ssh://root@router". Others are copied if they consist of words that programs write and have
-        no known secret, and else replaced by GONE."""
+        """Copy a testbed: "virtual" and "netns" as they are. The address of a router, "ssh://…", is
+        replaced by "ssh://root@router". Other values: as _text_or_gone(), which may replace them by
+        GONE."""
         if isinstance(value, str) and value.startswith(_SSH):
             clean = f"{_SSH}root@router"
             if clean != value:
@@ -204,9 +209,9 @@ class _Reader:
         return GONE
 
     def _text_or_gone(self, value: Any, place: str) -> Any:
-        """Copy a number, True, False, None, or text of words that programs write and without known
-        secrets. Return GONE for others, which are recorded as removed. Text is never altered: with
-        secrets replaced, it would request another run."""
+        """Copy a number, True, False, None, or text that program_text() copies unaltered. Return
+        GONE for any other value, and record it as removed. Text with a part replaced would request
+        another run."""
         kept = self.program_text(value, place)
         if kept is NOTHING or (isinstance(value, str) and kept != value):
             self.removed[place] = LEFT_OUT
