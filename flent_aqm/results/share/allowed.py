@@ -227,9 +227,10 @@ class _Reader:
         return self._text_or_gone(value, place)
 
     def tree(self, value: Any, place: str) -> Any:
-        """Copy a value that programs report. Keys and texts must consist of words that programs
-        write. Others are left out (NOTHING), also out of lists and objects. Values of the keys in
-        _IN_TREES are copied by the methods there."""
+        """Copy a value that programs report: a list, an object, or what program_text() copies, with
+        known secrets replaced. Parts that may not be shared are left out of lists and objects, with
+        their keys; for a whole value, return NOTHING. Keys must have words that programs write
+        only, and values of the keys in _IN_TREES are copied by the methods there."""
         if isinstance(value, list):
             kept = [self.tree(one, f"{place}.{number}") for number, one in enumerate(value)]
             return [one for one in kept if one is not NOTHING]
@@ -240,16 +241,17 @@ class _Reader:
     def mapping(self, value: Any, place: str, known: Mapping[str, Kind], others: Kind | None
                 ) -> Any:
         """Copy an object with the keys that are allowed. Other keys are left out, and recorded as
-        removed (without `others`, only if their value isn't empty). A value that is not an object
-        is copied if it is a number, True, False, None or text of numbers, and else left out
-        (NOTHING).
+        removed (without `others`, only if their value isn't empty). Known keys whose method returns
+        NOTHING are left out, too. A value that is not an object is copied if it is a number, True,
+        False, None or text of numbers, and else left out (NOTHING).
 
         Args:
             value: the object.
             place: its place in the metadata, "" for the metadata itself.
-            known: key -> method that copies its value.
-            others: method for other keys of common words, in which known secrets are replaced. None
-                to leave these keys out.
+            known: key -> method that copies its value, called with this reader, the value and its
+                place.
+            others: method for the values of all other keys that program_text() copies; known
+                secrets in these keys are replaced. None to leave all other keys out.
         """
         if not isinstance(value, dict):
             return self.number(value, place)
@@ -275,7 +277,8 @@ class _Reader:
         return kept
 
     def leave_out(self, value: Any, place: str) -> Any:
-        """Leave out a value: return NOTHING. It is recorded as removed unless it is empty."""
+        """Leave out a value: return NOTHING. It is recorded as removed unless it is None, "", {} or
+        []."""
         return NOTHING if value in (None, "", {}, []) else self._leave_out(place)
 
     def leave_out_silently(self, value: Any, place: str) -> Any:
@@ -287,17 +290,19 @@ class _Reader:
         """Copy the object with test parameters, name -> value. A value that is not an object is
         copied if it is a number, True, False, None or text of numbers, and else left out (NOTHING).
         Parameters whose name is that of an account or a secret are left out, and hosts are replaced
-        in those that name hosts or devices. Of the others, numbers are copied, and text of words
-        that programs write, with known secrets replaced. Other values are left out, and so are
-        parameters whose name has words that programs don't write."""
+        in those that name hosts or devices. Of the others, what program_text() copies is copied:
+        numbers, True, False, None, and text of words that programs write, with known secrets
+        replaced. Other values are left out, and so are parameters whose name has words that
+        programs don't write."""
         return self._parameters(value, place, _Reader.leave_out, _Reader.program_text)
 
     def run_parameters(self, value: Any, place: str) -> Any:
-        """Copy the test parameters with which a run is repeated. Those whose name is that of an
-        account or a secret are replaced by GONE, and hosts are replaced in those that name hosts or
-        devices. Others are copied unaltered, or replaced by GONE if they are not allowed or have a
-        known secret. In place of parameters whose name has words that programs don't write there
-        is one called NAMELESS, with the value GONE."""
+        """Copy the test parameters with which a run is repeated, name -> value. Those whose name is
+        that of an account or a secret are replaced by GONE unless they are None or "", and hosts
+        are replaced in those that name hosts or devices. Others are copied unaltered, or replaced
+        by GONE if they are not allowed or have a known secret. If a parameter's name is left out or
+        altered, such as one with words that programs don't write, a parameter NAMELESS with the
+        value GONE is added. A value that is not an object: as number()."""
         kept = self._parameters(value, place, _Reader.always_gone, _Reader.value_or_gone)
         if isinstance(value, dict) and not value.keys() <= kept.keys():
             kept[NAMELESS] = GONE  # so that `replay` doesn't make the run without it
@@ -310,8 +315,10 @@ class _Reader:
             value: name of a parameter -> its value. If it is not an object, it is copied if it is a
                 number, True, False, None or text of numbers, and else left out (NOTHING).
             place: the place in the metadata.
-            private: method for parameters whose name is that of an account or a secret.
-            others: method for all other parameters.
+            private: method for parameters whose name is that of an account or a secret. These keep
+                their names.
+            others: method for all other parameters. Those whose name has words that programs don't
+                write are left out.
         """
         if not isinstance(value, dict):
             return self.number(value, place)
@@ -324,25 +331,27 @@ class _Reader:
         return self.mapping(value, place, kinds, others)
 
     def settings(self, value: Any, place: str) -> Any:
-        """Copy the object with Flent's settings for the run. Hosts in it are replaced, local
-        addresses are replaced by GONE, and test parameters copied by run_parameters(). Other values
-        are copied unaltered, or replaced by GONE if they are not allowed or have a known secret.
-        Settings whose name has words that programs don't write are left out. A value that is not an
-        object is copied if it is a number, True, False, None or text of numbers, and else left out
-        (NOTHING)."""
+        """Copy the object with Flent's settings for the run. Hosts in HOSTS and CONTROL_HOST are
+        replaced, local addresses are replaced by GONE, and test parameters copied by
+        run_parameters(). Other values are copied unaltered, or replaced by GONE if they are not
+        allowed or have a known secret. Settings whose name has words that programs don't write are
+        left out. A value that is not an object is copied if it is a number, True, False, None or
+        text of numbers, and else left out (NOTHING)."""
         return self.mapping(value, place, _SETTINGS, _Reader.value_or_gone)
 
     def requested(self, value: Any, place: str) -> Any:
-        """Copy the object with the requested settings of the testbed. Values that are not allowed
-        are replaced, most by GONE, see value_or_gone(). Settings whose name has words that programs
-        don't write are left out. A value that is not an object is copied if it is a number, True,
-        False, None or text of numbers, and else left out (NOTHING)."""
+        """Copy the object with the requested settings of the testbed. Programs of the user are
+        replaced by GONE, testbeds and devices copied as by testbed() and device(), and other values
+        as by value_or_gone(). Settings whose name has words that programs don't write are left out.
+        A value that is not an object is copied if it is a number, True, False, None or text of
+        numbers, and else left out (NOTHING)."""
         return self.mapping(value, place, _REQUESTED, _Reader.value_or_gone)
 
     def command(self, value: Any, place: str) -> Any:
-        """Copy a tool's command line. It is left out (NOTHING) if it has a secret, words that
+        """Copy a tool's command line. It is left out (NOTHING) if it has a known secret, words that
         programs don't write, or an option for a secret or an account. A value other than text is
-        left out, too. The program's folder is removed if it has a secret or such words."""
+        left out, too. If only the folder of the program has a secret or such words, the folder is
+        removed without a record."""
         if not isinstance(value, str):
             return self._leave_out(place)
         program, _, rest = value.partition(" ")
@@ -353,16 +362,18 @@ class _Reader:
         return value if is_common(program) and not self.secrets.clean(program)[1] else clean
 
     def errors(self, value: Any, place: str) -> Any:
-        """Replace the list of a tool's errors by a list of ERROR_LEFT_OUT alone. An empty list, or
-        a value that is not a list, is left out (NOTHING) without a record."""
+        """Replace the list of a tool's errors by a list of ERROR_LEFT_OUT alone, and record it. An
+        empty list, or a value that is not a list, is left out (NOTHING) without a record."""
         if not isinstance(value, list) or not value:
             return NOTHING
         self.removed[place] = LEFT_OUT
         return [ERROR_LEFT_OUT]
 
     def series_meta(self, value: Any, place: str) -> Any:
-        """Copy the metadata of series. Hosts in the names of series are replaced. A value that is
-        not an object becomes an empty one."""
+        """Copy the metadata of series, name of a series -> its metadata. In the names of series,
+        words that programs don't write, such as hosts, are replaced. If names become the same, a
+        number is added (unused()). Entries of a series are copied by the methods in _OF_SERIES,
+        others as tree() does. A `value` that is not an object becomes an empty object."""
         if not isinstance(value, dict):
             return {}
         kept: dict[str, Any] = {}
@@ -376,28 +387,33 @@ class _Reader:
         return kept
 
     def aqm(self, value: Any, place: str) -> Any:
-        """Copy the object AQM with the keys of _AQM. Other keys are left out."""
+        """Copy the object AQM with the keys of _AQM. Other keys are left out. A value that is not
+        an object: as number()."""
         return self.mapping(value, place, _AQM, None)
 
     def run(self, value: Any, place: str) -> Any:
         """Copy the object AQM.run, which records how the run was started: test, settings and
-        commands. Other keys are left out."""
+        commands. Other keys are left out. Test and commands are replaced by GONE if they are not
+        allowed. A value that is not an object: as number()."""
         return self.mapping(value, place, {
             "test": _Reader.value_or_gone, "settings": _Reader.settings,
             "commands": _Reader.value_or_gone}, None)
 
     def kernel(self, value: Any, place: str) -> Any:
-        """Copy version, hash and name of the lab's kernel. Other keys are left out."""
+        """Copy version, hash and name of the lab's kernel, as version(), hash() and value_or_gone()
+        do. Other keys are left out. A value that is not an object: as number()."""
         return self.mapping(value, place, {
             "version": _Reader.version, "hash": _Reader.hash, "name": _Reader.value_or_gone}, None)
 
     def tools(self, value: Any, place: str) -> Any:
-        """Copy the object with versions of tools, each as version() does."""
+        """Copy the object with versions of tools, each as version() does. Tools whose name has
+        words that programs don't write are left out. A value that is not an object: as number()."""
         return self.mapping(value, place, {}, _Reader.version)
 
     def ndt7(self, value: Any, place: str) -> Any:
-        """Copy the object with results of NDT7. Hosts in the client's summary are replaced. Values
-        of keys that are not in _NDT7: as tree()."""
+        """Copy the object with results of NDT7. Keys of _NDT7 are copied by the methods there,
+        which replaces hosts in the client's summary, others as by tree(). A value that is not an
+        object: as number()."""
         return self.mapping(value, place, _NDT7, _Reader.tree)
 
     def runner(self, value: Any, place: str) -> Any:
@@ -409,25 +425,27 @@ class _Reader:
         return self.program_text(value, place)
 
     def test_id(self, value: Any, place: str) -> Any:
-        """Copy the NDT7 server's name for a test if it begins with the name of one of the lab's
-        hosts. Others are left out (NOTHING) without a record."""
+        """Copy the NDT7 server's name for a test if it consists of the name of one of the lab's
+        hosts, a number and 16 hexadecimal digits, with "_" between them. Others are left out
+        (NOTHING) without a record."""
         host = str(value).partition("_")[0]
         return value if host in LAB_HOSTS and _TEST_ID.fullmatch(value) else NOTHING
 
     def client(self, value: Any, place: str) -> Any:
-        """Copy the name of the NDT7 client, one of the known ones or words that programs write.
-        Others are left out (NOTHING)."""
+        """Copy the name of the NDT7 client if it is a known one. Other values are copied or left
+        out (NOTHING) as program_text() does."""
         return value if value in _CLIENTS else self.program_text(value, place)
 
     def client_summary(self, value: Any, place: str) -> Any:
         """Copy the object that the NDT7 client printed at the end of its test. Hosts in it are
-        replaced, and other keys than the client's usual ones left out."""
+        replaced, and other keys than the client's usual ones left out. A value that is not an
+        object: as number()."""
         numbers = dict.fromkeys(("LatencyMs", "RetransmissionPct", "ThroughputMbps"),
                                 _Reader.number)
 
         def summary_of_direction(reader: _Reader, summary: Any, where: str) -> Any:
             """Copy latency, retransmission and throughput from the summary's object `Download` or
-            `Upload`. All other keys are left out and recorded."""
+            `Upload`. All other keys are left out, and recorded unless their value is empty."""
             return reader.mapping(summary, where, numbers, None)
 
         return self.mapping(value, place, {
@@ -497,9 +515,13 @@ NOT_ALWAYS_SHARED = ("SERIES_META.*.COMMAND", "SERIES_META.*.NDT7.uuid")
 def allowed_metadata(metadata: Mapping[str, Any], secrets: Secrets
                      ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the metadata that may be shared, and what was removed or replaced: place in the
-    metadata, such as "AQM.kernel" -> what happened, such as "removed" or "host name". Empty values
-    of unknown keys, and entries that are not true of the shared file (DATA_FILENAME,
-    AQM.samples_sha256), are left out without a record. The argument `metadata` is not changed."""
+    metadata, such as "AQM.kernel" -> what happened, such as "removed" or "host name". Some entries
+    are left out without a record: empty ones of unknown keys, those that are not true of the shared
+    file (DATA_FILENAME, AQM.samples_sha256), and NDT7's name of a test outside the lab. The
+    argument `metadata` is not changed, but what is returned may share lists and objects with it.
+
+    secrets: the secrets of the file. It learns names that are replaced.
+    """
     reader = _Reader(secrets)
     kept = reader.mapping(dict(metadata), "", _METADATA, None)
     return kept, reader.removed
@@ -509,13 +531,14 @@ def allowed_samples(samples: list[dict[str, Any]], name: str, secrets: Secrets
                     ) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """Return the samples of a series that may be shared, and what was removed or replaced: place ->
     kind. Values are copied as by _Reader.tree(): numbers, and texts of words that programs write.
-    Keys that programs don't write are replaced. If all values are numbers and no key has to be
+    Other values are left out of their sample. Keys that have a known secret or words that programs
+    don't write are replaced. If all values are numbers, True, False or None, and no key has to be
     replaced, `samples` itself is returned.
 
     Args:
         samples: raw samples of the series.
         name: name of the series, which must not reveal anything.
-        secrets: the secrets of the file.
+        secrets: the secrets of the file. It learns words of keys that are replaced.
     """
     keys: set[str] = set()
     kinds: set[type] = set()

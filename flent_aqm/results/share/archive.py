@@ -4,7 +4,8 @@
 That is their batch, versions, the kernel's recipe, checksums, README, licence and citation.
 
 Data files may come from anyone. A file is copied only if it can be read as a data file, and under a
-name of harmless characters. Paths in a data file or beside it are not followed.
+name of harmless characters. Paths in a data file are not followed, and paths in sweep.json beside
+it only to files with the SHA-256 that it records.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ LICENCES = {
 
 @dataclass(frozen=True)
 class Packed:
-    """One data file in the archive.
+    """One data file in the archive. Names of test, testbed and batch are one printable line each,
+    and cut if they are long.
 
     Attributes:
         name: file name in the folder DATA.
@@ -54,8 +56,9 @@ class Packed:
         testbed: name of the testbed as the file records it, "" if it doesn't.
         batch: name of the batch as the file records it, "" if it doesn't.
         kernel: hash of the lab's kernel, "" if the file records none, as for a run on real routers.
-        facts: kernel, tools and packages with which the run was made, by name. None for those that
-            the file doesn't record.
+        facts: with what the run was made, as the file records it: "kernel" and "tools" (objects),
+            "flent", "flent-aqm" (versions) and "flent-aqm hash". None for those that it doesn't
+            record.
     """
 
     name: str
@@ -68,11 +71,12 @@ class Packed:
 
 @dataclass(frozen=True)
 class ReplayedRuns:
-    """Result of repeating runs of an archive.
+    """Result of repeating some runs of an archive. Files that were not tried are in neither
+    attribute.
 
     Attributes:
-        identical: names of files whose repeated runs gave the same result.
-        not_again: name of a file whose run can't be repeated -> the reason.
+        identical: names, in the folder DATA, of files whose repeated runs gave the same result.
+        not_again: name of a file that can't be read, or whose run can't be repeated -> the reason.
     """
 
     identical: tuple[str, ...]
@@ -80,12 +84,12 @@ class ReplayedRuns:
 
 
 def pack_data(files: Sequence[Path], target: Path) -> list[Packed]:
-    """Copy data files into the new folder `target`/data. `target` must exist. Return a record of
-    each, in their order. Names are changed to harmless and different ones. Progress is shown on a
-    terminal.
+    """Copy data files, which must have been cleaned, into the new folder `target`/data. `target`
+    must exist. Return a record of each, in their order. Names are changed to harmless and different
+    ones, and contents are not. Progress is shown on a terminal.
 
-    Raises BadResult for the first file that is damaged, and OSError if the folder exists, or it or
-    a copy can't be written. What was copied before stays.
+    Raises BadResult for the first file that can't be read or is damaged, and OSError if the folder
+    exists, or it or a copy can't be written. What was copied before stays.
     """
     (target / DATA).mkdir()
     packed, taken = [], set[str]()
@@ -132,20 +136,23 @@ def _record_of(name: str, file_metadata: Mapping[str, Any]) -> Packed:
 
 def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
                ) -> tuple[str, str]:
-    """Copy the batch file that the runs came from, and the files from which it inherits, into the
-    folder `target`/batch, and print which lines were changed. Return the batch file's name and "",
-    or "" and the reason why there is no batch file to copy.
+    """Copy the batch file that the runs came from, and those of the files from which it inherits
+    that have not changed since, into the new folder `target`/batch, cleaned, and print which lines
+    were changed. Return the batch file's name and "". If there is no batch file to copy, return ""
+    and the reason; then there is no folder.
 
     Args:
         sources: the folders of the data files. Each folder's sweep.json names its batch files by
             path and SHA-256.
-        batch_file: the batch file that the user gives. It is compared with those that sweep.json
-            names, if any. None takes the file that sweep.json names, if it has not changed since.
+        batch_file: the batch file that the user gives. It must have the content of one that a
+            sweep.json names. If none names any, it is taken as it is. None takes the file that
+            sweep.json names, if it has not changed since.
         target: folder of the archive.
 
     Raises ConfigError if `batch_file` can't be read or is not the runs' batch, or if it is None and
-    the runs came from several batches. Raises BadResult if a line would still reveal a machine or a
-    person after cleaning, and OSError if a copy can't be written.
+    the runs came from several batches, or from one that changed in between. Raises BadResult if a
+    line would still reveal a machine or a person after cleaning, or the file names too many hosts,
+    and OSError if the folder exists or a copy can't be written.
     """
     if batch_file is not None:
         try:
@@ -176,15 +183,16 @@ def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
 
 def pack_overrides(sources: Sequence[Path], target: Path) -> None:
     """Write the sweeps' `--batch-override` arguments, as each folder's sweep.json records them, to
-    `target`/batch/overrides.txt, one KEY=VALUE a line. Secrets are replaced as in a batch file, and
-    lines that were changed are printed. Nothing is written if there are none.
+    `target`/batch/overrides.txt, each different KEY=VALUE once, one a line. The folder is made if
+    it is missing. Secrets are replaced as in a batch file, and lines that were changed are printed.
+    Nothing is written if there are no such arguments.
 
     Args:
         sources: the folders of the data files.
         target: folder of the archive.
 
-    Raises BadResult if a line would still reveal a machine or a person after cleaning, and OSError
-    if the file can't be written.
+    Raises BadResult if a line would still reveal a machine or a person after cleaning, or the lines
+    name too many hosts, and OSError if the file can't be written.
     """
     sweeps = [status.read(folder) for folder in dict.fromkeys(sources)]
     lines = dict.fromkeys(plain(one) for sweep in sweeps if sweep
@@ -199,7 +207,8 @@ def pack_overrides(sources: Sequence[Path], target: Path) -> None:
 
 
 def _overrides(command: Sequence[str]) -> Iterator[str]:
-    """Yield KEY=VALUE of each `--batch-override` in the words of a sweep's command line."""
+    """Yield KEY=VALUE of each `--batch-override KEY=VALUE` or `--batch-override=KEY=VALUE` in the
+    words of a sweep's command line. Abbreviated options are not found."""
     option = "--batch-override"
     for at, word in enumerate(command):
         if word == option and at + 1 < len(command):
@@ -213,18 +222,20 @@ def _batch_path(files: Mapping[str, str]) -> str:
     last, because the files from which it inherits are read before it.
 
     Args:
-        files: path -> SHA-256, in the order of reading.
+        files: path -> SHA-256, in the order of reading, at least one.
     """
     return list(files)[-1]
 
 
 def _matching_record(batch_file: Path, recorded: Sequence[Mapping[str, str]]) -> Mapping[str, str]:
-    """Return the record of a sweep.json whose batch file has the same content as the user's batch
-    file, an empty one if `recorded` is empty. Raises ConfigError if no record has that content.
+    """Return the first of the records whose batch file had the same content as the user's batch
+    file has now, or an empty one if there are no records. Raises ConfigError if there are records,
+    but none with that content.
 
     Args:
         batch_file: the user's batch file.
-        recorded: records of all folders, each path -> SHA-256 of the files that were read.
+        recorded: records of sweep.json files: each path -> SHA-256 of the files that a sweep read,
+            with its batch file last.
     """
     digest = _digest(batch_file)
     for files in recorded:
@@ -243,12 +254,14 @@ def _copy_batch(batch_file: Path, files: Mapping[str, str], target: Path) -> str
     """Copy a batch file, and those of the files from which it inherits that have not changed since,
     without their comments and secrets, to the new folder `target`/batch, and print which lines were
     changed. Return the batch file's name. Raises BadResult if a line would still reveal a machine
-    or a person.
+    or a person, or a file names too many hosts, and OSError if the folder exists or a file can't be
+    read or written.
 
     Args:
         batch_file: the batch file.
-        files: path -> SHA-256 of the files that were read together. If it is empty, the base.batch
-            from which the batch inherits, if any, is copied, too.
+        files: path -> SHA-256 of the files that were read together, with the batch file last. If it
+            is empty, the base.batch that is read before the batch, see base_batch(), is copied,
+            too.
         target: folder of the archive.
     """
     (target / BATCH).mkdir()
@@ -273,11 +286,12 @@ def _digest(path: Path) -> str:
 def _clean_copy(path: Path, target: Path) -> None:
     """Copy a batch file without its comments and secrets, and print which lines were changed. The
     files of this package's folder of batches are cleaned, too, because users save and edit their
-    own there. Raises BadResult if a line would still reveal a machine or a person.
+    own there. Raises BadResult if a line would still reveal a machine or a person, or the file
+    names too many hosts, and OSError if a file can't be read or written.
 
     Args:
         path: the batch file.
-        target: path of the copy.
+        target: path of the copy, which is overwritten.
     """
     clean = clean_batch(path.name, path.read_text("utf-8", errors="replace"))
     for line in clean.changed:
@@ -286,11 +300,12 @@ def _clean_copy(path: Path, target: Path) -> None:
 
 
 def refuse_telling_texts(target: Path) -> None:
-    """Raise BadResult with file and line if a text of the archive `target` reveals a machine or a
-    person (lines_that_tell()).
+    """Raise BadResult, with file and line, for the first line in the archive `target` that has an
+    IP or hardware address of a machine, or the user of a URL (lines_that_tell()). Raises OSError if
+    a file can't be read.
 
-    Data files are not searched, because the caller has cleaned them before they were packed.
-    Patches of the kernel are this package's own.
+    Files whose names end with .gz or .patch are not searched: data files have been cleaned before
+    they were packed, and patches of the kernel are this package's own.
     """
     for path in _all_files(target):
         if path.suffix in (".gz", ".patch"):
@@ -301,12 +316,12 @@ def refuse_telling_texts(target: Path) -> None:
 
 
 def pack_kernel(packed: Sequence[Packed], target: Path) -> None:
-    """Copy the recipe of the lab's kernel with which the runs were made into the folder
-    `target`/kernel: options, patches, versions. Nothing is copied if no run was made with a lab's
-    kernel.
+    """Copy this version's recipe of the lab's kernel into the new folder `target`/kernel: options,
+    patches, and what set-up noted beside the kernel's program (versions). Nothing is copied if no
+    file of `packed` records a kernel's hash.
 
-    Raises BadResult if the runs were made with a kernel of which this version has no recipe, and
-    ToolMissing if no kernel is built.
+    Raises BadResult if a run was made with another kernel than that of find_kernel(), ToolMissing
+    as find_kernel() does, and OSError if the folder exists or can't be written.
     """
     wanted = {one.kernel for one in packed if one.kernel}
     if not wanted:
@@ -328,9 +343,11 @@ def pack_kernel(packed: Sequence[Packed], target: Path) -> None:
 
 
 def write_versions(packed: Sequence[Packed], target: Path) -> None:
-    """Write versions.json to the archive `target`: the kernel, tools and packages with which the
-    runs were made, with the names of their files, and the versions of the Python packages that made
-    this archive. Raises OSError if it can't be written."""
+    """Write versions.json to the archive `target`. It has "made_with", a list of objects with
+    kernel, tools and packages with which runs were made (Packed.facts) and the names of these runs'
+    data files ("files"), and "archived_with", the versions of the Python packages that made this
+    archive. Raises OSError if it can't be written, and PackageNotFoundError if this package isn't
+    installed."""
     made: dict[str, list[str]] = {}
     for run in packed:
         made.setdefault(json_text(run.facts, sort_keys=True), []).append(run.name)
@@ -341,8 +358,9 @@ def write_versions(packed: Sequence[Packed], target: Path) -> None:
 
 
 def _python_packages() -> dict[str, str]:
-    """Return name -> installed version, of this package and of its requirements. Packages that
-    aren't installed under that name are left out."""
+    """Return name -> installed version, of this package and of its requirements without extras.
+    Requirements that aren't installed under that name are left out. Raises PackageNotFoundError if
+    this package isn't installed."""
     names = ["flent-aqm"]
     for line in metadata.requires("flent-aqm") or ():
         if "extra ==" not in line:
@@ -357,8 +375,8 @@ def _python_packages() -> dict[str, str]:
 
 
 def write_checksums(target: Path) -> None:
-    """Write SHA256SUMS over all files of the archive `target`, for `sha256sum -c`. Raises OSError
-    if a file can't be read or SHA256SUMS not be written."""
+    """Write SHA256SUMS over all files that the archive `target` has by now, for `sha256sum -c` in
+    that folder. Raises OSError if a file can't be read or SHA256SUMS not be written."""
     lines = []
     for path in _all_files(target):
         with path.open("rb") as file:  # a release's image doesn't fit into memory
@@ -368,7 +386,7 @@ def write_checksums(target: Path) -> None:
 
 
 def _all_files(target: Path) -> Iterator[Path]:
-    """Yield all files of the archive but SHA256SUMS, sorted."""
+    """Yield the paths of all files in the archive and its subfolders but SHA256SUMS, sorted."""
     yield from (path for path in sorted(target.rglob("*"))
                 if path.is_file() and path != target / CHECKSUMS)
 
@@ -413,15 +431,16 @@ REPRODUCED = ("{identical} of {all} runs were made again out of this folder when
 
 def write_texts(target: Path, packed: Sequence[Packed], checked: ReplayedRuns, *, title: str,
                 authors: Sequence[str], licence: str, batch: str) -> None:
-    """Write README.md and LICENSE, and CITATION.cff if there are authors. README.md names the
-    kernel's folder if pack_kernel() has made it.
+    """Write README.md and LICENSE, and CITATION.cff if there are authors. README.md names the batch
+    files and the kernel's folder that the archive has, so call this after the pack_… functions.
+    Raises OSError if a file can't be written.
 
     Args:
         target: folder of the archive.
         packed: its data files.
         checked: the runs that were repeated from the archive.
         title: title of the data, as the user gives it.
-        authors: each as "Family, Given".
+        authors: each as "Family, Given", or a name alone.
         licence: SPDX identifier, a key of LICENCES.
         batch: name of the batch file in the archive, or "".
     """
@@ -469,20 +488,21 @@ def _readme(target: Path, packed: Sequence[Packed], checked: ReplayedRuns, title
 
 
 def _without_markup(text: str) -> str:
-    """Return the text with characters that have a meaning in Markdown or HTML replaced, because it
-    may come from anyone: by blanks if the text has a blank, else by dashes."""
+    """Return the text with brackets [ ] < >, backticks, *, _, | and backslashes, which have a
+    meaning in Markdown or HTML, replaced, because it may come from anyone: by blanks if the text
+    has a blank, else by dashes."""
     return re.sub(r"[\[\]`<>*_|\\]", " " if " " in text else "-", text)
 
 
 def _as_code(text: str) -> str:
-    """Return a name as code in Markdown, with dashes in place of characters that would end it or
-    break a table's line."""
+    """Return a name as code in Markdown, with dashes in place of backticks, <, > and |, which would
+    end it or break a table's line. The name must be one line."""
     return f"`{re.sub('[`<>|]', '-', text)}`"
 
 
 def _reproduced_lines(packed: Sequence[Packed], checked: ReplayedRuns) -> list[str]:
-    """Return the README's lines on the runs that were repeated, and on those that can't be, or a
-    line that no run was repeated."""
+    """Return the README's lines on the runs that were repeated, how to repeat one, and which can't
+    be repeated, with the reasons. If no run was tried, return a line that says so."""
     if not checked.identical and not checked.not_again:
         return ["No run was made again when this folder was made."]
     lines = [REPRODUCED.format(identical=len(checked.identical), all=len(packed)), ""]
@@ -498,11 +518,11 @@ def _reproduced_lines(packed: Sequence[Packed], checked: ReplayedRuns) -> list[s
 
 
 def _citation(title: str, authors: Sequence[str], licence: str) -> str:
-    """Return the text of CITATION.cff.
+    """Return the text of CITATION.cff, with quotes around names and title.
 
     Args:
         title: title of the data.
-        authors: each as "Family, Given", or a name alone.
+        authors: each as "Family, Given", or a name alone. At least one.
         licence: SPDX identifier.
     """
     # JSON strings are YAML strings
