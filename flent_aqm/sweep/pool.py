@@ -214,17 +214,19 @@ class Elsewhere(Protocol):
         """End all running runs immediately. It may be called repeatedly."""
 
     def close(self) -> None:
-        """End the connections. Called after all runs have ended."""
+        """End the connections. Called at the end of the sweep, after all runs have ended, also if
+        start() failed or was not called."""
 
 
 def elsewhere_of(section: Mapping[str, object]) -> Elsewhere | None:
-    """Return the part's object that makes this batch's runs on other machines. None if the runs are
-    made on this machine.
+    """Return the object that makes this batch's runs on other machines: that of the first part, in
+    the order of parts(), whose `elsewhere` returns one. None if none does: the runs are made on
+    this machine.
 
     Args:
         section: keys and values of the batch.
 
-    Raises ConfigError if a part refuses the keys.
+    Raises ConfigError if a part refuses the value of its key.
     """
     for part in parts().values():
         requested: Elsewhere | None = load(part.elsewhere)(section) if part.elsewhere else None
@@ -234,8 +236,8 @@ def elsewhere_of(section: Mapping[str, object]) -> Elsewhere | None:
 
 
 class Interrupts:
-    """Context manager that handles SIGINT, SIGTERM and SIGHUP in the main thread. In other threads
-    it does nothing.
+    """Context manager that handles SIGINT, SIGTERM and SIGHUP in the main thread. At the end, the
+    handlers from before are set again. In other threads it does nothing.
 
     The first ^C calls `once`. A second ^C, and SIGTERM or SIGHUP at any time, raise
     KeyboardInterrupt. It is raised only once, because further signals would interrupt the clean-up
@@ -279,8 +281,8 @@ class Interrupts:
         self._once()
 
     def _raise_once(self, number: int, frame: FrameType | None) -> None:
-        """Signal handler of SIGTERM and SIGHUP: raise KeyboardInterrupt, but only the first
-        time."""
+        """Signal handler of SIGTERM and SIGHUP, also called for the second SIGINT: raise
+        KeyboardInterrupt. Do nothing if it was raised before, for whichever of these signals."""
         if not self._raised:
             self._raised = True
             raise KeyboardInterrupt

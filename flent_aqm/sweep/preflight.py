@@ -28,17 +28,18 @@ _DESCRIPTORS, _DESCRIPTORS_PER_JOB = 40, 12
 
 
 def check(cells: Iterable[Cell], jobs: int = 1) -> None:
-    """Raise an AqmError if the runs can't begin on this machine.
-
-    Results folders are made if they don't exist.
+    """Check that this machine has the tools and resource limits for the runs, and that their
+    results folders can be written. Folders that don't exist are made. The testbed is not checked,
+    except for the servers it can start.
 
     Args:
         cells: the planned runs.
-        jobs: number of runs side by side.
+        jobs: number of runs side by side on this machine.
 
     Raises:
         ConfigError: the process's resource limits (ulimit) are too low, a results folder can't be
-            written, or a test needs servers that a testbed behind ssh doesn't start.
+            made or written, or the key server_testbed is given and a run needs a server that can't
+            be started there.
         ToolMissing: a tool is not installed, or tc is too old for a queue.
     """
     cells = list(cells)
@@ -58,8 +59,9 @@ def check(cells: Iterable[Cell], jobs: int = 1) -> None:
 
 
 def _check_limits(cells: Iterable[Cell], jobs: int) -> None:
-    """Raise ConfigError if the limits of address space (`ulimit -v`, only for the virtual lab) or
-    open files (`ulimit -n`) are too low for `jobs` runs side by side."""
+    """Raise ConfigError if the limit of address space (`ulimit -v`) is too low for one lab, or that
+    of open files (`ulimit -n`) for `jobs` runs side by side. The address space is only checked if
+    one of the cells runs in the virtual lab."""
     if any(cell.scenario.lab.testbed == VIRTUAL for cell in cells):
         needed_mib = defaults.GUEST_MEMORY_MB + _KERNEL_MIB
         limit, most = resource.getrlimit(resource.RLIMIT_AS)
@@ -89,7 +91,8 @@ def _router_is_here(cell: Cell) -> bool:
 
 
 def _check_new_tc(aqm: str) -> None:
-    """Raise ToolMissing if no tc is installed that is new enough for the queue.
+    """Raise ToolMissing if there is no undamaged tc of iproute2 OLDEST or newer. Called for queues
+    that need it.
 
     Args:
         aqm: the queue's name, for the message.
@@ -100,8 +103,8 @@ def _check_new_tc(aqm: str) -> None:
 
 
 def _check_folder(folder: Path) -> None:
-    """Make the folder with its parents, and try to write a file in it. Raises ConfigError if that
-    fails.
+    """Make the folder with its parents, and try to make a temporary file in it, which doesn't stay.
+    Raises ConfigError if that fails.
 
     Permission bits are not checked, because root may write in spite of them.
     """

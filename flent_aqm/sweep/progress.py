@@ -85,16 +85,18 @@ class SweepProgress:
 
     def announce(self, total: int, there: int, jobs: int, where: str,
                  warnings: Sequence[str], needs_s: float | None = None) -> None:
-        """Print how many runs are planned, where, how many of them have data files already, and the
-        warnings.
+        """Print a line on the planned runs: how many, where, how many of them have data files
+        already, how many are made side by side, and the expected duration. Print the warnings below
+        it.
 
         Args:
             total: number of planned runs.
             there: how many of them have a data file already.
             jobs: largest number of runs side by side.
-            where: title of the testbed.
-            warnings: warnings of the testbed.
-            needs_s: expected duration of the sweep in s, None if it is not known.
+            where: titles of the testbeds, and of the machines that make the runs if it isn't this
+                one, as text that follows "in".
+            warnings: warnings on the testbeds and on data files that exist.
+            needs_s: expected duration of the sweep in s of real time. None to print none.
         """
         old = f", {there} of them there already" if there else ""
         beside = min(jobs, total - there)
@@ -106,7 +108,8 @@ class SweepProgress:
             self.console.print(f"[yellow]warning:[/] {escape(warning)}", soft_wrap=True)
 
     def say_fault(self, text: str) -> None:
-        """Print an error of the testbed itself."""
+        """Print an error of a testbed that is not that of a run, such as of its clean-up, after
+        "testbed:"."""
         self._say(f"[red]testbed:[/] {escape(text)}")
 
     def say_fact(self, text: str) -> None:
@@ -114,16 +117,18 @@ class SweepProgress:
         self._say(escape(text))
 
     def say_stopping(self) -> None:
-        """Print that after the first ^C no new runs start, and running ones may end. It is written
-        to standard error, also if there is another console. Called by a signal handler, which may
-        have interrupted the thread that draws, so no lock is taken."""
+        """Print that after the first ^C no new runs start, that running ones are waited for, and
+        that another ^C stops them. It is written to standard error, also if there is another
+        console. Called by a signal handler, which may have interrupted the thread that draws, so no
+        lock is taken."""
         text = ("Interrupted: no new runs start; waiting for those that are running. "
                 "Press ^C again to stop them.")
         os.write(sys.stderr.fileno(), f"\n{text}\n".encode())
 
     def say_total(self) -> None:
-        """Print the numbers of runs done and failed, the real time since the object was made, and
-        the virtual time if there is any."""
+        """Print the numbers of runs done and failed, and the real time since the object was made.
+        If runs in virtual time have succeeded, print also their virtual time together, and the
+        speed."""
         wall_s = time.monotonic() - self._began_at
         virtual = (f"{self._virtual_s:.0f} virtual seconds in {wall_s:.0f} s "
                    f"({self.speed:.1f} virtual s/s)" if self._virtual_s else f"{wall_s:.0f} s")
@@ -141,8 +146,8 @@ class SweepProgress:
             self._time_left.started(cell, time.monotonic())
 
     def ended(self, cell: Cell, result: FinishedRun | Exception) -> None:
-        """Count a run that has ended, and print its result with warnings, or its error. The same
-        warning of the router is printed once only."""
+        """Count a run that has ended, move the bar on, and print its result with warnings, or its
+        error. The same warning of the router is printed once only."""
         with self._time_lock:
             self._time_left.ended(cell, time.monotonic(), learn=isinstance(result, FinishedRun))
         with self._lock:
@@ -168,21 +173,27 @@ class SweepProgress:
                 speed=f"{self.speed:.1f} virtual s/s" if self._virtual_s else "")
 
     def not_made(self, cell: Cell) -> None:
-        """Move the bar on by a run that is not made, because its kernel was given up."""
+        """Move the bar on by a run that is not made, because earlier runs of its kernel ended by
+        the same fault. It counts neither as done nor as failed."""
         with self._time_lock:
             self._time_left.ended(cell, time.monotonic(), learn=False)
         with self._lock:
             self._progress.update(self._task, advance=1)
 
     def _position(self, count: int) -> str:
-        """Return a run's position in the sweep, such as " 7/120", padded so that all are equally
-        long."""
+        """Return the text on how many runs have ended, such as " 7/120" of 120, padded so that all
+        are equally long.
+
+        Args:
+            count: number of runs that have ended, with the one that the line is about.
+        """
         return f"{count:{len(str(self._total))}}/{self._total}"
 
     def _result_text(self, cell: Cell, result: FinishedRun) -> str:
-        """Return the text on a run that succeeded. On a terminal: the settings in which runs differ
-        and the results, cut to the terminal's width. In other output: the run's name and
-        duration."""
+        """Return the text on a run that succeeded, in Rich's markup. On a terminal: its test,
+        queue, rate and the other settings in which runs differ, cut so that the line fits the width
+        if possible, and its results, which are not cut. In other output: the run's name, and its
+        duration in real and, if it has one, in virtual time."""
         if not self.console.is_terminal:
             virtual = "" if result.virtual_s is None else f"{result.virtual_s:.0f} s in "
             return f"{escape(cell.name)} ({virtual}{result.wall_s:.1f} s)"
@@ -218,7 +229,7 @@ class _LeftColumn(ProgressColumn):
     because runs differ tenfold in length.
 
     Args:
-        left: returns the time left as text, "" if it is not known.
+        left: returns the time left as text, "" if it is not known or 0.
     """
 
     def __init__(self, left: Callable[[], str]) -> None:
@@ -226,7 +237,7 @@ class _LeftColumn(ProgressColumn):
         self._left = left
 
     def render(self, task: Task) -> Text:
-        """Return the time left, or dashes if it is not known. Called by Rich."""
+        """Return the time left, or dashes if `left` returns "". Called by Rich."""
         return Text(self._left() or "-:--:--", style="progress.remaining")
 
 

@@ -31,22 +31,26 @@ _LONGEST_LIMIT_S = 86_400
 
 def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
                    results: Path | None, time_limit: str | None, wall_limit_s: float) -> int:
-    """Run a command on the client of a lab beside probes and a capture, and write a data file.
-    Return the command's exit status.
+    """Run a command on the client of a lab beside probes and a capture, and write a data file, and
+    beside it the captured packets' headers (NAME.pcap for NAME.flent.gz). Return the command's exit
+    status.
 
     The command's output is printed unchanged as it comes, and its files are copied to `results`. If
-    it ends with another status than 0, no data file is written.
+    it ends with another status than 0, neither data file nor capture is written, and a message on
+    standard error says so.
 
     Args:
         scenario: the settings of the lab.
         command: words of the command.
-        path: the data file, which replaces an older one.
+        path: the data file, whose name ends in .flent.gz. It replaces an older one.
         results: folder for the files that the command writes. None for the current folder.
         time_limit: longest time of the command in whole s of virtual time, as the user wrote it.
             None or "" for RECORD_LIMIT_S.
         wall_limit_s: longest time of the run in s of wall time.
 
-    Raises an AqmError if the file can't be written, if the run fails, or if an option is wrong.
+    Raises an AqmError if a tool is missing, if an option is wrong, if the run fails, or if a file
+    can't be written. ConfigError if the command's output can't be printed, in which case the data
+    file is there.
     """
     cell = _cell(scenario, command, path, time_limit)
     refuse_missing(cell.scenario.programs)
@@ -57,9 +61,10 @@ def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
     status, shown = "", OutputFollower([])
 
     def run(lab: RunEnvironment) -> CommandResult:
-        """Run the lab until the command has ended, print its output meanwhile, and copy the files
-        that it wrote to the results folder. Its exit status, as text, becomes `status` of
-        record_command()."""
+        """Run the lab until Flent, which runs the command, has ended, and return Flent's result.
+        Print the command's output meanwhile, and copy the files that it wrote to the results
+        folder. The command's exit status, as text, becomes `status` of record_command(). Raises an
+        AqmError if the lab fails or files can't be copied."""
         nonlocal status, shown
         out = lab.stdout.parent
         lab.wall_limit_s = wall_limit_s
@@ -98,11 +103,12 @@ def _cell(scenario: Scenario, command: Sequence[str], path: Path, time_limit: st
     Args:
         scenario: the settings of the lab.
         command: words of the command.
-        path: the data file.
+        path: the data file, whose name has to be NAME.flent.gz.
         time_limit: longest time of the command in whole s of virtual time, as the user wrote it.
             None or "" for RECORD_LIMIT_S.
 
-    Raises ConfigError if the command is missing, or if path or time limit are wrong.
+    Raises ConfigError if the command is missing or refused, if the path has another ending, no NAME
+    or is a folder, or if the time limit is no whole number from 1 to _LONGEST_LIMIT_S.
     """
     if not command:
         raise ConfigError("--record: there is no command to measure; give it after --")

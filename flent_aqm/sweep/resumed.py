@@ -47,8 +47,9 @@ class Resumed:
         folder: path of the folder.
 
     Attributes:
-        time: time at which the batch began, in UTC without a time zone, as in Flent's settings.
-            File names contain it. None if neither data files nor names contain it.
+        time: time at which the batch began, in UTC without a time zone, as in Flent's settings. It
+            is read from a data file, else from the local time in the name of a log or of the
+            folder. None if none of them has it.
         uuid: the batch's UUID, or a new one if no readable data file has both it and the time.
 
     Raises ConfigError if the folder doesn't exist.
@@ -96,17 +97,18 @@ class Resumed:
 
 def set_aside_unfinished(planned: Mapping[Path, Cell]) -> Iterator[str]:
     """Rename each planned data file that exists but has no complete run in it, so that its run is
-    repeated. Yield a line for each renamed file.
+    repeated, and yield a line for it. The other files are compared with the plan. All of it happens
+    while the result is iterated.
 
     A file has a complete run if it can be read, all tools of the run succeeded, the router was read
     back before and after the test, and a hash in the file shows that it has all samples of the run.
-    The new name ends in SET_ASIDE. A bar on the terminal shows the progress of reading.
+    The new name ends in SET_ASIDE. An older file of this name is replaced.
 
     Args:
         planned: data file -> the cell that it should contain.
 
-    Raises ConfigError if a file has another run in it than planned, is of another build of its
-    kernel, or can't be renamed.
+    Raises ConfigError if a complete file has another run in it than planned, or one of another
+    build of its kernel, or if a file can't be renamed.
     """
     builds = _builds_of_kernels(planned.values())
     there = [path for path in planned if os.path.lexists(path)]
@@ -129,9 +131,9 @@ def set_aside_unfinished(planned: Mapping[Path, Cell]) -> Iterator[str]:
 
 
 def files_of_other_builds(cells: Sequence[Cell]) -> Iterator[str]:
-    """Yield a warning for each folder of the cells that has data files of another build of a user's
-    kernel, and each such kernel: a report of the folder takes the runs of both builds for
-    repetitions. Files that can't be read are ignored.
+    """Yield a warning for each folder of the cells, and each user's kernel of theirs, of whose
+    other builds the folder has data files that are not planned: a report of the folder would take
+    the runs of all builds for repetitions. Files that can't be read are ignored.
 
     Args:
         cells: the planned runs.
@@ -155,8 +157,9 @@ def files_of_other_builds(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def _builds_of_kernels(cells: Iterable[Cell]) -> dict[str, str]:
-    """Return name of each of the cells' kernels in the lab -> hash of its present build. Kernels
-    that aren't built, or are too old, are left out: no run can be made with them."""
+    """Return the name of each kernel on which the cells run in the virtual lab -> hash of its
+    present build. Kernels that are missing, too old, or built by another version of the lab are
+    left out: no run can be made with them."""
     builds = {}
     for name in {cell.scenario.lab.kernel for cell in cells
                  if cell.scenario.lab.testbed == VIRTUAL}:
@@ -218,9 +221,10 @@ def refuse_another_run(file: DataFile, cell: Cell) -> None:
 
 
 def _lines_on_differences(metadata: Mapping[str, Any], cell: Cell) -> Iterator[str]:
-    """Yield a line for each difference between the run of a data file and a cell, in test,
-    settings, kind of commands or file name: "NAME is VALUE in the file, VALUE in this plan". A key
-    of the scenario that the file lacks counts as its default."""
+    """Yield a line for each difference between the run of a data file and a cell, in test, settings
+    of scenario and Flent, kind of commands ("router" or "others") or file name: "NAME is VALUE in
+    the file, VALUE in this plan". A key of the scenario that the file lacks counts as its default.
+    Of a path in the scenario, only the file's name counts."""
     aqm = metadata["AQM"]
     run = _mapping(aqm.get("run"))
     requested, planned = _mapping(aqm.get("requested")), _as_json(cell.scenario.as_dict())
@@ -266,7 +270,8 @@ def _without_folders(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _as_json(settings: Mapping[str, object]) -> dict[str, Any]:
-    """Return settings in the form that they have in a data file: tuples as lists, keys as text."""
+    """Return settings in the form that they have in a data file: tuples as lists, keys as text,
+    numbers that are not finite as None."""
     return _mapping(json.loads(json_text(settings)))
 
 

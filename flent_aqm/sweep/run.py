@@ -53,16 +53,19 @@ class SweepFacts:
 
 @dataclass(frozen=True)
 class RunOutput:
-    """Output of a run as bytes: data file, log, capture, or the cause of its failure.
+    """Output of a run: the content of its files, or the cause of its failure.
 
     Attributes:
         data: content of the data file that Flent wrote, None if the run failed.
-        command: durations and reports of the network, None if the network failed.
+        command: durations and reports of the network. None if the run could not begin, or ended by
+            an error of the testbed.
         fault: cause of the failure in one line, "" if the run succeeded.
-        log: output of Flent, the guest's console, and the tools' and user's programs' logs.
+        log: output of Flent, the guest's console, and the tools' and user's programs' logs. "" if
+            the run could not begin.
         tools_log: output of all tools, gzipped. None if the cell doesn't request it, or if the run
             wrote none.
-        capture: headers of captured packets as a pcap file. None if the test captures none.
+        capture: headers of captured packets as a pcap file. None if the run left none, or several
+            such files.
     """
 
     data: bytes | None
@@ -91,23 +94,27 @@ class FinishedRun:
 
 
 def run_cell(cell: Cell, testbed: Testbed, facts: SweepFacts) -> FinishedRun:
-    """Run a cell, and write its data file, log, and other files.
+    """Run a cell, write its data file, log and other files, and return its scores and durations.
 
     Raises an AqmError with the cause if the run fails. Then no data file is written, and an older
-    one stays as it is, but there is a log. Raises StorageError if files can't be written.
+    one stays as it is, but the log is continued, and other files that the run left are written.
+    Raises StorageError if files can't be written.
     """
     return write_files(make_output(cell, testbed), cell, facts)
 
 
 def make_output(cell: Cell, testbed: Testbed, run: Callable[[Any], CommandResult]
                 = RunEnvironment.run) -> RunOutput:
-    """Run a cell on a testbed, and return its output. An AqmError that ends the run, or that
-    keeps it from beginning, becomes the `fault` of the output. Other errors are raised.
+    """Run a cell on a testbed, and return its output. The testbed has to be prepared before.
+
+    An AqmError that ends the run, or keeps it from beginning, becomes the `fault` of the output,
+    and so does it if Flent wrote no data file or several. Other errors are raised.
 
     Args:
         cell: the cell.
         testbed: the testbed.
-        run: function that starts the run in its RunEnvironment and waits for its end.
+        run: function that starts the run in its RunEnvironment, waits for its end, and returns its
+            result.
     """
     data, command, fault = None, None, ""
     needs = needs_of_run(cell.test_name, cell.scenario, cell.test_parameters)
