@@ -143,11 +143,14 @@ def make_output(cell: Cell, testbed: Testbed, run: Callable[[Any], CommandResult
 
 
 def write_files(output: RunOutput, cell: Cell, facts: SweepFacts) -> FinishedRun:
-    """Write the files of a run that was made, and return it as a FinishedRun. The data file is
-    written last, so that if it exists, the run and all its other files are complete.
+    """Write the files of a run that was made, in the cell's folder, which is made if necessary, and
+    return it as a FinishedRun. The log is appended to an older one, and the other files replace
+    older ones. The data file is written last, so that a new one is there only if the run and all
+    its other files are complete.
 
-    Raises an AqmError with the cause if the run failed, which is appended to the log, too. Raises
-    StorageError if files can't be written.
+    Raises an AqmError with the cause if the run failed, or if its data file is incomplete or
+    damaged. The cause is appended to the log, and an older data file stays beside the failed run's
+    other files. Raises StorageError if files can't be written.
     """
     try:
         cell.folder.mkdir(parents=True, exist_ok=True)
@@ -262,8 +265,9 @@ def write_completed(content: bytes, cell: Cell, facts: SweepFacts,
         facts: facts of the testbed and this machine's tools.
         command: durations and reports of the run's network.
 
-    Returns the run's scores. Raises BadResult if the file can't be read or the run is not complete,
-    OSError if the file can't be written. In both cases no file is written.
+    Returns the run's scores. Raises BadResult if the content can't be read, has numbers that are
+    not finite, or is of a run that is not complete, and OSError if the file can't be written. In
+    all these cases an older file stays.
     """
     file = parse_data_file(content, cell.data_file)
     data, metadata = file.whole, file.metadata

@@ -42,13 +42,14 @@ _FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
 
 @dataclass(frozen=True)
 class SpeedtestRequest:
-    """Settings of a speed test.
+    """Settings of a speed test, or of a test of the idle line.
 
     Attributes:
         test: name of the test definition.
-        host: name or address of the netperf server.
+        host: name or address of the netperf server. A test of the idle line sends nothing to it.
         ip_version: 4 or 6.
-        length_s: duration of the load, or on an idle line of the pings.
+        length_s: duration in s of the load, of each direction if they come one after the other. On
+            an idle line that of the pings.
         streams: number of TCP connections in each direction, 0 to measure an idle line.
         ping_host: name or address of the host to ping.
         passphrase: passphrase of the netperf server, "" if it requires none.
@@ -70,12 +71,12 @@ def measure(request: SpeedtestRequest, dots: bool, keep: Path | None) -> DataFil
     Args:
         request: settings of the test.
         dots: print a dot per second to standard error.
-        keep: path to which the data file is copied, also if one of the test's tools failed. None
-            keeps no copy.
+        keep: path to which the data file is copied, in place of an older file, also if one of the
+            test's tools failed, but not if the file is damaged. None keeps no copy.
 
-    Raises BadResult with the first error if Flent wrote no data file, the file is damaged, or one
-    of the test's tools failed, ConfigError if `keep` can't be written, KeyboardInterrupt at SIGTERM
-    and SIGHUP, too.
+    Raises BadResult if Flent wrote no data file, the file is damaged, or one of the test's tools
+    failed, with the first error, ConfigError if `keep` can't be written, KeyboardInterrupt at
+    SIGTERM and SIGHUP, too.
     """
     with tempfile.TemporaryDirectory(prefix="flent-aqm-speedtest-") as name:
         folder = Path(name)
@@ -103,7 +104,7 @@ def measure(request: SpeedtestRequest, dots: bool, keep: Path | None) -> DataFil
 
 
 def _command_line(request: SpeedtestRequest, folder: Path) -> list[str]:
-    """Return Flent's command line for a speed test.
+    """Return the words of Flent's command line for a speed test. The passphrase is not in it.
 
     Args:
         request: settings of the test.
@@ -180,7 +181,8 @@ def check_tools() -> None:
 
 
 def check_server(host: str, ip_version: int, *, is_default: bool = False) -> None:
-    """Connect to a netperf server as a check.
+    """Open a TCP connection to the control port of a netperf server, at the first address of the
+    host, and close it.
 
     Args:
         host: name or address of the server.
@@ -188,7 +190,7 @@ def check_server(host: str, ip_version: int, *, is_default: bool = False) -> Non
         is_default: True if the user has not named the server, for the message.
 
     Raises ConfigError if the name has no address of that IP version, TestbedError if no connection
-    can be made.
+    can be made within CONNECT_LIMIT_S seconds.
     """
     address = _address(host, ip_version, "-H")
     try:

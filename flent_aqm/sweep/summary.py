@@ -52,7 +52,8 @@ def parse_group_by(value: object) -> tuple[str, ...]:
     the names. Short names, and Flent's name test_name, are replaced by the settings' own names.
 
     For None or an empty value, return an empty tuple, for which show() chooses the settings. Raises
-    ConfigError if a name is unknown.
+    ConfigError if a name is unknown. Names of parameters, which begin with one of QUEUE_PREFIXES,
+    are not checked.
     """
     names = parse_keys("" if value is None else str(value))
     valid = ("test", *KEYS, "rate_mbps", SHAPER_RATE)
@@ -93,11 +94,12 @@ def show(
     Args:
         console: where to print, made with highlight=False, so that it colours no numbers by itself.
         cells: all cells of the sweep, at least one.
-        scored: scores by data file. Scores of files from before a resumed sweep are computed from
-            the files.
+        scored: scores by data file. Scores of other data files that exist, such as those from
+            before a resumed sweep, are computed from the files.
         failures: cause of a run's failure, by data file.
-        group_by: settings that define a line. If empty, the queue and settings that together
-            distinguish all runs, so that the runs of a line are repetitions of each other.
+        group_by: settings that define a line. If empty, the queue, the settings of USUAL in which
+            runs differ, and further ones needed to tell the runs apart, so that the runs of a line
+            are repetitions of each other.
 
     Raises ConfigError if `group_by` has a setting that no cell has.
     """
@@ -116,7 +118,8 @@ def show(
 
     def make_table(with_own_rtt: bool, totals: bool) -> Table:
         """Return the table, with a row for each of `groups`, cells with the same values of `keys`.
-        Its values are medians over the group's finished runs. Throughput is shown in `directions`.
+        It has these values, the number of finished and, if any run failed, of failed runs, and
+        medians over the finished runs: throughput in `directions`, and RTTs under load.
 
         Args:
             with_own_rtt: add a column for the RTTs of the flows' own packets.
@@ -173,8 +176,9 @@ def _print_line_notes(
     groups: Mapping[tuple[Setting, ...], Sequence[Cell]],
 ) -> None:
     """Print below the table: the settings of USUAL that all runs share, other than those of the
-    lines, the settings that differ along with those of the lines, and, if a line has several runs,
-    that values are medians over the runs of a line, with the settings that were pooled.
+    lines; the settings in which lines differ, too, without telling more runs apart; and, if a line
+    has several runs, that values are medians over the runs of a line, with the settings in which
+    these runs differ.
 
     Args:
         console: where to print.
@@ -198,8 +202,9 @@ def _print_line_notes(
 
 
 def _print_latency_notes(console: Console, done: Sequence[Scores]) -> None:
-    """Print how many runs have too few probes for their median or 99th percentile, or lost too
-    many, if any, with the numbers of one of these runs.
+    """Print, for the median and for the 99th percentile of latency, how many runs have too few
+    probes for it, and in how many it is a lost probe, with the reason of the first of these runs.
+    Nothing is printed if there are none.
 
     Args:
         done: scores of finished runs.
@@ -267,6 +272,8 @@ def _throughput_text(done: Sequence[Scores], name: str, totals: bool) -> str:
 
 def _print_advice(console: Console, groups: Mapping[tuple[Setting, ...], Sequence[Cell]]) -> None:
     """Print advice on the home's line, if there is any and if all runs had a modem, as a home has.
+    If a line's runs have several kinds of load, such as downloads and then uploads, a sentence
+    before it says that it is about the worse of them.
 
     Args:
         groups: values of the settings that define a line -> cells of the line.
@@ -306,8 +313,9 @@ def _is_shared(name: str, settings: Sequence[Mapping[str, Setting]]) -> bool:
 
 
 def _print_failures(console: Console, failures: Mapping[Path, str]) -> None:
-    """Print a line for each cause, the most frequent first. Causes that differ only in numbers,
-    such as ports and processes, count as the same.
+    """Print a line for each cause, the most frequent first, with the number of its runs and the
+    name of one's data file. Causes that differ only in numbers, such as ports and processes, count
+    as the same.
 
     Args:
         failures: cause of a run's failure, by data file.
@@ -351,8 +359,8 @@ def _scores(cell: Cell, scored: Mapping[Path, Scores]) -> Scores:
 
 
 def _median_text(values: Sequence[Value]) -> str:
-    """Return the median over runs as text: "-" if it is unavailable, LOST if too many probes were
-    lost."""
+    """Return the median over runs as text. Runs without a value are left out, and lost probes count
+    as slower than any number: LOST if the median is one, "-" if no run has a value."""
     value = middle(values)
     if isinstance(value, Unavailable):
         return LOST if value.lost else "-"

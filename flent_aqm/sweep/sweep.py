@@ -47,7 +47,7 @@ def _testbed_and_kernel(cell: Cell) -> tuple[str, str]:
 
 class _GivenUp(AqmError):
     """Raised for a run that is not made, because earlier runs of its kernel ended with the same
-    fault."""
+    fault. Its text is that fault."""
 
 
 class Stopped(BaseException):
@@ -67,7 +67,7 @@ class Sweep:
 
     Args:
         resumes: True if the command makes the missing runs when it is called again, without
-            --batch-resume.
+            --batch-resume. Only the messages on how to go on depend on it.
 
     Attributes:
         batch_files: SHA-256 of each batch file that was read, by its path. The caller enters them;
@@ -133,16 +133,17 @@ class Sweep:
 
     def plan(self, cell: Cell, section: Mapping[str, object]) -> bool:
         """Add a run to the sweep, and return True. Keys of the sweep (`jobs`, `scheduler`,
-        `summary_by`) are taken from the last run that is planned. A run in virtual time that is the
-        same as a planned one, and has the same data file, is not added again, because it would give
-        the same samples. Then return False.
+        `summary_by`) are taken from the last call. A run in virtual time that is the same as a
+        planned one, and has the same data file, is not added again, because it would give the same
+        samples. Then return False.
 
         Args:
             cell: the run.
             section: keys and values of the run's batch section.
 
-        Raises ConfigError if the testbed or a key of the sweep is wrong, or if a different planned
-        run has the same data file. In real time each repetition counts as a different run.
+        Raises ConfigError if the testbed or a key of the sweep is wrong, if the scheduler's workers
+        can't make the run, or if a different planned run has the same data file. In real time each
+        repetition counts as a different run.
         """
         if cell.scenario.lab.testbed not in self._testbeds:
             self._testbeds[cell.scenario.lab.testbed] = open_testbed(cell.scenario.lab.testbed)
@@ -170,15 +171,17 @@ class Sweep:
                        if cell.scenario.behind_ssh})
 
     def start(self, *, resume: bool = False) -> None:
-        """Check the needs of all runs, prepare the testbeds and worker threads, and handle signals
-        from now on. Does nothing without planned runs, or if an earlier call succeeded.
+        """Check the needs of all runs, print the plan and warnings, prepare the testbeds and worker
+        threads, show the progress, and handle signals from now on. Does nothing without planned
+        runs, or if an earlier call succeeded.
 
-        Files abandoned by earlier sweeps are removed. The sweep's status is written to each results
-        folder.
+        Temporary files that killed processes left in the results folders are removed. The sweep's
+        status is written to each results folder.
 
         Args:
-            resume: keep complete data files of planned runs, and rename damaged ones. If false,
-                each run that is submitted replaces its data file.
+            resume: keep complete data files of planned runs, whose runs the caller must not submit,
+                and rename damaged and incomplete ones. If false, each submitted run that succeeds
+                replaces its data file.
 
         Raises an AqmError if a check or the preparation fails. No cell has run then.
         """
