@@ -11,6 +11,7 @@ import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TypeVar
 
 import numpy
 from numpy.typing import ArrayLike
@@ -20,6 +21,8 @@ from flent_aqm.base.words import counted
 from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.spec.testbeds import VIRTUAL
 
+# Name of a group.
+Name = TypeVar("Name", bound=Hashable)
 # Lowest confidence level of an interval that is returned.
 LEAST_LEVEL = 0.95
 # Kruskal and Wallis give exact tables for groups of up to five runs, for which the chi-square
@@ -142,7 +145,7 @@ def cliffs_delta(first: Sequence[float], second: Sequence[float]) -> float:
     return float(2 * statistic / (len(first) * len(second)) - 1)
 
 
-def cliffs_deltas(groups: Mapping[str, Sequence[float]]) -> dict[tuple[str, str], float]:
+def cliffs_deltas(groups: Mapping[Name, Sequence[float]]) -> dict[tuple[Name, Name], float]:
     """Return Cliff's delta of each pair of groups. Groups without values are left out.
 
     Args:

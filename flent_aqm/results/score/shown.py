@@ -552,7 +552,7 @@ def _comparisons(keys: Sequence[str], numbers: Mapping[tuple[Setting, ...], Sequ
     lines: list[str] = []
     tests, fewest = 0, len(max(numbers.values(), key=len, default=()))
     for rest, members in alike.items():
-        groups = {shown(key[0]): numbers[key] for key in members if numbers[key]}
+        groups = {key[0]: numbers[key] for key in members if numbers[key]}
         where = "".join(f", {name} {shown(value)}"
                         for name, value in zip(keys[1:], rest, strict=True))
         # With one run in each group, only their order is known, which the table shows.
@@ -567,7 +567,7 @@ def _comparisons(keys: Sequence[str], numbers: Mapping[tuple[Setting, ...], Sequ
         fewest = min(fewest, *map(len, groups.values()))
         lines.append(f"{keys[0]}{where}: Kruskal-Wallis H = {significant(test.statistic)}, "
                      f"p = {test.probability:.3g}; Cliff's delta: " + ", ".join(
-                         f"{one} and {other} {delta:+.2f}"
+                         f"{shown(one)} and {shown(other)} {delta:+.2f}"
                          for (one, other), delta in cliffs_deltas(groups).items()))
     if not lines:
         return [nothing]

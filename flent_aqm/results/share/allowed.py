@@ -251,7 +251,8 @@ class _Reader:
             known: key -> method that copies its value, called with this reader, the value and its
                 place.
             others: method for the values of all other keys that program_text() copies; known
-                secrets in these keys are replaced. None to leave all other keys out.
+                secrets in these keys are replaced, and a key that is there already gets a number
+                (unused()). None to leave all other keys out.
         """
         if not isinstance(value, dict):
             return self.number(value, place)
@@ -273,7 +274,8 @@ class _Reader:
                 continue
             copied = kind(self, one, where)
             if copied is not NOTHING:
-                kept[key] = copied
+                # Two keys may have become the same when their secrets were replaced.
+                kept[unused(key, kept)] = copied
         return kept
 
     def leave_out(self, value: Any, place: str) -> Any:
@@ -315,17 +317,16 @@ class _Reader:
             value: name of a parameter -> its value. If it is not an object, it is copied if it is a
                 number, True, False, None or text of numbers, and else left out (NOTHING).
             place: the place in the metadata.
-            private: method for parameters whose name is that of an account or a secret. These keep
-                their names.
-            others: method for all other parameters. Those whose name has words that programs don't
-                write are left out.
+            private: method for parameters whose name is that of an account or a secret.
+            others: method for all other parameters. Parameters whose name has words that programs
+                don't write are left out, whichever they are.
         """
         if not isinstance(value, dict):
             return self.number(value, place)
         kinds: dict[str, Kind] = {}
         for name in value:
             if _PRIVATE_NAME.search(name):
-                kinds[name] = private
+                kinds[name] = private if is_common(name) else _Reader.leave_out
             elif re.search("host|binds?$|station|interface|device", name) and is_common(name):
                 kinds[name] = _Reader.hosts
         return self.mapping(value, place, kinds, others)

@@ -208,13 +208,15 @@ def pack_overrides(sources: Sequence[Path], target: Path) -> None:
 
 def _overrides(command: Sequence[str]) -> Iterator[str]:
     """Yield KEY=VALUE of each `--batch-override KEY=VALUE` or `--batch-override=KEY=VALUE` in the
-    words of a sweep's command line. Abbreviated options are not found."""
-    option = "--batch-override"
+    words of a sweep's command line, also where the option is abbreviated: --batch-o is the shortest
+    form that Flent accepts."""
     for at, word in enumerate(command):
-        if word == option and at + 1 < len(command):
-            yield command[at + 1]
-        elif word.startswith(f"{option}="):
-            yield word.removeprefix(f"{option}=")
+        option, equals, value = word.partition("=")
+        if option.startswith("--batch-o") and "--batch-override".startswith(option):
+            if equals:
+                yield value
+            elif at + 1 < len(command):
+                yield command[at + 1]
 
 
 def _batch_path(files: Mapping[str, str]) -> str:

@@ -56,6 +56,13 @@ def test_two_runs_each_are_enough_to_compare() -> None:
     assert _comparisons(["aqm"], {("codel",): [5.0], ("pie",): [7.0]}, "nothing") == ["nothing"]
 
 
+def test_settings_that_are_shown_alike_are_groups_of_their_own() -> None:
+    """The last displaced the others: numbers have six digits, texts 60 characters."""
+    rates = _comparisons(["rate_mbps"], {
+        (1.0000001,): [5.0, 6.0], (1.0000002,): [7.0, 8.0]}, "nothing")
+    assert rates[0].startswith("rate_mbps: Kruskal-Wallis H = 2.4, p = 0.121; Cliff's delta: 1 and")
+
+
 @pytest.mark.parametrize(("repeated", "because"), [
     (False, "no two runs repeat each other"),
     (True, "of the runs that repeat each other one at most has a value: too few probes")])

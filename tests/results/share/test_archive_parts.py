@@ -268,11 +268,12 @@ def test_overrides_are_in_both_forms_of_the_option(tmp_path: Path) -> None:
     """Each once. A word without a value is none."""
     folder = sweep(tmp_path / "s", command=[
         "flent", "--batch-override", "a=1", "--batch-override=b=2", "--batch-override", "a=1",
-        "--batch-overrides=c", "--batch-override"])
+        "--batch-overrides=c", "--batch-dry", "--batch-o", "d=4", "--batch-over=e=5",
+        "--batch-override"])
     pack_overrides([folder, tmp_path], tmp_path)
-    assert (tmp_path / "batch" / "overrides.txt").read_text() == "a=1\nb=2\n"
+    assert (tmp_path / "batch" / "overrides.txt").read_text() == "a=1\nb=2\nd=4\ne=5\n"
     pack_overrides([folder], tmp_path)  # the batch's folder is there
-    assert (tmp_path / "batch" / "overrides.txt").read_text() == "a=1\nb=2\n"
+    assert (tmp_path / "batch" / "overrides.txt").read_text() == "a=1\nb=2\nd=4\ne=5\n"
     pack_overrides([sweep(tmp_path / "none")], tmp_path / "none")
     assert not (tmp_path / "none" / "batch").exists()
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.results.share.allowed import allowed_metadata, allowed_samples
+from flent_aqm.results.share.allowed import GONE, NAMELESS, allowed_metadata, allowed_samples
 from flent_aqm.results.share.batch_text import clean_batch
 from flent_aqm.results.share.left_over import left_over
 from flent_aqm.results.share.secrets import Secrets, host_names, users
@@ -167,6 +167,25 @@ def test_each_value_of_the_metadata_is_copied_as_kept() -> None:
             values = found.setdefault(words, {})
             values[answer] = f"{values.get(answer, '')} {json.dumps(value)}".strip()
     assert_as_kept(GOLDEN / "metadata.json", found)
+
+
+def test_name_of_a_private_parameter_stays_only_if_programs_write_it() -> None:
+    """It may name a place, too."""
+    parameters = {"udp_password": "x1", "wolfsburgkeller_password": "x2", "cc": "bbr"}
+    kept, removed = allowed_metadata(
+        {"AQM": {"run": {"settings": {"TEST_PARAMETERS": parameters}}}}, Secrets({}))
+    assert kept["AQM"]["run"]["settings"]["TEST_PARAMETERS"] == {
+        "udp_password": GONE, "cc": "bbr", NAMELESS: GONE}
+    assert len(removed) == 2
+
+
+def test_values_of_keys_that_become_the_same_are_all_kept() -> None:
+    """One of the two was lost without a word."""
+    keys = ("user alice@foo.example.org", "user bob@foo.example.org")
+    secrets = Secrets({"NOTE": ", ".join(keys)})
+    kept, _ = allowed_metadata({"AQM": {"before": dict(zip(keys, (1, 2), strict=True))}}, secrets)
+    assert sorted(kept["AQM"]["before"].values()) == [1, 2]
+    assert not {"alice", "bob"} & set(str(kept))
 
 
 def test_samples_keep_their_numbers_and_words_of_programs() -> None:
