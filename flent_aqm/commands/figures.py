@@ -108,8 +108,10 @@ def main(args: argparse.Namespace) -> int:
     common = grid(rows)
     try:
         args.output.mkdir(parents=True, exist_ok=True)
-        empty = [number for number in with_progress(wanted, len(wanted), "drawing figures")
-                 if not _draw_in_size(FIGURES[number - 1], rows, common, args, width)]
+        drawn = ((number, _draw_in_size(FIGURES[number - 1], rows, common, args, width))
+                 for number in wanted)
+        empty = [number for number, has_run in with_progress(drawn, len(wanted), "drawing figures")
+                 if not has_run]
     except OSError as error:
         raise ConfigError(f"{error.filename or args.output}: can't be written: "
                           f"{cause_of(error)}") from None

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from flent_aqm.base import defaults
 from flent_aqm.base.defaults import CLIENT_STATUS, CLIENT_STDERR, CLIENT_STDOUT
-from flent_aqm.base.errors import BadResult, ConfigError, StorageError, cause_of
+from flent_aqm.base.errors import AqmError, BadResult, ConfigError, StorageError, cause_of
 from flent_aqm.lab.copy_out import OutputFollower
 from flent_aqm.lab.own_programs import refuse_missing
 from flent_aqm.lab.place import CommandResult, RunEnvironment, read_text
@@ -59,13 +59,15 @@ def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
     testbed.check([cell])
     preflight.check([cell])
     status, shown = "", OutputFollower([])
+    copy_fault: AqmError | None = None
 
     def run(lab: RunEnvironment) -> CommandResult:
         """Run the lab until Flent, which runs the command, has ended, and return Flent's result.
         Print the command's output meanwhile, and copy the files that it wrote to the results
-        folder. The command's exit status, as text, becomes `status` of record_command(). Raises an
-        AqmError if the lab fails or files can't be copied."""
-        nonlocal status, shown
+        folder. The command's exit status, as text, becomes `status` of record_command(), and an
+        error of copying its `copy_fault`. Raises an AqmError if the lab fails or files can't be
+        copied."""
+        nonlocal status, shown, copy_fault
         out = lab.stdout.parent
         lab.wall_limit_s = wall_limit_s
         shown = OutputFollower([(out / CLIENT_STDOUT, sys.stdout.fileno()),
@@ -75,13 +77,20 @@ def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
         status = read_text(out / CLIENT_STATUS)
         # The rest are the user's.
         lab.flent_files = lab.flent_files.rename(out / "flent-files")
-        copy_results(lab, folder, None)
+        try:
+            copy_results(lab, folder, None)
+        except AqmError as error:
+            copy_fault = error
+            raise
         return result
 
     output = make_output(cell, testbed, run)
     if re.fullmatch("[1-9][0-9]{0,2}", status):
         print(f"flent-aqm: {path}: not written, because the command ended with status {status}",
               file=sys.stderr)
+        if copy_fault:
+            raise copy_fault
+        shown.refuse_lost()
         return int(status)
     if output.data is None or output.command is None:
         raise BadResult(output.fault)

@@ -95,6 +95,19 @@ class Resumed:
                                   f"it was started before{begun}")
 
 
+def _each_read(paths: Sequence[Path]) -> Iterator[tuple[Path, DataFile | BadResult]]:
+    """Yield each path with its data file, or with the error if it can't be read or has no complete
+    run in it."""
+    for path in paths:
+        try:
+            file = read_data_file(path, OWN)
+            _refuse_unfinished(file)
+        except BadResult as fault:
+            yield path, fault
+        else:
+            yield path, file
+
+
 def set_aside_unfinished(planned: Mapping[Path, Cell]) -> Iterator[str]:
     """Rename each planned data file that exists but has no complete run in it, so that its run is
     repeated, and yield a line for it. The other files are compared with the plan. All of it happens
@@ -112,18 +125,15 @@ def set_aside_unfinished(planned: Mapping[Path, Cell]) -> Iterator[str]:
     """
     builds = _builds_of_kernels(planned.values())
     there = [path for path in planned if os.path.lexists(path)]
-    for path in with_progress(there, len(there), "reading data files"):
-        try:
-            file = read_data_file(path, OWN)
-            _refuse_unfinished(file)
-        except BadResult as fault:
+    for path, file in with_progress(_each_read(there), len(there), "reading data files"):
+        if isinstance(file, BadResult):
             aside = path.with_name(path.name + SET_ASIDE)
             try:
                 path.rename(aside)
             except OSError as error:
-                raise ConfigError(f"{fault}; it can't be renamed ({cause_of(error)}): remove it, "
+                raise ConfigError(f"{file}; it can't be renamed ({cause_of(error)}): remove it, "
                                   "so that its run is repeated") from None
-            yield f"{fault}: now {aside.name}, and its run is repeated"
+            yield f"{file}: now {aside.name}, and its run is repeated"
         else:
             cell = planned[path]
             refuse_another_run(file, cell)

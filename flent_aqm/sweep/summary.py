@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
@@ -337,7 +338,7 @@ def _print_open_commands(console: Console, cells: Sequence[Cell]) -> None:
     there = [cell for cell in cells if cell.data_file.exists()]
     if not there:
         return
-    folder = there[0].folder
+    folder = shlex.quote(str(there[0].folder))
     console.print(f"To look at them:\n"
                   f"  flent-gui {folder}/*.flent.gz", markup=False, soft_wrap=True)
     aqm, last = there[0].scenario.router.aqm, there[-1].scenario.router.aqm

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 import threading
 import time
@@ -440,7 +441,8 @@ class Sweep:
             left: cells of the remaining runs, at least one.
         """
         return "the same command" if self._resumes else (
-            f"the same command and --batch-resume {min(str(cell.folder) for cell in left)}")
+            "the same command and --batch-resume "
+            + shlex.quote(min(str(cell.folder) for cell in left)))
 
 
 def _without_resume(words: Sequence[str]) -> list[str]:

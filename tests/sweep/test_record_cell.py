@@ -5,6 +5,7 @@ what becomes of its run."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,27 @@ def test_a_command_that_fails_gives_its_status_and_no_file(
     assert len(steps) == 4
     assert f"run.flent.gz: not written, because the command ended with status {ends}\n" in (
         capfd.readouterr().err)
+
+
+def test_files_that_a_failing_command_wrote_are_not_lost_without_a_word(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """The error of copying them hid behind the command's status."""
+    call, _ = recording(monkeypatch, tmp_path, "3", WHOLE)
+    make: Any = vars(record)["make_output"]
+
+    def fail(*_: object) -> None:
+        raise StorageError("the disk is full")
+
+    def without_raising(cell: Any, bed: Any, run: Any) -> Any:
+        with suppress(StorageError):
+            return make(cell, bed, run)
+        return RunOutput(None, None, "the disk is full", "")
+
+    monkeypatch.setattr(record, "copy_results", fail)
+    monkeypatch.setattr(record, "make_output", without_raising)
+    with pytest.raises(StorageError, match="the disk is full"):
+        call()
+    assert "not written, because the command ended with status 3" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(("data", "command"), [(None, "command"), (b"{}", None), (None, None)])

@@ -8,6 +8,7 @@ import gzip
 import io
 import os
 import re
+import shlex
 import signal
 import sys
 import threading
@@ -145,7 +146,9 @@ def test_resumed_sweep_says_what_is_there_and_counts_the_rest(
 def test_failed_run_is_told_with_how_to_go_on(
         tmp_path: Path, testbed: Counting, capsys: pytest.CaptureFixture[str],
         monkeypatch: pytest.MonkeyPatch) -> None:
-    """Others run; a command that resumes by itself needs no option."""
+    """Others run; a command that resumes by itself needs no option. A shell takes the folder."""
+    folder = tmp_path / "my runs"
+    folder.mkdir()
     real: Callable[..., FinishedRun] = vars(sweep)["run_cell"]  # that of the fixture
 
     def run(cell: Cell, bed: Any, facts: Any) -> FinishedRun:
@@ -154,15 +157,15 @@ def test_failed_run_is_told_with_how_to_go_on(
         return real(cell, bed, facts)
 
     monkeypatch.setattr(sweep, "run_cell", run)
-    cells = [cell(tmp_path, name) for name in ("one", "two")]
-    for resumes, option in ((False, f" and --batch-resume {tmp_path}"), (True, "")):
+    cells = [cell(folder, name) for name in ("one", "two")]
+    for resumes, option in ((False, f" and --batch-resume '{folder}'"), (True, "")):
         made = planned(cells, resumes=resumes)
         with pytest.raises(AqmError) as raised:
             run_all(made, capsys)
         assert str(raised.value) == (
             f"1 of 2 runs failed; run them again with the same command{option}")
         assert "FAILED 1/2 one: it broke" in capsys.readouterr().err
-        kept = status.read(tmp_path)
+        kept = status.read(folder)
         assert kept is not None
         assert dict(kept.failed) == {"one.flent.gz": "it broke"}
     assert str(made.failed[0][1]) == "it broke"
@@ -525,7 +528,7 @@ def test_first_interrupt_ends_the_sweep_after_the_running_cell(
     text = capfd.readouterr().err
     assert "\nInterrupted: no new runs start; waiting for those that are running. Press" in text
     assert text.endswith("\nInterrupted: 1 run done, 2 left; go on with the same command and "
-                         f"--batch-resume {folder}\n")
+                         f"--batch-resume {shlex.quote(str(folder))}\n")
 
 
 def test_interrupt_after_the_last_run_has_begun_is_none(

@@ -279,8 +279,8 @@ def test_notes_are_whole_lines_whatever_is_in_them(tmp_path: Path) -> None:
         "5 runs without p99: [red]only 3 of 300.",
         f"Runs fall into two groups in upload ({test}, sfq): {two}",
         f"\x1b[31mfailed:\x1b[0m {cells[0].data_file.name}: {cause}",
-        "To look at them:", f"  flent-gui {folder}/*.flent.gz",
-        f"  flent-gui {folder}/*-pie-*.flent.gz"]
+        "To look at them:", f"  flent-gui '{folder}'/*.flent.gz",
+        f"  flent-gui '{folder}'/*-pie-*.flent.gz"]
     shared = coloured(cells, by_file, ["aqm"], 30).splitlines()
     assert f"All runs: {test}, no cross traffic, 100 Mbit/s." in shared
 
