@@ -273,9 +273,10 @@ class Sweep:
         """Print the table and totals, after the with statement. Does nothing if the sweep was not
         started.
 
-        Raises KeyboardInterrupt after an interrupt that left runs to make, StorageError if results
-        could not be written, and another AqmError if runs have failed, data files have disappeared,
-        or cleaning up has failed.
+        After printing, raises the first of these that applies: KeyboardInterrupt if the user
+        pressed ^C and a planned run has no data file; StorageError if results could not be written;
+        another AqmError if runs have failed, data files have disappeared, or cleaning up has
+        failed.
         """
         if not self._progress:
             return
@@ -307,18 +308,22 @@ class Sweep:
 
     @property
     def was_interrupted(self) -> bool:
-        """True if the user has interrupted the sweep, also if no run was left to start then."""
+        """True if the user has pressed ^C since start(), also if no run was left to start then.
+        SIGTERM and SIGHUP don't count."""
         return self._was_interrupted
 
     @property
     def _real_time_testbed(self) -> str:
-        """The first testbed of the sweep that runs in real time, "" if none does."""
+        """Name of the first testbed, in the order of planning, that runs in real time, "" if none
+        does."""
         return next((name for name, one in self._testbeds.items() if one.real_time), "")
 
     def _clean_up(self) -> list[str]:
-        """Clean up all testbeds, even if one of them fails, and return the errors, one line each.
+        """Clean up all testbeds, even if one of them raises an AqmError, and return the errors, one
+        line each.
 
-        The errors are printed at once, too, because report() may not be called.
+        If the sweep was started, the errors are printed at once, too, because report() may not be
+        called.
         """
         faults = []
         for testbed in self._testbeds.values():
@@ -339,9 +344,15 @@ class Sweep:
         return run_cell(cell, self._testbeds[cell.scenario.lab.testbed], facts)
 
     def _ended(self, cell: Cell, result: FinishedRun | Exception) -> None:
-        """Record a run's result, and show it. A run that failed, or was not made, is written to the
-        folder's status. After a StorageError, such as of a full disk, no more cells are started.
-        Called in a worker's thread."""
+        """Record a run's result. A run that failed, or was not made, is written to the folder's
+        status. After a StorageError, such as of a full disk, no more cells are started. Called in a
+        worker's thread.
+
+        Args:
+            cell: the run's cell.
+            result: the finished run, or the exception that it raised. Both are printed, except for
+                a _GivenUp of a run that was not made: then only the bar moves.
+        """
         if isinstance(result, _GivenUp):
             self._skip(cell, NOT_MADE + str(result))
             if self._progress:
@@ -365,10 +376,12 @@ class Sweep:
             self._progress.ended(cell, result)
 
     def _give_up_if_same(self, cell: Cell, cause: str) -> None:
-        """Count a failed run that is a fault of its kernel. After MOST_EQUAL_FAULTS runs with the
-        same fault, numbers in its text aside, make no more runs of this kernel.
+        """Count a failed run that is a fault of its kernel. Once MOST_EQUAL_FAULTS runs of a kernel
+        had the same fault, decimal and hexadecimal numbers in its text aside, make no more runs of
+        this kernel, and print that.
 
         Args:
+            cell: the failed run's cell.
             cause: the run's error. Causes that don't begin with OF_A_KERNEL are not counted.
         """
         kernel = cell.scenario.lab.kernel
@@ -397,9 +410,15 @@ class Sweep:
             status.write(cell.folder, folder_status)
 
     def _begin_status(self, cells: Sequence[Cell]) -> None:
-        """Write the sweep's status (sweep.json) to each results folder. The report and watchers
-        read the progress from it. They count all data files of a folder, so those that are not of
-        this sweep count as planned, too, and as done before."""
+        """Write the sweep's status (sweep.json) to each results folder: the command without
+        --batch-resume, the numbers of runs, and the batch files of this sweep and of those whose
+        data files are in the folder. The report and watchers read the progress from it. They count
+        all data files of a folder, so those that are not of this sweep count as planned, too, and
+        as done before.
+
+        Args:
+            cells: all planned runs, also those whose data files exist.
+        """
         # A command that goes on would make nothing if readers of the report typed it again.
         command = _without_resume([os.path.basename(sys.argv[0]), *sys.argv[1:]])
         for folder in {cell.folder for cell in cells}:
@@ -416,7 +435,8 @@ class Sweep:
             status.write(folder, self._status[folder])
 
     def _stop_after_interrupt(self) -> None:
-        """Start no more cells, and tell the user. Called by the signal handler at the first ^C."""
+        """Start no more cells, tell the user, and set was_interrupted. Called by the signal handler
+        at the first ^C."""
         assert self._pool is not None
         assert self._progress is not None
         self._was_interrupted = True
@@ -446,7 +466,8 @@ class Sweep:
 
 
 def _without_resume(words: Sequence[str]) -> list[str]:
-    """Return the words of a command line without the option --batch-resume and its folder."""
+    """Return the words of a command line without "--batch-resume FOLDER" and
+    "--batch-resume=FOLDER". Abbreviations of the option stay."""
     return [word for before, word in pairwise(["", *words])
             if "--batch-resume" not in (before, word) and not word.startswith("--batch-resume=")]
 
@@ -459,8 +480,8 @@ def _what_decides(cell: Cell) -> tuple[object, ...]:
 
 def _differing_keys(cell: Cell, other: Cell) -> str:
     """Return the batch keys in which two runs differ, in the form that filename_extra takes:
-    "${aqm}, ${rate_up_mbps}". "${test_name}" alone if the tests differ. If nothing but the seed
-    does, or nothing at all, the repetition, and the seed for batches that vary it."""
+    "${aqm}, ${rate_up_mbps}". If the tests differ, "${test_name}" alone. If nothing but the seed
+    differs, or nothing at all, "${repetition} (or ${seed}, if the batch varies that)"."""
     if cell.test_name != other.test_name:
         return "${test_name}"
     settings, others = cell.scenario.as_dict(), other.scenario.as_dict()

@@ -25,7 +25,8 @@ _WEIGHT_OF_ALL = 1.0
 
 @dataclass
 class _Durations:
-    """Sums of the guessed and of the real durations of runs that have ended.
+    """Sums of the guessed and of the real durations of runs that have ended successfully. In
+    TimeLeft's forecast overdue runs are added, with their present duration.
 
     Attributes:
         guessed: sum of the guesses, in the unit of _guess().
@@ -37,11 +38,11 @@ class _Durations:
 
 
 class TimeLeft:
-    """Estimates the time left of a sweep. All times are seconds on the same clock, such as
-    time.monotonic().
+    """Estimates the time left of a sweep, from the calls of started() and ended() for its runs. All
+    times are seconds on the same clock, such as time.monotonic(). Not thread-safe.
 
     Args:
-        cells: the runs that will be made.
+        cells: the runs that will be made. Their names must differ.
         now_s: time at which the sweep begins.
     """
 
@@ -60,11 +61,13 @@ class TimeLeft:
         self._running[cell.name] = cell, now_s
 
     def ended(self, cell: Cell, now_s: float, *, learn: bool) -> None:
-        """Record that a run has ended at `now_s`.
+        """Record that a run has ended at `now_s`. A run that was not started has taken 0 s.
 
         Args:
-            learn: use the run's duration for the estimate. False for a failed run, whose duration
-                would mislead.
+            cell: the run.
+            now_s: time of its end.
+            learn: use the run's duration for the estimate. False for a run that failed or was not
+                made, whose duration would mislead.
         """
         self._waiting.pop(cell.name, None)
         _, started_s = self._running.pop(cell.name, (cell, now_s))
@@ -77,8 +80,9 @@ class TimeLeft:
                 seen.took_s += took_s
 
     def left_s(self, now_s: float) -> float | None:
-        """Return the estimated time in s from `now_s` until all runs have ended. None before any
-        run has ended successfully. now_s: the present time, on the constructor's clock."""
+        """Return the estimated time in s from `now_s` until all runs have ended, 0 if they have.
+        None before any run has ended successfully. now_s: the present time, on the constructor's
+        clock."""
         if not self._all.guessed:
             return None
         ages_s = [(cell, now_s - started_s) for cell, started_s in self._running.values()]
@@ -112,10 +116,10 @@ class TimeLeft:
 
     def _factors_from_sums(self, seen: Mapping[Hashable, _Durations]) -> dict[Hashable, float]:
         """Compute the expected seconds per unit of _guess(): for all kinds of runs together under
-        the key None, and for each kind in `seen`. A run must have ended successfully before.
+        the key None, and for each other kind in `seen`. A run must have ended successfully before.
 
         Args:
-            seen: guessed and real durations, by the same keys.
+            seen: guessed and real durations, by the same keys. None must be one of them.
         """
         of_all = seen[None].took_s / seen[None].guessed
         weight = _WEIGHT_OF_ALL * self._all.guessed / self._ended

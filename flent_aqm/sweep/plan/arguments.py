@@ -38,13 +38,14 @@ _MODEL = re.compile(r"(?:^|(?<=;))\s*((?:router|client|server)_model)\s*=([^;]*)
 
 def keys_and_values(stock: Callable[[str], dict[str, str]], text: str) -> dict[str, str]:
     """Parse the text of --batch-override as Flent does, except for two kinds of keys: the value of
-    test_parameters is all text after it, and that of router_model, client_model or server_model may
-    have = in it. Return the values by key. Raises argparse's ArgumentTypeError, as Flent's parser
-    does, for another part that isn't KEY=VALUE with exactly one =, and ValueError for unbalanced
-    quotes.
+    test_parameters is all text after it, and that of router_model, client_model or server_model is
+    all text up to the next ; and may have = in it. Return the values by key. For the other parts,
+    raises argparse's ArgumentTypeError, as Flent's parser does, if one isn't KEY=VALUE or has
+    further = in its value, and ValueError for unbalanced quotes.
 
     Args:
-        stock: Flent's parser, which splits at each ; and = outside of two pairs of quotes.
+        stock: Flent's parser. It splits at each ; outside of quotes, and the parts at = outside of
+            a second pair of quotes.
         text: the option's value.
     """
     parameters = _TEST_PARAMETERS.search(text)
@@ -65,7 +66,8 @@ def _unquoted(value: str) -> str:
 
 def restore_zeros(overrides: MutableMapping[str, object]) -> None:
     """Replace False with "0" in the overrides of keys whose value is a number (rates,
-    base_delay_ms, seed, jobs), in place: Flent makes False of 0.
+    base_delay_ms, seed, jobs), in place: Flent makes False of 0. A False that Flent made of no or
+    false becomes "0", too.
 
     Args:
         overrides: values of --batch-override, by key.
@@ -78,17 +80,17 @@ def restore_zeros(overrides: MutableMapping[str, object]) -> None:
 def argument_lists(runner: Any, batch: Mapping[str, Any]) -> list[Sequence[Any]]:
     """Return the lists whose product are the runs of a batch.
 
-    Each list has names of arguments, which are sections [Arg::NAME]. If all arguments of a `for_…`
-    list have a key of --batch-override, the list has only those with the override's value, or a new
-    one with it. A key `kernel = one, other` or `aqm = one, other` gives a list with an argument for
-    each value, in place of a `for_…` list of this key alone. The last list has the numbers of the
-    repetitions, from 1.
+    Each list has names of arguments, which are sections [Arg::NAME], except the last: it has the
+    numbers (int) of the repetitions, from 1. If all arguments of a `for_…` list have a key of
+    --batch-override, the list has only those with the override's value or values, or new ones with
+    them. A key `kernel = one, other` or `aqm = one, other` gives a list with an argument for each
+    value, in place of a `for_…` list of this key alone.
 
     Args:
-        runner: Flent's batch runner. New arguments are added to its `args`: for an override with a
-            value that no argument of a list has, for each of several kernels or queues, and for
-            each value in a `for_KEY` list.
-        batch: keys and values of the batch.
+        runner: Flent's batch runner. New arguments are added to its `args` (name -> keys and
+            values): for an override with a value that no argument of a list has, for each of
+            several kernels or queues, and for each value in a `for_KEY` list.
+        batch: keys and values of the batch, with overrides applied.
 
     Raises ConfigError if a `for_…` list has an unknown name, if the number of repetitions is wrong,
     or if an override of a batch's own key has a value that no argument has, where the arguments set
@@ -117,13 +119,13 @@ def argument_lists(runner: Any, batch: Mapping[str, Any]) -> list[Sequence[Any]]
 
 def _values_as_arguments(batch: Mapping[str, object], args: MutableMapping[str, Any]
                          ) -> dict[str, str]:
-    """Return the `for_…` lists of settings, such as `for_rate_mbps = 20, 100` or `for_shaper = htb,
-    tbf`, with each value replaced by the name of an argument that has it: the batch's key -> names
-    joined by ", ". Other keys are left out.
+    """Return the `for_…` lists of settings of the testbed and of test_name, such as `for_rate_mbps
+    = 20, 100` or `for_shaper = htb, tbf`, with each value replaced by the name of an argument that
+    has it: the batch's key -> names joined by ", ". Other keys are left out.
 
     Words that are names of sections, or patterns that match such names, only become lower-case.
-    Repeated words are left out. A rate may have a unit, and the list for_rate_mbps may be called
-    `for_rate`. A word of this list which is no rate only becomes lower-case, too.
+    Repeated words are left out. A rate may have a unit. The list for_rate_mbps may be called
+    `for_rate`, and a word of it which is no rate only becomes lower-case, too.
 
     Args:
         batch: keys and values of the batch.
@@ -153,18 +155,18 @@ def _values_as_arguments(batch: Mapping[str, object], args: MutableMapping[str, 
 
 
 def _rate_mbps(text: str) -> str:
-    """Return a rate such as 20, 2.5mbit or 1gbit as the text of a number of Mbit/s, rounded to six
-    significant digits: "20", "2.5", "1000". Return "" for any other text, also for one with more
-    than six digits before or after the point."""
+    """Return a rate such as 20, 500kbit, 2.5mbit or 1gbit as the text of a number of Mbit/s,
+    rounded to six significant digits: "20", "0.5", "2.5", "1000". Return "" for any other text,
+    also for one with more than six digits before or after the point."""
     match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)\s*(?:([kmg])bit)?", text.lower())
     factor = {None: 1, "k": 0.001, "m": 1, "g": 1000}
     return f"{float(match[1]) * factor[match[2]]:g}" if match else ""
 
 
 def _words(value: object) -> list[str]:
-    """Split the text of a list as Flent does, at commas and semicolons. White space and quotes
-    around the words, and empty words, are left out. A value that isn't text is taken as str() of
-    it."""
+    """Split the text of a list at commas and semicolons, also at those within quotes, where Flent
+    doesn't split. White space and quotes around the words, and empty words, are left out. A value
+    that isn't text is taken as str() of it."""
     return [word for part in re.split("[,;]", str(value)) if (word := part.strip("\t\n \"'"))]
 
 
@@ -190,9 +192,9 @@ def _refuse_unknown_arguments(batch: Mapping[str, object], args: Collection[str]
 
 
 def _list_that_takes_values(key: str) -> str:
-    """Return the end of a message about an unknown word in the list `key`: the `for_…` list with
-    values that was probably meant, "" if there is none. A list may have any name, so only an
-    unknown word in it tells that its name is mistyped."""
+    """Return the end of a message about an unknown word in the list `key`: "; for_… takes values
+    themselves", with the list that was probably meant, "" if there is none. A list may have any
+    name, so only an unknown word in it tells that its name is mistyped."""
     # Imported late, as in _values_as_arguments().
     from difflib import get_close_matches
 
@@ -281,9 +283,9 @@ def _apply_overrides(
 
 
 def _values_of_override(value: object, instead_of: Sequence[object]) -> list[str]:
-    """Return the values of an override: each word of a list, if the arguments have each of them or
-    if all words and arguments are numbers, otherwise the whole as one value, with "1" and "0" for
-    yes and no.
+    """Return the values of an override as _normalised() texts: each word of a list, if the
+    arguments have each of them or if all words and arguments are finite numbers, otherwise the
+    whole as one value.
 
     Args:
         value: value of --batch-override.

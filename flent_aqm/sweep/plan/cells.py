@@ -42,9 +42,9 @@ def make_cell(
     gets that of derive_seed().
 
     Args:
-        section: the batch section with all arguments in it, expanded.
-        settings: Flent's settings, after they took the section's keys and the test's definition was
-            loaded.
+        section: the batch section with all arguments and the repetition in it, expanded.
+        settings: Flent's settings, after they took the section's keys, the test's definition was
+            loaded, and DATA_FILENAME and the data of the batch (BATCH_…) were set.
         commands: commands of the section, expanded.
         folder: folder in which the data file will be written.
         parser: Flent's argument parser.
@@ -90,10 +90,11 @@ def make_cell(
 
 def _cell_commands(where: str, sections: Iterable[Mapping[str, Any]]
                    ) -> dict[str, Mapping[str, str]]:
-    """Return the batch's commands in the form of Cell.commands: ROUTER_HOOK for the command that
-    sets the router, hook1, hook2, … for others by their number among all commands, from 1 -> keys
-    of the command. The command that sets the router is added as the first one, unless it is among
-    the batch's commands.
+    """Return the batch's commands in the form of Cell.commands: hook1, hook2, … by their number
+    among all commands, from 1 -> those of the keys exec, type, essential and kill that the command
+    has, as text. The command that sets the router, recognised by its exec, is ROUTER_HOOK instead,
+    with the keys of ROUTER_COMMAND. It is added as the first one, unless it is among the batch's
+    commands.
 
     Args:
         where: names the batch in messages.
@@ -181,11 +182,13 @@ def _check_parameters(where: str, scenario: Scenario, settings: Any) -> None:
 
 
 def _check_hosts(where: str, scenario: Scenario, settings: Any) -> None:
-    """Raise ConfigError if a test uses a host that the testbed doesn't have. Only testbeds that
-    this package builds (virtual, netns) are checked.
+    """Raise ConfigError if a test, or its test parameter `flows`, uses a host that the testbed
+    doesn't have, or that can't do what `flows` demands. Only testbeds that this package builds
+    (virtual, netns) are checked. localhost and IP addresses are accepted as the test's hosts.
 
     Args:
         where: names the batch in messages.
+        scenario: settings of the testbed.
         settings: Flent's settings of the run.
     """
     if scenario.behind_ssh:
