@@ -16,16 +16,21 @@ _OF_THE_BATCH = "BATCH_"
 
 class Definitions:
     """Caches the effects of test definitions on Flent's settings, so that load() executes a
-    definition only once for all runs with the same settings."""
+    definition only once for all runs with the same settings. Times, names and keys of the batch
+    (BATCH_…) may differ between them."""
 
     def __init__(self) -> None:
         # Settings before, as text -> settings that the definition changed.
         self._changes_by_settings: dict[str, dict[str, Any]] = {}
 
     def load(self, settings: Any) -> None:
-        """Change Flent's settings as the definition of their test does, like Flent's load_test().
-        The values that it sets are shared by all settings that were the same before. Raises the
-        exceptions of the definition."""
+        """Change Flent's settings in place as the definition of their test does, like Flent's
+        load_test(). The values that it sets are shared by all settings that were the same before,
+        as _relevant() compares them. Raises RuntimeError if the test is unknown or its definition
+        raises an exception.
+
+        settings: Flent's settings, with the test's name in NAME.
+        """
         before = _relevant(settings)
         key = repr(before)
         if key in self._changes_by_settings:
@@ -37,7 +42,7 @@ class Definitions:
 
 
 def _relevant(settings: Any) -> dict[str, Any]:
-    """Return the settings that a definition may use: all but those of the single run and of the
-    batch."""
+    """Return the settings that a definition may use, by name: all but those of the single run
+    (TIME, TITLE, DATA_FILENAME) and of the batch (BATCH_…). The values are not copied."""
     return {name: value for name, value in settings.__dict__.items()
             if name not in _OF_THE_RUN and not name.startswith(_OF_THE_BATCH)}

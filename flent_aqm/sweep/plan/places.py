@@ -43,8 +43,9 @@ class Placed(str):
 
 def placed_sections(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the name, and the keys (in lower case) with their values, of each section of a batch
-    file. Each value is a Placed. Before the first section, raises ConfigError if the file can't be
-    read or is not UTF-8, configparser.Error if it can't be parsed."""
+    file. Each value is a Placed. Keys of [DEFAULT] are in each section, there without a position.
+    Before the first section, raises ConfigError if the file can't be read or is not UTF-8,
+    configparser.Error if it can't be parsed."""
     parser = RawConfigParser()
     try:
         with open(file) as opened:
@@ -96,11 +97,13 @@ def placed(values: Mapping[str, object], overrides: Mapping[str, object]) -> Ite
     """Context manager: put the position of a key's value before the message of a ConfigError that
     the block raises about that key.
 
-    Errors about a key of --batch-override begin with this option. Errors about no key, or about a
-    value of unknown position, stay as they are.
+    If the value is that of --batch-override, the message begins with this option instead. Errors
+    about no key, about a key that `values` lacks, or about a value of unknown position, stay as
+    they are.
 
     Args:
-        values: values by key, not expanded.
+        values: values by key, not expanded, with overrides applied. Those with a position are
+            Placed.
         overrides: values of --batch-override, by key.
     """
     try:

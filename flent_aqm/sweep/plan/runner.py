@@ -46,13 +46,14 @@ _logger = get_logger(__name__)
 
 
 class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
-    """Flent's batch runner, with sweeps: reads batch files, and runs their batches. Batches without
-    the key `testbed` are left to Flent.
+    """Flent's batch runner, with sweeps: reads batch files, and run() runs their batches. Batches
+    without the key `testbed` are left to Flent.
 
     Args:
         settings: Flent's settings, whose batch files are read at once.
 
-    Raises ConfigError if a batch file is wrong.
+    Raises ConfigError if a batch file can't be read or parsed, has a wrong section, or a section
+    that inherits from one that doesn't exist.
     """
 
     def __init__(self, settings: Any) -> None:
@@ -67,10 +68,10 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         """Read a batch file, after the base.batch that base_batch() finds for it, from which its
         batches may inherit. A base.batch that was read for the file before is not read again.
 
-        If there is a base.batch, an argument for each queue is predefined. The command that sets
-        the router always is. Raises ConfigError if a section's name is wrong or a file can't be
-        read, configparser.Error if a file can't be parsed, RuntimeError if a section inherits from
-        one that doesn't exist.
+        If a base.batch is read before the file, an argument for each queue is predefined. The
+        command that sets the router always is. Raises ConfigError if a section's name is wrong or a
+        file can't be read, configparser.Error if a file can't be parsed, RuntimeError if a section
+        inherits from one that doesn't exist.
         """
         self.commands.setdefault(ROUTER_HOOK, dict(ROUTER_COMMAND[ROUTER_HOOK]))
         base = base_batch(Path(filename))
@@ -83,10 +84,15 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         self._read_sections(filename)
 
     def _read_sections(self, filename: str) -> None:
-        """Read the sections of a file into batches, arguments and commands, and record the file's
-        SHA-256. Raises ConfigError for a section whose name has no "::" or an unknown type before
-        it, or if the file can't be read, configparser.Error if it can't be parsed, RuntimeError if
-        a section inherits from one that doesn't exist."""
+        """Read the sections of a file into batches, arguments and commands, by their names in lower
+        case, in place of earlier ones of the same name. Apply `inherits` to all sections that were
+        read so far, and make True and False of yes, no and the like. Record the file's SHA-256 in
+        the sweep.
+
+        Raises ConfigError for a section whose name has no "::" or an unknown type before it, or if
+        the file can't be read, configparser.Error if it can't be parsed, RuntimeError if a section
+        inherits from one that doesn't exist.
+        """
         path = Path(filename).absolute()
         if path.is_file():
             with suppress(OSError):  # placed_sections() reports it
@@ -106,10 +112,10 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         """Plan and run the batches that -b names, or all for -b ALL, without those that are
         abstract or disabled, and return True. Without -b, run the batches that have the name of a
         batch file and are neither abstract nor disabled, or if there are none, all that are
-        neither.
+        neither. It can be called once.
 
         A dry run only plans and prints. Raises an AqmError if a batch is wrong or a run of a sweep
-        has failed, KeyboardInterrupt after an interrupt.
+        has failed, KeyboardInterrupt if an interrupt left a planned run without a data file.
         """
         with _as_config_errors():
             names = self._batches_to_run()
@@ -148,13 +154,13 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             return True
 
     def _batches_to_run(self) -> Sequence[str]:
-        """Return the names of the batches to run, each once: those that -b names, or for -b ALL
-        all, in both cases also abstract and disabled ones. Without -b, those that have the name of
-        a batch file and are neither abstract nor disabled, or if there are none, all that are
-        neither.
+        """Return the names, in lower case, of the batches to run, each once: those that -b names,
+        or for -b ALL all, in both cases also abstract and disabled ones. Without -b, those that
+        have the name of a batch file and are neither abstract nor disabled, or if there are none,
+        all that are neither; they are logged.
 
-        Raises ConfigError if -b names an unknown batch, or if without -b all batches are abstract
-        or disabled, or there are none.
+        Raises ConfigError if -b names an unknown batch, also for a name with capitals, or if
+        without -b all batches are abstract or disabled, or there are none.
         """
         settings = self.settings
         files = ", ".join(settings.BATCH_FILES)
@@ -178,13 +184,14 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         return selected
 
     def _keys_of_batch(self, name: str) -> dict[str, Any]:
-        """Return the keys and values of a batch, with overrides applied."""
+        """Return the keys and values of a batch, not expanded, with overrides applied, also those
+        of rate_mbps and the like to the keys of one direction (see _of_both())."""
         return self._of_both({**self.batches[name], **self.settings.BATCH_OVERRIDE})
 
     def _of_both(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return a copy of keys and values in which keys of one direction, such as rate_up_mbps,
-        refer to the key of both, rate_mbps, if an override gives that, but not the key itself:
-        otherwise the override would do nothing."""
+        have the value "${rate_mbps}", a reference to the key of both, if an override gives that,
+        but not the key itself: otherwise the override would do nothing."""
         # Imported late, as in argument_lists().
         from flent_aqm.spec.scenario import KEYS
 
@@ -193,7 +200,8 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
                 and KEYS[key].both in overrides else value for key, value in values.items()}
 
     def _is_sweep(self, name: str) -> bool:
-        """Return whether a batch has the key `testbed` and is neither abstract nor disabled."""
+        """Return whether a batch, with overrides applied, has the key `testbed` and is neither
+        abstract nor disabled."""
         keys = self._keys_of_batch(name)
         return "testbed" in keys and not _must_not_run(keys)
 
@@ -207,10 +215,10 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         return resumed
 
     def _plan_batch(self, name: str) -> Iterator[Cell]:
-        """Check the batch's runs, add them to the sweep, and yield their cells in the order of the
-        batch's lists, without those that Sweep.plan() doesn't add again. Raises ConfigError if a
-        run can't be made, RuntimeError if Flent refuses it, such as for an unknown test or command.
-        """
+        """Check the batch's runs one after the other, add them to the sweep, and yield their cells
+        in the order of the batch's lists, without those that Sweep.plan() doesn't add again. Raises
+        ConfigError if a run can't be made, RuntimeError if Flent refuses it, such as for an unknown
+        test or command, or a value that a setting can't take."""
         batch = self._keys_of_batch(name)
         with self._with_positions(batch):
             _pause_s(name, batch)
@@ -245,8 +253,9 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
                 yield cell
 
     def _warn_of_unused_options(self, section: Mapping[str, Any]) -> None:
-        """Log a warning for each of Flent's options (_OPTIONS) that the user gave, here or in
-        ~/.flentrc, and in whose place a key of the batch is used. It is logged once for each value.
+        """Log a warning for each of Flent's options (_OPTIONS) to which the user gave a value other
+        than its default, here or in ~/.flentrc, if the batch sets another one. The same warning is
+        logged once only.
 
         section: keys and values of the run's batch section.
         """
@@ -275,8 +284,8 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
                    arguments: Sequence[str], repetition: int) -> str:
         """Return the name of a run's data file without suffix.
 
-        The name of the user's own kernel is appended, unless the batch's filename_extra has it
-        already, so that batches needn't know of kernels.
+        The name of the user's own kernel is appended, unless ${kernel} is in the batch's
+        filename_extra, so that batches needn't know of kernels.
 
         Args:
             settings: Flent's settings of the run.
@@ -299,12 +308,14 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
 
     def _run_cells(self, name: str, cells: list[Cell], *, resume: bool) -> None:
         """Run the cells of a batch, and wait until all have ended. After each start, wait as long
-        as the batch's key `pause` says. A dry run only prints the names of the cells that would
-        run. Raises Stopped if no more cells are started.
+        as the batch's key `pause` says. Add the number of runs that succeeded to tests_run. A dry
+        run only prints the names of the cells that would run, and adds their number. Raises Stopped
+        if no more cells are started.
 
         Args:
             name: the batch's name.
-            cells: the batch's runs. If the user requests it, they run in random order.
+            cells: the batch's runs. They run in random order, unless the user gives
+                --batch-no-shuffle.
             resume: leave out cells whose data file exists.
         """
         left = [cell for cell in cells if not (resume and cell.data_file.exists())]
@@ -324,7 +335,9 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
 
 
 def _must_not_run(keys: Mapping[str, object]) -> bool:
-    """Return whether a batch must not run: `abstract` or `disabled` is set, or `enabled` is off."""
+    """Return whether a batch must not run: `abstract` or `disabled` has a value that is neither
+    False nor empty, or `enabled` is False or empty. Of a file's values, Flent makes False of no,
+    off and false, but not of 0, which counts as on."""
     return bool(keys.get("abstract") or keys.get("disabled") or not keys.get("enabled", True))
 
 

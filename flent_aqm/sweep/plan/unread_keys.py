@@ -31,10 +31,11 @@ _OURS = SCENARIO_KEYS | SWEEP_KEYS.keys() | BATCH_KEYS
 
 def refuse_unread_keys(runner: Any, section: Mapping[str, object],
                        values: Mapping[str, object], where: str, parser: Any) -> None:
-    """Raise ConfigError for a key that nothing reads, in a batch section with its arguments or in
-    any command of the files: the message begins with the position of the key's value, if it is
-    known. Raise it, too, if any batch, argument or override gives a key that Flent sets for each
-    run: the message begins with the section.
+    """Raise ConfigError if any batch, argument or override gives a key that Flent sets for each
+    run: the message begins with the section or --batch-override. Then raise it for a key that
+    nothing reads, in a batch section with its arguments or in any command of the files: the message
+    begins with the position of the key's value, if it is known. A key that some value of the files
+    or overrides uses as ${name} counts as read.
 
     Args:
         runner: Flent's batch runner, which has read the files.
@@ -86,14 +87,15 @@ def _refuse_unknown_key(where: str, keys: Iterable[str], used: Collection[str],
 
 
 def _key_of_argument(name: str) -> str:
-    """Return the end of an error message that names the key which values of for_`name` set. "" if
-    `name` is not in _KEY_OF_ARGUMENT."""
+    """Return the end of an error message that names the key which values of for_`name` set: "; the
+    values of for_tool set 'test_name'". "" if `name` is not in _KEY_OF_ARGUMENT."""
     key = _KEY_OF_ARGUMENT.get(name)
     return f"; the values of for_{name} set {key!r}" if key else ""
 
 
 def _used_names(runner: Any) -> Iterator[str]:
-    """Yield the names that values of batches, arguments, commands and overrides use as ${name}."""
+    """Yield the names that values of batches, arguments, commands and overrides use as ${name}. A
+    name that is used several times comes several times."""
     for sections in (runner.batches, runner.args, runner.commands):
         for values in sections.values():
             for value in values.values():

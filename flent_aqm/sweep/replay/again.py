@@ -16,7 +16,8 @@ from flent_aqm.sweep.run import SweepFacts, run_cell
 
 def again(cell: Cell, testbed: Testbed | None = None) -> dict[str, Any]:
     """Run a cell that recorded.read() returned, and return the content of its new data file as
-    parsed JSON. The file stays in the cell's folder.
+    parsed JSON. The file stays in the cell's folder, which is made if necessary. The testbed is
+    checked and prepared before the run, and cleaned up after it.
 
     Args:
         cell: the cell to run.

@@ -23,8 +23,11 @@ class Difference:
     user.
 
     Attributes:
-        where: series and index from 0, or key path in the metadata.
-        t_s: seconds since the run's start, None for a value without a time.
+        where: what differs: samples or results of a series, or x_values, with the index from 0; a
+            key path in the metadata, with dots; the name of a kernel's property, a tool or a
+            package.
+        t_s: time in s: of a sample since the recorded run's first sample, of a result as in the
+            file's x_values. None for a value without a time.
         was: the value in the recorded file, as text. NOTHING if it has none.
         now: the value in the new file, as text. NOTHING if it has none.
     """
@@ -58,9 +61,9 @@ def other_versions(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[Diffe
 
 
 def _versions(metadata: Mapping[str, Any]) -> dict[str, str]:
-    """Return the versions of kernel, tools, Flent and this package in a data file's metadata, by
-    name. A version of Flent or this package that isn't recorded is the text "None". Others that
-    aren't recorded are left out."""
+    """Return the versions of tools, kernel ("kernel KEY" for each property), Flent and this
+    package, and this package's hash, in a data file's metadata, by name. A version of Flent or this
+    package that isn't recorded is the text "None". Others that aren't recorded are left out."""
     aqm = _object(metadata.get("AQM"))
     versions = {name: str(version) for name, version in _object(aqm.get("tools")).items()}
     versions |= {f"kernel {key}": str(value) for key, value in _object(aqm.get("kernel")).items()}
@@ -72,13 +75,13 @@ def _versions(metadata: Mapping[str, Any]) -> dict[str, str]:
 
 
 def differences(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
-    """Return the differences between the contents of two data files.
+    """Return the differences between the contents of two data files, empty if there are none.
 
     Samples come first, by their time, those without a time before the others, then resampled
-    results, counters of the router, and other metadata. Of each series, at most one difference of
-    the samples and one of the results is returned, because the later ones follow from it. Values
-    that leave_out.py lists, and metadata that may have been removed from the recorded file, are not
-    compared.
+    results and their times (x_values), then metadata in the order of _differing_metadata(). Of each
+    series, at most one difference of the samples and one of the results is returned, because the
+    later ones follow from it. Values that leave_out.py lists, and metadata that may have been
+    removed from the recorded file, are not compared.
 
     Args:
         was: content of the recorded file.
@@ -103,7 +106,10 @@ def _without_removed(was: Mapping[str, Any], now: Mapping[str, Any]) -> Mapping[
 
 
 def _first_time_s(data: Mapping[str, Any]) -> float:
-    """Return the earliest of the times in s at which series begin, 0 if there is none."""
+    """Return the earliest of the times in s of the series' first samples, 0 if none has a time.
+
+    data: content of a data file.
+    """
     times = [_time_s(series[0]) for series in data["raw_values"].values() if series]
     return min((time_s for time_s in times if time_s is not None), default=0.0)
 
@@ -117,12 +123,14 @@ def _time_s(sample: object) -> float | None:
 def _differing_samples(was: Mapping[str, Any], now: Mapping[str, Any], start_s: float
                        ) -> Iterator[Difference]:
     """Yield the first difference between the samples of each series, in the order of the series'
-    names. Series without a difference are left out.
+    names. Series without a difference are left out. For a series that only one file has, the number
+    of its samples is compared with NOTHING.
 
     Args:
         was: the recorded run's samples by series.
         now: the new run's samples by series.
-        start_s: time in s of the recorded run's first sample.
+        start_s: time in s of the recorded run's first sample, from which the differences' times
+            count.
     """
     for name in sorted(was.keys() | now.keys()):
         where = f"samples of {name}"
@@ -147,7 +155,8 @@ def _object(value: object) -> Mapping[str, Any]:
 
 def _differing_fields(was: object, now: object) -> tuple[str, str]:
     """Return two samples as JSON text, reduced to the fields that differ if both are objects. A
-    missing field and null count as equal.
+    missing field and null count as equal, and so do a text and another value whose JSON text it is
+    (5 and "5").
 
     Args:
         was: sample of the recorded run.
@@ -162,8 +171,8 @@ def _differing_fields(was: object, now: object) -> tuple[str, str]:
 
 
 def _first_difference(was: Sequence[Any], now: Sequence[Any]) -> tuple[int, Any, Any] | None:
-    """Return the index of the first difference of two lists, and both values there. None if the
-    lists are equal. NOTHING stands for a value beyond the end of a list.
+    """Return the index (from 0) of the first difference of two lists, and both values there. None
+    if the lists are equal. NOTHING stands for a value beyond the end of a list.
 
     Values are also compared as JSON text, because 1, 1.0 and True are equal in Python.
     """
@@ -176,8 +185,10 @@ def _first_difference(was: Sequence[Any], now: Sequence[Any]) -> tuple[int, Any,
 
 
 def _differing_results(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Difference]:
-    """Yield the first difference between the resampled results of each series, and between the
-    times of the results.
+    """Yield the first difference between the resampled results of each series, in the order of the
+    series' names, with its time in the recorded file. At last, yield the first difference between
+    the times of the results (x_values), without a time. For a series that only one file has,
+    "there" is compared with NOTHING.
 
     Args:
         was: content of the recorded file.
@@ -202,14 +213,15 @@ def _differing_results(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterat
 
 
 def _differing_metadata(path: tuple[str, ...], was: object, now: object) -> Iterator[Difference]:
-    """Yield the differences in metadata, counters of the router first. Entries of LEFT_OUT are not
-    compared, nor those of NOT_ALWAYS_SHARED that the recorded file lacks. Of entries of REDUCED,
-    only a part is compared.
+    """Yield the differences in metadata, in the order of _counters_first() at each level. Entries
+    of LEFT_OUT are not compared, nor those of NOT_ALWAYS_SHARED that the recorded file lacks. Of
+    entries of REDUCED, only a part is compared. A text and another value whose JSON text it is (5
+    and "5") count as equal.
 
     Args:
-        path: keys that lead to the values `was` and `now`.
-        was: value in the recorded file.
-        now: value in the new file.
+        path: keys that lead to the values `was` and `now`, () for all metadata.
+        was: value in the recorded file, NOTHING if it has none.
+        now: value in the new file, NOTHING if it has none.
     """
     if any(matches(path, pattern) for pattern in LEFT_OUT):
         return
@@ -228,7 +240,9 @@ def _differing_metadata(path: tuple[str, ...], was: object, now: object) -> Iter
 
 
 def _counters_first(key: str) -> tuple[bool, str]:
-    """Return a sort key with which the router's counters come before other metadata."""
+    """Return a sort key by which "AQM" comes before other keys of the metadata, the router's state
+    "after" and "before" the run before others of AQM, and its "counters" before the rest of the
+    state. Otherwise keys are in alphabetical order."""
     return key not in ("AQM", "before", "after", "counters"), key
 
 
