@@ -21,6 +21,9 @@ from flent_aqm.spec.testbeds import NETNS, VIRTUAL
 _DEVICE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,14}")
 # Names don't begin with -, which ssh would take for an option.
 _SSH = re.compile(r"ssh://([A-Za-z0-9_][A-Za-z0-9_.-]*@)?([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?")
+# Form of such an address, for messages. {} is the kind of machine.
+_SSH_FORM = ("ssh://[user@]{}[:port] (names of letters, digits, - and ., or an IPv6 address in "
+             "brackets)")
 _MOST_COMMAND = 4096
 
 
@@ -41,6 +44,20 @@ def one_of(key: str, value: object, choices: Collection[str]) -> str:
     return str(value)
 
 
+def text_of(key: str, value: object, form: str) -> str:
+    """Return the value of a key as text. Raises ConfigError for True and False, which Flent makes
+    of the words for a switch.
+
+    Args:
+        key: name of the key, for the message.
+        value: the given value.
+        form: expected form of the value, for the message.
+    """
+    if isinstance(value, bool):
+        raise ConfigError(f"{key}: {_words_for(value)} are no values of this key; expected {form}")
+    return str(value)
+
+
 def _words_for(value: bool) -> str:
     """Return the words of a batch, for a message, of which Flent makes True or False."""
     return "yes, on and true" if value else "no, off and false"
@@ -56,11 +73,13 @@ def number(key: str, value: object, unit: str) -> float:
         unit: name of the unit, for the message.
     """
     if isinstance(value, bool):
-        raise ConfigError(f"{key}: {_words_for(value)} are no numbers; give it in {unit}")
+        raise ConfigError(f"{key}: {_words_for(value)} are no numbers; give the number alone, in "
+                          f"{unit}")
     try:
         parsed = float(str(value))
     except ValueError:
-        raise ConfigError(f"{key}: {value!r} is not a number; give it in {unit}") from None
+        raise ConfigError(f"{key}: {value!r} is not a number; give the number alone, in "
+                          f"{unit}") from None
     if not math.isfinite(parsed):
         raise ConfigError(f"{key}: {value!r} is not a finite number; give it in {unit}")
     return parsed
@@ -103,7 +122,9 @@ def whole(key: str, value: object, low: int, high: int) -> int:
     text = as_text(value)
     if not re.fullmatch(r"0|[1-9][0-9]{0,17}", text) or not low <= int(text) <= high:
         zeros = " without zeros before it" if re.fullmatch("0[0-9]+", text) else ""
-        raise ConfigError(f"{key}: {text[:40]!r} is not a whole number from {low} to {high}{zeros}")
+        given = (f"{_words_for(value)} count as {text}, which" if isinstance(value, bool)
+                 else repr(text[:40]))
+        raise ConfigError(f"{key}: {given} is not a whole number from {low} to {high}{zeros}")
     return int(text)
 
 
@@ -126,8 +147,9 @@ def flag(key: str, value: object) -> bool:
 def command(key: str, value: object) -> str:
     """Return the value of a key that is a command line for a shell, stripped of blanks at both
     ends. Raises ConfigError, with the key's name `key`, if it is empty or its first word is '', if
-    it is longer than 4096 characters, or has control characters or unbalanced quotes."""
-    text = str(value).strip()
+    it is longer than 4096 characters, has control characters or unbalanced quotes, or is True or
+    False."""
+    text = text_of(key, value, "a command, such as /bin/true").strip()
     try:
         words = shlex.split(text)
     except ValueError as fault:
@@ -135,45 +157,47 @@ def command(key: str, value: object) -> str:
                           "shell") from None
     if len(text) > _MOST_COMMAND or re.search(r"[\x00-\x1f\x7f]", text) or not any(words[:1]):
         raise ConfigError(f"{key}: {text[:60]!r} is not a command; expected one line of 1 to "
-                          f"{_MOST_COMMAND} characters without control characters")
+                          f"{_MOST_COMMAND} characters, the first word a program, without tabs "
+                          "and other control characters")
     return text
 
 
 def device(key: str, value: object) -> str:
     """Return the value of a key that is the name of a network device. Raises ConfigError, with the
     key's name `key`, if it has other characters than letters, digits and _ . @ -, or more than 15,
-    or none, or begins with . @ or -."""
-    text = str(value)
+    or none, begins with . @ or -, or is True or False."""
+    text = text_of(key, value, "a name such as eth0")
     if not _DEVICE.fullmatch(text):
-        raise ConfigError(f"{key}: {text!r} is not a valid name of a network device; expected up "
-                          "to 15 letters, digits and _ . @ -, such as eth0")
+        raise ConfigError(f"{key}: {text!r} is not accepted as name of a network device; "
+                          "expected up to 15 letters, digits and _ . @ -, such as eth0, the first "
+                          "no . @ or -")
     return text
 
 
 def server(key: str, value: object) -> str:
     """Return the value of a key that is the address of a server, ssh://[user@]server[:port],
     unchanged. Raises ConfigError, with the key's name `key`, for another form."""
-    text = str(value)
+    form = _SSH_FORM.format("server")
+    text = text_of(key, value, form)
     if not _SSH.fullmatch(text):
-        raise ConfigError(f"{key}: {text!r} is not an address; "
-                          "expected ssh://[user@]server[:port]")
+        raise ConfigError(f"{key}: {text!r} is not an address; expected {form}")
     return text
 
 
 def testbed(key: str, value: object) -> str:
     """Return the value of a key that is a testbed: `virtual`, `netns`, or a router's address
     ssh://[user@]router[:port]. Raises ConfigError, with the key's name `key`, for another value."""
-    text = str(value)
+    form = f"{VIRTUAL}, {NETNS}, {_SSH_FORM.format('router')}"
+    text = text_of(key, value, form)
     if text in (VIRTUAL, NETNS) or _SSH.fullmatch(text):
         return text
-    raise ConfigError(f"{key}: unknown value {text!r}; "
-                      f"known: {VIRTUAL}, {NETNS}, ssh://[user@]router[:port]")
+    raise ConfigError(f"{key}: unknown value {text!r}; known: {form}")
 
 
 def seed(key: str, value: object) -> int:
     """Return the value of a key that is a seed, a whole number from 0 to 10^18 - 1. Raises
     ConfigError, with the key's name `key`, for any other value."""
-    text = str(value)
+    text = text_of(key, value, "a whole number")
     if not re.fullmatch(r"[0-9]{1,18}", text):
         raise ConfigError(f"{key}: {text!r} is not a whole number from 0 to 10^18 - 1")
     return int(text)

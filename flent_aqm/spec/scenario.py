@@ -107,14 +107,16 @@ class Scenario:
 
     @classmethod
     def from_json(cls, text: str) -> Scenario:
-        """Return the scenario from the result of as_json(). Raises ConfigError if the text isn't a
-        JSON object, or if a value in it isn't valid."""
+        """Return the scenario from the result of as_json(), the value of the environment variable
+        for it. Raises ConfigError if the text isn't a JSON object, or if a value in it isn't valid.
+        """
         try:
             settings = json.loads(text)
         except ValueError:
-            raise ConfigError(f"expected a scenario as JSON, got {text[:60]!r}") from None
+            settings = None
         if not isinstance(settings, dict):
-            raise ConfigError(f"expected a scenario as a JSON object, got {text[:60]!r}")
+            raise ConfigError(f"{environment.SCENARIO}: {text[:60]!r} is not a JSON object; leave "
+                              "the variable as flent-aqm sets it, and unset outside of a run")
         return cls.from_settings(settings)
 
     @classmethod

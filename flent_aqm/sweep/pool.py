@@ -22,6 +22,7 @@ from typing import Any, Protocol, Self
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.part import load, parts
 from flent_aqm.spec.cell import Cell
+from flent_aqm.spec.readers import text_of
 from flent_aqm.sweep.run import FinishedRun, SweepFacts
 
 MAX_JOBS = 1024
@@ -44,7 +45,7 @@ def parse_jobs(value: object, *, real_time: str = "") -> int:
     """
     if value is None or value == "":
         return 1 if real_time else len(os.sched_getaffinity(0))
-    text = str(value)
+    text = text_of("jobs", value, f"a whole number from 1 to {MAX_JOBS}")
     if not text.isdecimal() or len(text) > 9 or not 1 <= int(text) <= MAX_JOBS:
         raise ConfigError(f"jobs: {text[:40]!r} is not a whole number from 1 to {MAX_JOBS}")
     if real_time and int(text) > 1:

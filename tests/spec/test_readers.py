@@ -11,9 +11,10 @@ from flent_aqm.spec.scenario import Scenario
 
 
 @pytest.mark.parametrize(("value", "words"), [
-    (True, "x: yes, on and true are no numbers; give it in ms"),
-    (False, "x: no, off and false are no numbers; give it in ms"),
-    ("", "x: '' is not a number; give it in ms"), ("1,5", "x: '1,5' is not a number"),
+    (True, "x: yes, on and true are no numbers; give the number alone, in ms"),
+    (False, "x: no, off and false are no numbers; give the number alone, in ms"),
+    ("", "x: '' is not a number; give the number alone, in ms"),
+    ("10 ms", "x: '10 ms' is not a number; give the number alone, in ms"),
     ("nan", "x: 'nan' is not a finite number; give it in ms"),
     ("1e999", "x: '1e999' is not a finite number")])
 def test_value_that_is_no_number_is_shown_as_it_was_written(value: object, words: str) -> None:
@@ -35,6 +36,39 @@ def test_choice_that_is_none_is_shown_as_it_was_written(value: object, words: st
     with pytest.raises(ConfigError) as refusal:
         one_of("x", value, ("htb", "none"))
     assert str(refusal.value) == words
+
+
+@pytest.mark.parametrize(("settings", "words"), [
+    ({"seed": False}, "seed: no, off and false are no values of this key; expected a whole number"),
+    ({"client_program": True}, "client_program: yes, on and true are no values of this key; "),
+    ({"dev_up": True}, "dev_up: yes, on and true are no values of this key; expected a name"),
+    ({"testbed": True}, "testbed: yes, on and true are no values of this key; expected virtual"),
+    ({"server_testbed": False}, "server_testbed: no, off and false are no values of this key; "),
+    ({"topology": False}, "topology: no, off and false are no values of this key; expected a top"),
+    ({"tx_queues": False}, "tx_queues: no, off and false count as 0, which is not a whole number")])
+def test_word_for_a_switch_is_shown_as_it_was_written(settings: dict[str, object], words: str
+                                                      ) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        Scenario.from_settings(settings)
+    assert str(refusal.value).startswith(words)
+
+
+@pytest.mark.parametrize(("settings", "words"), [
+    ({"testbed": "ssh://my_router"}, r"known: .*\(names of letters, digits, - and \."),
+    ({"server_testbed": "ssh://fd00::1"}, r"or an IPv6 address in brackets\)$"),
+    ({"dev_down": ".eth0"}, r"such as eth0, the first no \. @ or -$"),
+    ({"client_program": "'' x"}, "the first word a program"),
+    ({"client_program": "a\tb"}, "without tabs and other control characters$")])
+def test_refused_value_does_not_have_the_form_that_is_told(settings: dict[str, object], words: str
+                                                           ) -> None:
+    with pytest.raises(ConfigError, match=words):
+        Scenario.from_settings(settings)
+
+
+@pytest.mark.parametrize("text", ["{", "[]"])
+def test_scenario_that_is_no_object_names_its_variable(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"^FLENT_AQM_SCENARIO: .* is not a JSON object; leave"):
+        Scenario.from_json(text)
 
 
 @pytest.mark.parametrize("value", ["a ;", "a ; ; b", "a ; ''", "a ; '' b"])

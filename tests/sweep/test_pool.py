@@ -125,15 +125,16 @@ def test_jobs_in_real_time_are_one() -> None:
 
 
 @pytest.mark.parametrize(("value", "real_time", "jobs"), [
-    (None, "", 3), ("", "", 3), (None, "netns", 1), ("", "netns", 1), (0, "", None),
-    ("000000001", "", 1), ("0000000001", "", None), ("000001024", "", 1024),
+    (False, "", None), (None, "", 3), ("", "", 3), (None, "netns", 1), ("", "netns", 1),
+    (0, "", None), ("000000001", "", 1), ("0000000001", "", None), ("000001024", "", 1024),
     (2, "", 2), ("9999999999", "", None)])
 def test_jobs_are_as_many_as_cores_of_this_process_unless_given(
         monkeypatch: pytest.MonkeyPatch, value: object, real_time: str, jobs: int | None) -> None:
     """A number has at most nine digits, so that a long one isn't read. None: refused."""
     monkeypatch.setattr(os, "sched_getaffinity", {0: {1, 4, 7}}.__getitem__)
     if jobs is None:
-        with pytest.raises(ConfigError, match="is not a whole number from 1 to 1024"):
+        with pytest.raises(ConfigError, match=r"jobs: (no, off and false are no values|'\d+' is "
+                                              r"not).* a whole number from 1 to 1024"):
             parse_jobs(value, real_time=real_time)
         return
     assert parse_jobs(value, real_time=real_time) == jobs

@@ -10,7 +10,7 @@ from typing import Any
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.spec.key import Record, key
-from flent_aqm.spec.readers import delay, rate
+from flent_aqm.spec.readers import delay, rate, text_of
 
 DUMBBELL = "dumbbell"
 _DELAY = "0 to 604800000"
@@ -28,7 +28,7 @@ def _read_topology(name: str, value: object) -> str:
     # Imported here, because topology.py imports this module.
     from flent_aqm.spec.topology.topology import parse_topology
 
-    return parse_topology(name, value).text
+    return parse_topology(name, text_of(name, value, "a topology, such as clients:2")).text
 
 
 _each_modem: Any = partial(key, None, "0.064 to 40000", "a modem behind the router", rate,

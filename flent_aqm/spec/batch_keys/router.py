@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from flent_aqm.base import defaults
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, about
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.spec.kernel import STOCK, parse_kernel
 from flent_aqm.spec.key import Record, Settings, key, named_value, with_or_without
@@ -27,6 +27,7 @@ from flent_aqm.spec.readers import (
     command,
     flag,
     number,
+    number_or_nan,
     one_of,
     packets,
     rate,
@@ -175,16 +176,17 @@ def _read_rate(key: str, settings: Settings) -> float:
     text = str(value).strip()
     if not text.endswith("%"):
         return rate(name, value)
-    share_pct = number(name, text[:-1].strip(), "% of the modem's rate")
+    share_pct = number_or_nan(text[:-1])
     if not 1 <= share_pct <= 100:
-        raise ConfigError(f"{name}: {text} is out of range; expected 1 to 100 % of the modem's "
-                          "rate", name)
+        raise ConfigError(f"{name}: {text[:40]!r} is out of range; expected 1% to 100% of the "
+                          "modem's rate", name)
     modem = key.replace("rate_", "modem_")
     modem_key, whole_mbps = named_value(modem, "modem_mbps", settings)
     if whole_mbps is None:
         raise ConfigError(f"{name}: {text} is a share of the modem's rate, which is not given; set "
                           f"{modem} or modem_mbps, or give the rate in Mbit/s", name)
-    mbps = round(rate(modem_key, whole_mbps) * share_pct / 100, 6)
+    with about(modem_key):
+        mbps = round(rate(modem_key, whole_mbps) * share_pct / 100, 6)
     if mbps < defaults.MIN_RATE_MBPS:
         raise ConfigError(f"{name}: {text} of the modem's rate is {mbps:g} Mbit/s; expected "
                           f"{defaults.MIN_RATE_MBPS:g} Mbit/s or more", name)

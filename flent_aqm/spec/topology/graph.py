@@ -111,7 +111,8 @@ def parse_links(text: str, path: str = "") -> Graph:
         link = _LINK.fullmatch(link_text)
         if not link:
             raise Fault(f"{_at(path, place, column)}: {link_text.strip()[:40]!r} is not a link; "
-                        "expected two names with - between, as client - router")
+                        "expected two names with - between, as client - router, each of up to 14 "
+                        "of a-z, 0-9 and _, a letter first")
         for number in (1, 2):
             if link[number] in _TAKEN:
                 raise Fault(f"{_at(path, place, column + link.start(number))}: {link[number]!r} "
@@ -147,9 +148,9 @@ def read_links(path: str) -> Graph:
                           "can, or links in one line, as client - router, router - server"
                           ) from None
     if len(data) > _MOST_BYTES:
-        raise Fault(f"{path}: the file is larger than {_MOST_BYTES} bytes; expected one link "
-                    "a line")
-    return parse_links(data.decode("utf-8", "replace"), path)
+        raise Fault(f"{path}: the file is larger than {_MOST_BYTES} bytes; expected {MOST_NODES} "
+                    "nodes at most, with one link a line: shorten it")
+    return parse_links(data.decode("utf-8-sig", "replace"), path)
 
 
 def _split_links(text: str) -> Iterator[tuple[int, str, int]]:
@@ -254,10 +255,12 @@ def _refuse_odd_nodes(graph: Graph, places: Mapping[str, str]) -> None:
     for node in graph.nodes:
         count = sum(node in link for link in graph.links)
         if is_router(node) and count != 2:
+            advice = ("link it to a host behind it, too, or choose a name that is no router's"
+                      if count == 1 else
+                      "link more hosts to a host that forwards, as lan in client - lan, "
+                      "client2 - lan, lan - router")
             raise Fault(f"{places[node]}: {node} has {count} link{'s' * (count != 1)}; expected "
-                        "2, because a router has one queue for each direction: link more hosts "
-                        "to a host that forwards, as lan in client - lan, client2 - lan, "
-                        "lan - router")
+                        f"2, because a router has one queue for each direction: {advice}")
         if node in (CLIENT, SERVER) and count != 1:
             raise Fault(f"{places[node]}: {node} has {count} links; expected 1, to a host or "
                         "router that forwards")

@@ -6,6 +6,7 @@ from __future__ import annotations
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.spec.queues.external import queue_of
+from flent_aqm.spec.readers import as_text
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.spec.topology.topology import Topology, parse_topology
 
@@ -48,23 +49,26 @@ def _refuse_for_subscribers(topology: Topology, scenario: Scenario) -> None:
                         "ingress": "lan"}.items():
         requested = getattr(scenario.router, key)
         if requested != needed:
-            raise ConfigError(f"{key}: {requested} can't be combined with topology "
+            raise ConfigError(f"{key}: {as_text(requested)} can't be combined with topology "
                               f"{topology.text}, where each subscriber has a class of HTB; "
-                              f"give {key} = {needed}, or leave it out", key)
-    for name in scenario.router.queues:
+                              f"give {key} = {as_text(needed)}, or leave it out", key)
+    for key, direction in (("aqm", "down"), ("up_aqm", "up")):
+        name = scenario.router.queue(direction)[0]
         if queue_of(name).classes:
-            raise ConfigError(f"aqm: {name} has its own classes, which can't be used below "
+            raise ConfigError(f"{key}: {name} has its own classes, which can't be used below "
                               "subscribers' classes; choose another queue with topology "
-                              f"{topology.text}", "aqm")
+                              f"{topology.text}", key)
     for direction in ("down", "up"):
-        rate = scenario.router.rate_mbps(direction)
+        rate, rate_key = scenario.router.rate_mbps(direction), f"rate_{direction}_mbps"
         plan = getattr(topology, f"plan_{direction}_mbps")
         if plan is not None and plan > rate:
-            raise ConfigError(f"topology: plan_{direction}_mbps: {plan:g} is above the access "
-                              f"node's rate_{direction}_mbps, {rate:g}; give no more than that",
+            raise ConfigError(f"topology: {topology.text}: the plan of {plan:.10g} Mbit/s "
+                              f"{direction} is above the access node's rate, {rate:.10g}; "
+                              f"give a smaller plan, or a higher rate_mbps or {rate_key}",
                               "topology")
-        if rate / topology.subscribers < defaults.MIN_RATE_MBPS:
-            raise ConfigError(
-                f"topology: {topology.text}: rate_{direction}_mbps {rate:g} leaves each subscriber "
-                f"{rate / topology.subscribers:.3g} Mbit/s; expected {defaults.MIN_RATE_MBPS:g} "
-                "or more: give a higher rate or fewer subscribers", "topology")
+        least = topology.subscribers * defaults.MIN_RATE_MBPS
+        if rate < least:
+            raise ConfigError(f"topology: {topology.text} with {rate:.10g} Mbit/s {direction}; "
+                              f"expected {least:.10g} or more, {defaults.MIN_RATE_MBPS:g} for each "
+                              f"subscriber: give a higher rate_mbps or {rate_key}, or fewer "
+                              "subscribers", "topology")

@@ -222,8 +222,9 @@ def _parse_named(key: str, text: str) -> Topology:
     count_text = match["count"]
     if count_text is not None and not (re.fullmatch(r"[0-9]{1,4}", count_text)
                                        and least <= int(count_text) <= most):
-        raise ConfigError(f"{key}: {text[:40]!r}: expected {name}:N with a whole number from "
-                          f"{least} to {most}")
+        words = f" or {name}:N+WORD" if kind.words else ""
+        raise ConfigError(f"{key}: {text[:40]!r}: expected {name}:N{words} without blanks, with a "
+                          f"whole number N from {least} to {most}")
     count = usual if count_text is None else int(count_text)
     given_words = _parse_words(key, text, kind, match["words"])
     canonical = f"{name}:{count}{match['words']}"
@@ -251,7 +252,7 @@ def _parse_words(key: str, text: str, kind: _NamedTopology,
     for word in words_text.split("+")[1:]:
         name, equals, value = word.partition("=")
         if name not in kind.words:
-            choices = ", ".join(kind.words) or "none"
+            choices = ", ".join(kind.words) or "no words for this topology"
             raise ConfigError(f"{key}: {text[:40]!r}: unknown word {word[:40]!r}; known: "
                               f"{choices}")
         if name in words:
@@ -260,7 +261,7 @@ def _parse_words(key: str, text: str, kind: _NamedTopology,
         if bounds is None:
             if equals:
                 raise ConfigError(f"{key}: {text[:40]!r}: {name} takes no value; give +{name} "
-                                  "alone")
+                                  "alone, or leave it out")
             words[name] = None
             continue
         try:

@@ -141,7 +141,7 @@ def test_server_that_never_stops_printing_is_stopped(folder: Path) -> None:
     (["--server", ""], "the command is empty"),
     (["--server", "sh ; ; sh"], "has an empty command; expected commands with ' ; ' between them"),
     (["--ready", "3"], "--ready: there is no --server to wait for"),
-    (["--ready", "soon", "--server", "sh"], "'soon' is not a number; give it in seconds"),
+    (["--ready", "soon", "--server", "sh"], "'soon' is not a number; give the number"),
     (["--ready", "nan", "--server", "sh"], "not a finite number"),
     (["--ready", "-1", "--server", "sh"], "'-1'; expected seconds, from 0 to 3600"),
     (["--server", "./echo.py"], "is not executable; run: chmod +x ./echo.py"),

@@ -64,7 +64,7 @@ def test_topology_left_out_leaves_a_run_as_it_was() -> None:
 @pytest.mark.parametrize(("text", "output"), [
     ("ring", "unknown value 'ring'"),
     ("parking_lots", "did you mean 'parking_lot'"),
-    ("clients:99", "whole number from 2 to 16"),
+    ("clients:99", "whole number N from 2 to 16"),
     ("clients:2+fast", "unknown word 'fast'"),
     ("clients:2+servers+servers", "servers is given twice; give it once"),
     ("dumbbell:3", "'?dumbbell"),
@@ -72,6 +72,11 @@ def test_topology_left_out_leaves_a_run_as_it_was() -> None:
     ("client-router, router-server, a-b", "column 31: no links lead from client to a and b"),
     ("client-router, router-server, server-client", "column 31: .* closes a ring"),
     ("client-router, router:server", "column 15: 'router:server' is not a link"),
+    ("Client-router, router-server", "column 1: .* is not a link; .* of a-z, 0-9 and _, a letter"),
+    ("client-router, router-wan, wan-server, wan-router2", "router2 has 1 link; .*: link it to a"),
+    ("clients:4 + nat", r"expected clients:N or clients:N\+WORD without blanks, with a whole"),
+    ("clients:4+nat=0", r"nat takes no value; give \+nat alone, or leave it out"),
+    ("parking_lot:3+nat", "unknown word 'nat'; known: no words for this topology"),
     ("client-router, router-server, router-x", "column 1: router has 3 links"),
     ("client-router, router-a, client-b, a-server", "client has 2 links"),
     ("client - lan, lan - router, router - wan, gw - server",
@@ -107,6 +112,8 @@ def test_topology_file_is_read_and_its_faults_have_line_and_column(tmp_path: Pat
                     "router - server\n")
     scenario = Scenario.from_settings({"topology": str(path)})
     assert scenario.path.topology == "client-lan, lan-client2, lan-router, router-server"
+    path.write_text("client - router\nrouter - server\n", encoding="utf-8-sig")
+    assert parse_topology("topology", str(path)).text == "client-router, router-server"
     path.write_text("client - router\nrouter - server\n  spare - other\n")
     with pytest.raises(ConfigError, match=r"mine\.topology:3:3: no links lead from "
                                           r"client to spare and other; expected a path"):
@@ -115,7 +122,7 @@ def test_topology_file_is_read_and_its_faults_have_line_and_column(tmp_path: Pat
     with pytest.raises(ConfigError, match=r"mine\.topology:2:1: .* is not a link"):
         Scenario.from_settings({"topology": str(path)})
     path.write_bytes(b"#" * 70_000)
-    with pytest.raises(ConfigError, match="the file is larger than 65536 bytes"):
+    with pytest.raises(ConfigError, match="larger than 65536 bytes; expected 40 nodes at most"):
         Scenario.from_settings({"topology": str(path)})
 
 
@@ -127,9 +134,12 @@ def test_topology_file_is_read_and_its_faults_have_line_and_column(tmp_path: Pat
     ({"topology": "parking_lot", "testbed": "ssh://router"}, "can't set up the hosts and links"),
     ({"topology": "subscribers:10", "tiers": "3"}, "tiers"),
     ({"topology": "subscribers:10", "shaper": "none"}, "shaper"),
-    ({"topology": "subscribers:10", "aqm": "drr"}, "drr has its own classes"),
-    ({"topology": "subscribers:10+plan_mbps=200"}, "plan_down_mbps: 200 is above"),
-    ({"topology": "subscribers:1000", "rate_mbps": "10"}, "leaves each subscriber 0.01")])
+    ({"topology": "subscribers:10", "aqm": "drr"}, "^aqm: drr has its own classes"),
+    ({"topology": "subscribers:10", "up_aqm": "drr"}, "^up_aqm: drr has its own classes"),
+    ({"topology": "subscribers:10", "burst_shaping": "yes"}, "^burst_shaping: 1 can't .* = 0, or"),
+    ({"topology": "subscribers:10+plan_mbps=200"}, "plan of 200 Mbit/s down is above .*, 100;"),
+    ({"topology": "subscribers:1000", "rate_mbps": "63.99"},
+     "with 63.99 Mbit/s down; expected 64 or more, 0.064 for each subscriber")])
 def test_topologies_refuse_what_they_leave_no_place_for(
     settings: dict[str, object], output: str
 ) -> None:

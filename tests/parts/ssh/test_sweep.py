@@ -199,7 +199,7 @@ REFUSED = {
     "unknown interface": (["dev_up=wan0"], "",
                           "the router has no device 'wan0'; it has down, ifb4up, mgmt, up"),
     "option as interface": (["dev_down=-help"], "",
-                            "dev_down: '-help' is not a valid name of a network device"),
+                            "dev_down: '-help' is not accepted as name of a network device"),
     "management interface": (["dev_down=mgmt"], "",
                              "dev_down: mgmt carries the ssh connection to the router"),
     "one device twice": (["dev_up=down"], "", "dev_up are both down; the router has to be between"),
