@@ -18,11 +18,14 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.spec.readers import as_text, number_or_nan
 
+# Words of which Flent makes True and False, for messages.
+SWITCHES = ("Flent reads a value of on, off, yes, no, true or false, and a 0 of --batch-override, "
+            "as a switch")
 _SWITCH = {"true": "1", "yes": "1", "on": "1", "false": "0", "no": "0", "off": "0"}
 
 
-# Keys whose value is a number. Flent makes False of an override with 0.
-_NUMBERS = ("rate_mbps", "rate_up_mbps", "rate_down_mbps", "base_delay_ms", "seed", "jobs")
+# Keys whose value is a number without unit. Flent makes False of an override with 0.
+_NUMBERS = ("seed", "jobs", "tx_queues", "tiers")
 
 
 # The key that a list for_rate varies.
@@ -65,15 +68,19 @@ def _unquoted(value: str) -> str:
 
 
 def restore_zeros(overrides: MutableMapping[str, object]) -> None:
-    """Replace False with "0" in the overrides of keys whose value is a number (rates,
-    base_delay_ms, seed, jobs), in place: Flent makes False of 0. A False that Flent made of no or
-    false becomes "0", too.
+    """Replace False with "0" in the overrides of keys whose value is a number (those with a unit,
+    and _NUMBERS), in place: Flent makes False of 0. A False that Flent made of no or false becomes
+    "0", too.
 
     Args:
         overrides: values of --batch-override, by key.
     """
-    for key in _NUMBERS:
-        if overrides.get(key) is False:
+    # Imported late, as in _values_as_arguments().
+    from flent_aqm.spec.scenario import KEYS
+
+    with_unit = {name for key, row in KEYS.items() if row.unit for name in (key, row.both)}
+    for key, value in overrides.items():
+        if value is False and key in with_unit.union(_NUMBERS):
             overrides[key] = "0"
 
 
@@ -172,7 +179,7 @@ def _words(value: object) -> list[str]:
 
 def _refuse_unknown_arguments(batch: Mapping[str, object], args: Collection[str]) -> None:
     """Raise ConfigError if a word of a `for_…` list is not the name of a section [Arg::…], nor a
-    pattern that matches such a name.
+    pattern that matches such a name, or if Flent made True or False of the list.
 
     Args:
         batch: keys and values of the batch.
@@ -181,6 +188,9 @@ def _refuse_unknown_arguments(batch: Mapping[str, object], args: Collection[str]
     for key, value in batch.items():
         if not key.startswith("for_"):
             continue
+        if isinstance(value, bool):
+            raise ConfigError(f"{key}: {SWITCHES}; expected names of sections [Arg::NAME], in "
+                              "quotes if one is such a word", key)
         for word in _words(value):
             if not fnmatch.filter(args, word.lower()):
                 rate = "a rate, such as 20, 2.5mbit or 1gbit, or "
@@ -211,7 +221,7 @@ def _check_repetitions(batch: Mapping[str, object]) -> None:
     A batch without the key is accepted."""
     text = as_text(batch.get("repetitions", 1)).strip()
     if not re.fullmatch(r"0*[1-9]\d{0,5}", text, re.ASCII):
-        raise ConfigError(f"repetitions: {text[:40]!r}; expected a whole number of at least 1",
+        raise ConfigError(f"repetitions: {text[:40]!r}; expected a whole number from 1 to 999999",
                           "repetitions")
 
 

@@ -53,11 +53,11 @@ def make_cell(
     the testbed.
     """
     where = f"batch {settings.BATCH_NAME}"
+    refuse_unexpanded(where, section)
     scenario = Scenario.from_settings(section)
     if scenario.lab.seed is None and scenario.lab.testbed == VIRTUAL:
         scenario = scenario.but(seed=derive_seed(
             settings.NAME, scenario, section.get("repetition")))
-    refuse_unexpanded(where, section)
     with about("client_program"):
         _check_program(where, settings.NAME, scenario)
     with about("cross_traffic"):
@@ -155,7 +155,8 @@ def _check_cross_traffic(where: str, scenario: Scenario, section: Mapping[str, A
     """
     if scenario.hosts.cross_traffic and section["test_name"] not in our_tests():
         raise ConfigError(f"{where}: test {section['test_name']} can't run cross traffic, because "
-                          "it is not one of flent-aqm's tests; leave the key cross_traffic out")
+                          "it is not one of flent-aqm's tests; leave the key cross_traffic out, or "
+                          "choose one of those")
     if len(_CROSS_TRAFFIC.findall(str(section.get("test_parameters", "")))) > 1:
         raise ConfigError(f"{where}: test_parameters: cross_traffic is given more than once, where "
                           "the batch's key of this name counts, too; give only the key",
@@ -163,8 +164,8 @@ def _check_cross_traffic(where: str, scenario: Scenario, section: Mapping[str, A
 
 
 def _check_parameters(where: str, scenario: Scenario, settings: Any) -> None:
-    """Raise ConfigError for test parameters that the test's definition would refuse only when the
-    run has begun.
+    """Raise ConfigError for test parameters, or a test, that the test's definition would refuse
+    only when the run has begun.
 
     Args:
         where: names the batch in messages.
@@ -175,6 +176,9 @@ def _check_parameters(where: str, scenario: Scenario, settings: Any) -> None:
         raise ConfigError(f"{where}: test_parameters: {fault}")
 
     for fault in getattr(settings, _REFUSED, ()):
+        # Only the user's own test has faults of its own, such as a file that isn't named.
+        if str(fault).startswith(f"{settings.NAME}: "):
+            raise ConfigError(f"{where}: {fault}", "test_name")
         refuse(fault)
     parameters = settings.TEST_PARAMETERS
     rates_from(str(parameters.get("rates_mbps", "")), str(parameters.get("rate_step_s", "20")),
@@ -222,13 +226,14 @@ def _check_topology_hosts(where: str, scenario: Scenario, hosts: Iterable[str]) 
     from flent_aqm.spec.topology.topology import parse_topology
 
     topology = scenario.path.topology
-    graph = parse_topology("topology", topology).graph
+    parsed = parse_topology("topology", topology)
+    graph = parsed.graph
     for host in hosts:
         if host not in (*graph.serving, *graph.routers, "localhost") and not _is_address(host):
             raise ConfigError(
                 f"{where}: hosts: {host!r} "
                 + ("is on the client's side of all routers, where no servers run"
-                   if host in graph.nodes else f"is not in the topology {topology}")
+                   if host in parsed.sources else f"is not in the topology {topology}")
                 + f"; expected one of {', '.join((*graph.serving, *graph.routers))}")
 
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from configparser import RawConfigParser
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from flent_aqm.base.errors import ConfigError, cause_of
@@ -48,8 +49,8 @@ def placed_sections(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
     configparser.Error if it can't be parsed."""
     parser = RawConfigParser()
     try:
-        with open(file) as opened:
-            parser.read_file(opened, file)
+        # Read as a whole: otherwise the error's position is that in a part of the file.
+        parser.read_string(Path(file).read_text(encoding="utf-8-sig"), file)
     except OSError as error:
         raise ConfigError(f"batch file {file}: can't be read: {cause_of(error)}") from None
     except UnicodeDecodeError as error:
@@ -75,7 +76,7 @@ def _find_positions(parser: RawConfigParser, file: str) -> dict[tuple[str, str],
     """
     places: dict[tuple[str, str], FilePosition] = {}
     section, indent, in_value = "", 0, False
-    with open(file) as lines:
+    with open(file, encoding="utf-8-sig") as lines:
         for number, line in enumerate(lines, 1):
             text = line.strip()
             before = len(line) - len(line.lstrip())
@@ -97,9 +98,9 @@ def placed(values: Mapping[str, object], overrides: Mapping[str, object]) -> Ite
     """Context manager: put the position of a key's value before the message of a ConfigError that
     the block raises about that key.
 
-    If the value is that of --batch-override, the message begins with this option instead. Errors
-    about no key, about a key that `values` lacks, or about a value of unknown position, stay as
-    they are.
+    Errors about a key of --batch-override, or of --batch-repetitions, begin with this option.
+    Errors about no key, about a key that `values` lacks, or about a value of unknown position, stay
+    as they are.
 
     Args:
         values: values by key, not expanded, with overrides applied. Those with a position are
@@ -117,17 +118,19 @@ def placed(values: Mapping[str, object], overrides: Mapping[str, object]) -> Ite
             raise ConfigError(
                 _message_with_position(str(fault), value, value.place), key) from fault
         if key in overrides:
-            raise ConfigError(f"--batch-override: {fault}", key) from fault
+            # Only --batch-repetitions, of which Flent makes an override, gives a number.
+            option = "--batch-repetitions" if type(value) is int else "--batch-override"
+            raise ConfigError(f"{option}: {fault}", key) from fault
         raise
 
 
 def _key_of_value(key: str, values: Mapping[str, object]) -> str | None:
     """Return the key under which the value of `key` is written: `key` itself, or if `values` lacks
-    it the key that sets both directions (rate_mbps for rate_up_mbps). If the value there is nothing
-    but a reference ${name}, return the key `name`, and so on. None if `values` lacks the key that
-    was found."""
-    if key not in values:
-        key = KEYS[key].both if key in KEYS else ""
+    it or has it empty, the key that sets both directions (rate_mbps for rate_up_mbps), if it is
+    there. If the value there is nothing but a reference ${name}, return the key `name`, and so on.
+    None if `values` lacks the key that was found."""
+    if values.get(key) in (None, ""):
+        key = KEYS[key].both if key in KEYS and KEYS[key].both in values else key
     for _ in values:  # keys may refer to each other in a circle
         another = _ANOTHER_KEYS.fullmatch(str(values.get(key)))
         if another is None:

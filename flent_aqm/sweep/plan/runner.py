@@ -7,6 +7,7 @@ values, and determine commands and file names. All runs are checked before the f
 
 from __future__ import annotations
 
+import argparse
 import configparser
 import hashlib
 import itertools
@@ -24,13 +25,13 @@ from flent.loggers import get_logger
 from flent.settings import parser as settings_parser
 from flent.util import clean_path, format_date, utcnow
 
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.base.paths import base_batch
 from flent_aqm.spec.cell import ROUTER_COMMAND, ROUTER_HOOK, Cell
 from flent_aqm.spec.kernel import STOCK
 from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.spec.readers import as_text
-from flent_aqm.sweep.plan.arguments import argument_lists, restore_zeros
+from flent_aqm.sweep.plan.arguments import SWITCHES, argument_lists, restore_zeros
 from flent_aqm.sweep.plan.cells import add_cross_traffic_parameter, make_cell
 from flent_aqm.sweep.plan.definitions import Definitions
 from flent_aqm.sweep.plan.places import placed, placed_sections
@@ -188,6 +189,16 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         of rate_mbps and the like to the keys of one direction (see _of_both())."""
         return self._of_both({**self.batches[name], **self.settings.BATCH_OVERRIDE})
 
+    def interpolate(self, string: Any, ivars: Mapping[str, object], settings: Any = None) -> Any:
+        """As Flent's method: return a value with each ${name} in it replaced. Raises ConfigError
+        with the value if the names refer to each other in a circle."""
+        try:
+            return super().interpolate(string, ivars, settings)
+        except RuntimeError:
+            raise ConfigError(f"{string[:60]!r}: the ${{name}} in it refer to each other, or to "
+                              "their own keys, in a circle; give one of these another value"
+                              ) from None
+
     def _of_both(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return a copy of keys and values in which keys of one direction, such as rate_up_mbps,
         have the value "${rate_mbps}", a reference to the key of both, if an override gives that,
@@ -207,7 +218,7 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
 
     def _open_resumed(self) -> Resumed | None:
         """Return the folder of --batch-resume, and set Flent's TIME to its batch's time, if that is
-        known. None without the option. Raises ConfigError if the folder doesn't exist."""
+        known. None without the option. Raises ConfigError if the folder can't be read."""
         if self.settings.BATCH_RESUME is None:
             return None
         resumed = Resumed(self.settings.BATCH_RESUME)
@@ -237,7 +248,8 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
                                   "test_name = ndt7")
             add_cross_traffic_parameter(section)
             self._warn_of_unused_options(section)
-            settings.load_rcvalues(section.items(), override=True)
+            with self._with_positions(values):
+                _load_settings(f"batch {name}", settings, section)
             settings.NAME = section["test_name"]
             self._definitions.load(settings)
             settings.DATA_FILENAME = self._file_name(
@@ -245,7 +257,7 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             folder = (clean_path(section["output_path"], allow_dirs=True)
                       if "output_path" in section else settings.DATA_DIR)
             refuse_unread_keys(self, section, values, f"batch {name}", settings_parser)
-            with self._with_positions(*self.commands.values(), values):
+            with self._with_positions(self._keys_of_one_command(), values):
                 cell = make_cell(section, settings, self.commands_for(section, settings),
                                  Path(folder), settings_parser)
                 is_new = self._sweep.plan(cell, section)
@@ -271,6 +283,13 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             if warning not in self._warned:
                 self._warned.add(warning)
                 _logger.warning("%s", warning)
+
+    def _keys_of_one_command(self) -> dict[str, object]:
+        """Return the keys and values of commands that only one command of the files has: an error
+        names the key, but not the command."""
+        commands = [keys for name, keys in self.commands.items() if name != ROUTER_HOOK]
+        return {key: value for keys in commands for key, value in keys.items()
+                if sum(key in others for others in commands) == 1}
 
     def _with_positions(self, *sections: Mapping[str, object]) -> Any:
         """Return the context manager that puts the position of a value of these sections before a
@@ -298,8 +317,7 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         """
         for key in ("filename_extra", "title"):
             if isinstance(section.get(key), bool):
-                raise ConfigError(f"{key}: Flent reads a value of on, off, yes, no, true or false "
-                                  "as a switch; expected a text, such as sqm-off", key)
+                raise ConfigError(f"{key}: {SWITCHES}; expected a text, such as sqm-off", key)
         name: str = self.gen_filename(settings, section, tuple(arguments), repetition)
         kernel = str(section.get("kernel") or STOCK)
         if kernel == STOCK or "${kernel}" in str(values.get("filename_extra", "")):
@@ -332,6 +350,29 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             time.sleep(pause_s)
         self._sweep.drain()
         self.tests_run += self._sweep.take_count()
+
+
+def _load_settings(where: str, settings: Any, section: Mapping[str, object]) -> None:
+    """Have Flent's settings take the values of a batch section. Raises ConfigError with the key and
+    the value if Flent can't read one.
+
+    Args:
+        where: names the batch in the message.
+        settings: Flent's settings.
+        section: keys and expanded values.
+    """
+    faults = (RuntimeError, ValueError, TypeError, AttributeError, argparse.ArgumentTypeError)
+    try:
+        settings.load_rcvalues(section.items(), override=True)
+    except faults:
+        for key, value in section.items():
+            try:
+                settings.parse_rcvalues([(key, value)])
+            except faults as fault:
+                why = SWITCHES if isinstance(value, bool) else (
+                    f"Flent can't read the value {str(value)[:60]!r}: {cause_of(fault)}")
+                raise ConfigError(f"{where}: {key}: {why}", key) from None
+        raise
 
 
 def _must_not_run(keys: Mapping[str, object]) -> bool:

@@ -143,9 +143,19 @@ def test_choice_that_no_argument_is_called_is_refused() -> None:
 
 def test_restore_zeros_leaves_switches_alone() -> None:
     """A rate of 0 is a number, burst shaping of 0 is a no."""
-    overrides: dict[str, object] = {"rate_mbps": False, "burst_shaping": False, "seed": "7"}
+    overrides: dict[str, object] = {
+        "rate_mbps": False, "dest2_delay_ms": False, "jobs": False, "burst_shaping": False,
+        "seed": "7"}
     restore_zeros(overrides)
-    assert overrides == {"rate_mbps": "0", "burst_shaping": False, "seed": "7"}
+    assert overrides == {"rate_mbps": "0", "dest2_delay_ms": "0", "jobs": "0",
+                         "burst_shaping": False, "seed": "7"}
+
+
+def test_list_of_a_single_word_for_a_switch_is_told_as_one() -> None:
+    """Of `off` Flent makes False, which is the name of no section."""
+    with pytest.raises(ConfigError, match=r"^for_burst: Flent reads .* as a switch; .* in quotes"):
+        lists({}, for_burst=False)
+    assert ["off"] in lists({}, for_burst='"off"')[0]
 
 
 @pytest.mark.parametrize(("text", "values"), [
@@ -182,8 +192,8 @@ def test_values_of_a_list_lose_their_unit_if_they_are_rates(
 
 @pytest.mark.parametrize(("value", "number"), [
     ("1", 1), (1, 1), (True, 1), ("03", 3), (" 2 ", 2), ("0", None), (False, None), (0, None),
-    (-1, None), ("x", None), ("1.5", None), ("", None)])
-def test_repetitions_are_a_whole_number_of_at_least_one(value: object, number: int | None) -> None:
+    (-1, None), ("1000000", None), ("x", None), ("1.5", None), ("", None)])
+def test_repetitions_are_a_whole_number_from_1_to_999999(value: object, number: int | None) -> None:
     """None made no run without a word; a word ended in a traceback of Flent's."""
     runner = new(SimpleNamespace(BATCH_FILES=[], INPUT=[], BATCH_NAMES=None, NAME=None))
     runner.args, runner.settings.BATCH_OVERRIDE = dict(ARGS), {}
@@ -191,7 +201,7 @@ def test_repetitions_are_a_whole_number_of_at_least_one(value: object, number: i
     if number:
         assert len(argument_lists(runner, batch)[-1]) == number
         return
-    with pytest.raises(ConfigError, match=r"repetitions: .*; expected a whole number of at least"):
+    with pytest.raises(ConfigError, match=r"repetitions: .*; expected a whole number from 1 to 9"):
         argument_lists(runner, batch)
 
 

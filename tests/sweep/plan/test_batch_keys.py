@@ -237,7 +237,8 @@ def test_word_that_flent_reads_as_a_switch_is_no_name(tmp_path: Path, key: str) 
     """It ended in a traceback of Flent's."""
     ended = plain_dry_run(tmp_path, f"{key} = off")
     assert ended.returncode == 1
-    assert f"{key}: Flent reads a value of on, off, yes, no, true or false as a" in ended.stderr
+    assert (f"{key}: Flent reads a value of on, off, yes, no, true or false, and a 0 of "
+            "--batch-override, as a switch") in ended.stderr
     assert "Traceback" not in ended.stderr
 
 

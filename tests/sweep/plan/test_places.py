@@ -66,6 +66,10 @@ def _refused(folder: Path, *words: str, **parts: str) -> str:
     ("batch", "hosts = sever", "mine.batch:18:9: batch mine: hosts: there is no host 'sever'"),
     # two keys that can't be had together, and one of the sweep
     ("batch", "shaper = cake\naqm = codel", "mine.batch:18:10: shaper: cake is AQM and shaper"),
+    ("batch", "step_size = wide", (
+        "mine.batch:18:13: batch mine: step_size: Flent can't read the value 'wide': could not")),
+    ("batch", "hosts = off", "batch mine: hosts: Flent reads a value of on, off,"),
+    ("batch", "rate_mbps = ${own}\nown = ${rate_mbps}", "'${own}': the ${name} in it refer to"),
     ("batch", "jobs = many", "mine.batch:18:8: jobs: 'many'"),
     # found when all runs are known
     ("batch", "modem_mbps = 5\nlink_outages_s = 1-1000",
@@ -77,6 +81,18 @@ def test_value_that_is_refused_is_named_with_line_and_column(
     """Where it is written: in the batch, one that it inherits from, an argument, a command, or
     the key whose value it takes."""
     assert _refused(tmp_path, **{part: lines}).startswith(f"ERROR: {output}")
+
+
+def test_position_of_a_command_is_left_out_if_another_has_the_key(tmp_path: Path) -> None:
+    """The error doesn't name the command; the position of the last would be wrong."""
+    output = _refused(tmp_path, command="[Command::zulu]\ntype = pre\nexec = echo ${moon}\n"
+                      "[Command::last]\ntype = pre\nexec = true", batch="commands = zulu")
+    assert output.startswith("ERROR: batch mine, pre command 1: exec contains ${moon}, which no")
+
+
+def test_rate_that_a_share_is_taken_of_is_named_with_its_own_place(tmp_path: Path) -> None:
+    output = _refused(tmp_path, batch="rate_mbps = 85%\nmodem_mbps = fast")
+    assert output.startswith("ERROR: mine.batch:19:14: modem_mbps: 'fast' is not a number")
 
 
 def test_value_of_an_override_is_named_as_one(tmp_path: Path) -> None:
@@ -133,6 +149,8 @@ TOPOLOGY = "topology: column 4: no such host"
     ("aqm", "aqm: no", {"aqm": at("pie", 3, 7)}, {"aqm": "pie"}, "x.batch:3:7: aqm: no"),
     ("aqm", "aqm: no", {"aqm": "pie"}, {"aqm": "pie"}, "--batch-override: aqm: no"),
     ("aqm", "aqm: no", {"aqm": "pie"}, {}, "aqm: no"),
+    ("repetitions", "no", {"repetitions": 0}, {"repetitions": 0}, "--batch-repetitions: no"),
+    ("repetitions", "no", {"repetitions": False}, {"repetitions": False}, "--batch-override: no"),
     ("aqm", "aqm: no", {"aqm": nowhere("pie")}, {}, "aqm: no"),
     ("aqm", "aqm: no", {"aqm": nowhere("pie")}, {"aqm": 1}, "--batch-override: aqm: no"),
     ("aqm", "aqm: no", {"other": at("pie", 3, 7)}, {"aqm": "pie"}, "aqm: no"),
@@ -141,6 +159,8 @@ TOPOLOGY = "topology: column 4: no such host"
     ("rate_up_mbps", "no", {"rate_mbps": at("x", 5, 2)}, {}, "x.batch:5:2: no"),
     ("rate_up_mbps", "no", {"rate_mbps": at("x", 5, 2), "rate_up_mbps": at("y", 6, 3)}, {},
      "x.batch:6:3: no"),
+    ("rate_up_mbps", "no", {"rate_mbps": at("x", 5, 2), "rate_up_mbps": at("", 6, 3)}, {},
+     "x.batch:5:2: no"),
     ("streams", "no", {"rate_mbps": at("x", 5, 2)}, {}, "no"),
     # a value that is another key's, through several, in a circle, or of a key that isn't there
     ("aqm", "no", {"aqm": at("${a}", 1, 1), "a": at("${b}", 2, 2), "b": at("pie", 3, 3)}, {},
@@ -173,13 +193,14 @@ def test_indented_line_continues_the_value_of_a_line_further_left(
         text: str, positions: dict[str, tuple[int, int]], tmp_path: Path) -> None:
     """As far to the right as its key it is a key."""
     path = tmp_path / "x.batch"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8-sig")
     ((_, values),) = placed_sections(str(path))
     assert {key: value.place and value.place[1:] for key, value in values.items()} == positions
 
 
 def test_file_that_is_no_text_is_refused_with_the_byte(tmp_path: Path) -> None:
     path = tmp_path / "x.batch"
-    path.write_bytes(b"[Batch::x]\n\xff")
-    with pytest.raises(ConfigError, match=r"x\.batch: is not UTF-8 text \(byte 11: "):
-        list(placed_sections(str(path)))
+    for comments in (0, 100_000):  # more than is read at once
+        path.write_bytes(b"[Batch::x]\n" + b"#" * comments + b"\xff")
+        with pytest.raises(ConfigError, match=rf"is not UTF-8 text \(byte {11 + comments}: "):
+            list(placed_sections(str(path)))
