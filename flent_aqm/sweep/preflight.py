@@ -10,6 +10,7 @@ from pathlib import Path
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError, ToolMissing, cause_of
+from flent_aqm.base.words import counted
 from flent_aqm.setup.iproute2 import OLDEST, new_tc_is_there
 from flent_aqm.setup.optional import check_tools
 from flent_aqm.spec.cell import Cell
@@ -25,6 +26,7 @@ _KERNEL_MIB = 200
 # File descriptors that a sweep needs, and those that each run needs, rounded up: two runs were
 # measured to need 62.
 _DESCRIPTORS, _DESCRIPTORS_PER_JOB = 40, 12
+_RAISE_HARD = "have the hard limit raised, in the container, batch system or limits.conf"
 
 
 def check(cells: Iterable[Cell], jobs: int = 1) -> None:
@@ -69,20 +71,18 @@ def _check_limits(cells: Iterable[Cell], jobs: int) -> None:
             how = ("raise the limit: ulimit -v unlimited" if most == resource.RLIM_INFINITY
                    else f"raise the limit: ulimit -v {needed_mib << 10}"
                    if most >= needed_mib << 20 else
-                   f"the limit can be raised to {most >> 10} KiB at most; have the hard limit "
-                   "raised, in the container, batch system or limits.conf")
+                   f"the limit can be raised to {most >> 10} KiB at most; {_RAISE_HARD}")
             raise ConfigError(f"ulimit -v is {limit >> 10} KiB: the virtual lab needs an address "
                               f"space of {needed_mib << 10} KiB; {how}")
     needed = _DESCRIPTORS + _DESCRIPTORS_PER_JOB * jobs
     limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limit != resource.RLIM_INFINITY and limit < needed:
-        fewer = " or give fewer jobs" if jobs > 1 else ""
-        up_to = "" if most == resource.RLIM_INFINITY else f"up to {most}: "
-        raise ConfigError(f"ulimit -n is {limit}: a sweep with {jobs} runs side by side needs "
-                          f"{needed} open files; raise it ({up_to}ulimit -n {needed}){fewer}"
-                          if needed <= most or most == resource.RLIM_INFINITY else
-                          f"ulimit -n is {limit}, and at most {most}: a sweep with {jobs} runs "
-                          f"side by side needs {needed} open files; raise it{fewer}")
+        fewer = ", or give fewer jobs" if jobs > 1 else ""
+        how = (f"raise the limit: ulimit -n {needed}"
+               if needed <= most or most == resource.RLIM_INFINITY else
+               f"the limit can be raised to {most} at most; {_RAISE_HARD}")
+        raise ConfigError(f"ulimit -n is {limit}: {counted(jobs, 'run')} at a time need"
+                          f"{'s' * (jobs == 1)} {needed} open files; {how}{fewer}")
 
 
 def _router_is_here(cell: Cell) -> bool:

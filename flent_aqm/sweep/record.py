@@ -130,7 +130,7 @@ def _cell(scenario: Scenario, command: Sequence[str], path: Path, time_limit: st
     if path.is_dir():
         raise ConfigError(f"--record: {str(path)[:200]!r} is a folder; expected the path of a file")
     limit = time_limit or str(RECORD_LIMIT_S)
-    if not re.fullmatch("[1-9][0-9]{0,4}", limit) or int(limit) > _LONGEST_LIMIT_S:
+    if not re.fullmatch("0*[1-9][0-9]{0,4}", limit) or int(limit) > _LONGEST_LIMIT_S:
         raise ConfigError(f"--time-limit: {limit[:20]!r}; expected whole seconds, from 1 to "
                           f"{_LONGEST_LIMIT_S}")
     seed = defaults.LAB_SEED if scenario.lab.seed is None else scenario.lab.seed

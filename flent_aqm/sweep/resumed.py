@@ -52,18 +52,19 @@ class Resumed:
             folder. None if none of them has it.
         uuid: the batch's UUID, or a new one if no readable data file has both it and the time.
 
-    Raises ConfigError if the folder doesn't exist.
+    Raises ConfigError if the folder can't be read.
     """
 
     def __init__(self, folder: str) -> None:
         """Read time and UUID of the batch from the first readable data file that has both, or else
-        the time from the names of logs and of the folder. Raises ConfigError if the folder doesn't
-        exist."""
+        the time from the names of logs and of the folder. Raises ConfigError if the folder can't
+        be read."""
         self._folder = Path(folder)
-        if not self._folder.is_dir():
-            what = "is a file" if self._folder.is_file() else "there is no such folder"
-            raise ConfigError(f"--batch-resume {folder}: {what}; expected the folder with the data "
-                              "files of the batch to go on with")
+        try:
+            os.scandir(self._folder).close()
+        except OSError as error:
+            raise ConfigError(f"--batch-resume {folder}: {cause_of(error)}; expected the folder "
+                              "with the data files of the batch to go on with") from None
         self.time: datetime | None = None
         self.uuid = str(uuid.uuid4())
         for file in sorted(self._folder.rglob(f"*{SUFFIX}")):
@@ -203,8 +204,8 @@ def _refuse_unfinished(file: DataFile) -> None:
     or the metadata have no object AQM or no hash of the samples."""
     aqm = file.metadata.get("AQM")
     if not isinstance(aqm, dict):
-        raise BadResult(f"{file.path}: not written by a batch with a testbed: its metadata have no "
-                        "object AQM")
+        raise BadResult(f"{file.path}: its metadata have no object AQM, as files of a batch with a "
+                        "testbed have")
     try:
         refuse_incomplete(file.whole)
     except BadResult as fault:

@@ -45,13 +45,18 @@ def limited(monkeypatch: pytest.MonkeyPatch, which: int, soft: int, hard: int) -
         (soft, hard) if asked == which else (UNLIMITED, UNLIMITED)))
 
 
+ONE = "1 run at a time needs 52 open files; "
+TWO = "2 runs at a time need 64 open files; "
+HARD = "have the hard limit raised, in the container, batch system or limits.conf"
+
+
 @pytest.mark.parametrize(("jobs", "soft", "hard", "end"), [
     (1, 52, 52, None), (2, 64, 100, None), (16, 232, 232, None), (16, UNLIMITED, UNLIMITED, None),
-    (1, 51, 52, " needs 52 open files; raise it (up to 52: ulimit -n 52)"),
-    (2, 63, 64, " needs 64 open files; raise it (up to 64: ulimit -n 64) or give fewer jobs"),
-    (2, 63, 63, " needs 64 open files; raise it or give fewer jobs"),
-    (1, 51, 51, " needs 52 open files; raise it"),
-    (2, 63, UNLIMITED, " needs 64 open files; raise it (ulimit -n 64) or give fewer jobs")])
+    (1, 51, 52, f"{ONE}raise the limit: ulimit -n 52"),
+    (2, 63, 64, f"{TWO}raise the limit: ulimit -n 64, or give fewer jobs"),
+    (2, 63, 63, f"{TWO}the limit can be raised to 63 at most; {HARD}, or give fewer jobs"),
+    (1, 51, 51, f"{ONE}the limit can be raised to 51 at most; {HARD}"),
+    (2, 63, UNLIMITED, f"{TWO}raise the limit: ulimit -n 64, or give fewer jobs")])
 def test_sweep_needs_40_open_files_and_12_for_each_run_side_by_side(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tools: list[str], jobs: int, soft: int,
         hard: int, end: str | None) -> None:
@@ -62,9 +67,7 @@ def test_sweep_needs_40_open_files_and_12_for_each_run_side_by_side(
         return
     with pytest.raises(ConfigError) as raised:
         preflight.check([cell(tmp_path)], jobs)
-    most = f", and at most {hard}" if hard == soft else ""
-    assert str(raised.value) == (
-        f"ulimit -n is {soft}{most}: a sweep with {jobs} runs side by side{end}")
+    assert str(raised.value) == f"ulimit -n is {soft}: {end}"
 
 
 def test_one_run_at_a_time_is_the_default(

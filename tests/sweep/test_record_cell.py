@@ -22,7 +22,7 @@ FILE = Path("run.flent.gz")
 
 
 @pytest.mark.parametrize(("limit", "seconds"), [
-    (None, 60), ("1", 1), ("9", 9), ("86399", 86_399), ("86400", 86_400)])
+    (None, 60), ("1", 1), ("060", 60), ("9", 9), ("86399", 86_399), ("86400", 86_400)])
 def test_the_time_limit_is_the_length_of_the_run(limit: str | None, seconds: int) -> None:
     cell = record._cell(Scenario.from_settings({}), ["iperf3", "-c", "a b"], FILE, limit)
     assert cell.length_s == cell.settings["LENGTH"] == seconds
@@ -30,7 +30,7 @@ def test_the_time_limit_is_the_length_of_the_run(limit: str | None, seconds: int
     assert cell.scenario.as_dict()["client_program"] == "iperf3 -c 'a b'"
 
 
-@pytest.mark.parametrize("limit", ["0", "86401", "99999", "100000", "01", "1.5", "-1"])
+@pytest.mark.parametrize("limit", ["0", "86401", "99999", "100000", "00", "1.5", "-1"])
 def test_a_time_limit_outside_1_s_to_a_day_is_refused(limit: str) -> None:
     with pytest.raises(ConfigError) as error:
         record._cell(Scenario.from_settings({}), ["true"], FILE, limit)

@@ -61,7 +61,8 @@ def test_resume_refuses_to_write_outside_of_its_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "why"), [
-    ("none", "there is no such folder"), ("file.flent.gz", "is a file")])
+    ("none", "No such file or directory"), ("file.flent.gz", "Not a directory"),
+    ("n" * 300, "File name too long")])
 def test_resume_of_what_is_no_folder_is_refused(name: str, why: str, tmp_path: Path) -> None:
     (tmp_path / "file.flent.gz").touch()
     with pytest.raises(ConfigError, match=f"^--batch-resume .*{name}: {why}; expected the folder"):
@@ -423,7 +424,7 @@ def test_sweep_removes_what_killed_processes_left_before_it_begins(
 
 @pytest.mark.parametrize(("limit", "soft", "words"), [
     (resource.RLIMIT_AS, 1500 << 20, "ulimit -v is 1536000 KiB: the virtual lab needs an address"),
-    (resource.RLIMIT_NOFILE, 60, "ulimit -n is 60: a sweep with 2 runs side by side needs 64"),
+    (resource.RLIMIT_NOFILE, 60, "ulimit -n is 60: 2 runs at a time need 64 open files"),
 ])
 def test_limits_that_are_too_low_are_refused_before_anything_runs(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int, soft: int, words: str

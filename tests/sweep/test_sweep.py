@@ -78,7 +78,7 @@ def test_resume_of_what_is_not_there_is_refused(bench: Bench) -> None:
     bench.batch(SHORT + "for_aqm = no_aqm, codel")
     done = bench.flent("--batch-resume", "results")
     assert done.returncode == 1
-    assert "--batch-resume results: there is no such folder" in last_error(done.stderr)
+    assert "--batch-resume results: No such file or directory" in last_error(done.stderr)
 
 
 def test_resume_runs_what_is_missing_and_counts_all(two_done: Bench) -> None:
