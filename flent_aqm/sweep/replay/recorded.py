@@ -61,8 +61,9 @@ def read(path: Path, folder: Path, traces: Sequence[Path] = (), *, run_programs:
     metadata = file.metadata
     aqm = metadata.get("AQM")
     if not isinstance(aqm, dict):
-        raise BadResult(f"{path}: not made by flent-aqm: its metadata have no object AQM; only "
-                        "runs of flent-aqm's virtual lab can be repeated")
+        raise BadResult(f"{path}: its metadata have no object AQM, so it was not made by "
+                        "flent-aqm, or was changed; only runs of flent-aqm's virtual lab can be "
+                        "repeated")
     if "schema" not in aqm and aqm.get("testbed") == VIRTUAL:
         seed = aqm.get("seed")
         raise BadResult(f"{path}: written by Flent or flent-aqm speedtest inside `flent-aqm lab`, "
@@ -77,9 +78,9 @@ def read(path: Path, folder: Path, traces: Sequence[Path] = (), *, run_programs:
                         "virtual lab can be repeated")
     run, requested = aqm.get("run"), aqm.get("requested")
     if not isinstance(run, dict) or not isinstance(requested, dict):
-        raise BadResult(f"{path}: the file does not record the settings of its run, so the run "
-                        "can't be repeated: it was made by a version without `replay`, or by "
-                        "`flent` inside `flent-aqm lab`")
+        raise BadResult(f"{path}: its metadata do not have both objects AQM.run and "
+                        "AQM.requested, the settings of its run, so the run can't be repeated: it "
+                        "was made by a version without `replay`, or was changed")
     try:
         _refuse_odd_form(file.whole)
         requested = without_paths(requested, aqm, [*traces, path.parent])
@@ -107,15 +108,16 @@ def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: M
     _refuse_removed(run, requested)
     test, settings = run.get("test"), run.get("settings")
     if not isinstance(test, str) or test not in _test_names():
-        raise ConfigError(f"unknown test {str(test)[:60]!r}; flent --list-tests lists those that "
-                          "are installed")
+        raise ConfigError(f"AQM.run.test in its metadata is {test!r:.60}, which is no installed "
+                          "test; flent --list-tests lists them")
     if not isinstance(settings, dict):
         raise ConfigError("AQM.run.settings in its metadata is not a JSON object; the file is "
                           "damaged")
     check_from_data(settings)
     if run.get("commands") != "router":
-        raise ConfigError("its batch ran other commands than router; a data file does not record "
-                          "them, so the run can't be repeated")
+        raise ConfigError(f"AQM.run.commands in its metadata is {run.get('commands')!r:.60}; only "
+                          "runs with the command 'router' alone can be repeated, because a data "
+                          "file does not record other commands of a batch")
     # A file of a newer version may ask for what this one doesn't know.
     refuse_unknown_scenario_keys("AQM.requested", map(str, requested))
     scenario = Scenario.from_settings(requested)

@@ -323,7 +323,7 @@ def test_mistake_is_told_before_anything_runs(files: Mapping[str, Path], words: 
 
 
 @pytest.mark.parametrize(("change", "message"), [
-    (lambda aqm: aqm.pop("run"), "does not record the settings"),
+    (lambda aqm: aqm.pop("run"), "do not have both objects AQM.run and AQM.requested"),
     (lambda aqm: aqm.update(testbed="netns"), "only runs of the virtual lab"),
     (lambda aqm: aqm.update(schema=99), "AQM.schema is 99"),
     (lambda aqm: aqm["requested"].update(kernel="gone"), "gone"),

@@ -65,6 +65,8 @@ def test_run_of_a_test_of_flents_own_can_be_repeated(tmp_path: Path) -> None:
     assert recorded.read(path, tmp_path).cell.test_name == "rrul"
 
 
+TEST = "AQM.run.test in its metadata is {}, which is no installed test; flent --list-tests lists"
+COMMANDS = "AQM.run.commands in its metadata is {}; only runs with the command 'router' alone can"
 REMOVED = "was removed when the file was shared, so the run can't be repeated; ask its author"
 
 
@@ -76,14 +78,15 @@ REMOVED = "was removed when the file was shared, so the run can't be repeated; a
      "its AQM.schema is None; expected 1; use the version of flent-aqm that made it"),
     (lambda aqm: aqm.update(schema=2), "its AQM.schema is 2; expected 1"),
     (lambda aqm: aqm.update(testbed="netns"), "measured on 'netns'; only runs of the virtual lab"),
-    (lambda aqm: aqm.pop("run"), "the file does not record the settings of its run"),
-    (lambda aqm: aqm.update(requested=[]), "the file does not record the settings of its run"),
-    (lambda aqm: aqm["run"].update(test=["ndt7"]), "unknown test \"['ndt7']\"; flent --list-tests"),
-    (lambda aqm: aqm["run"].update(test="../evil"), "unknown test '../evil'"),
-    (lambda aqm: aqm["run"].pop("test"), "unknown test 'None'"),
+    (lambda aqm: aqm.pop("run"), "its metadata do not have both objects AQM.run and"),
+    (lambda aqm: aqm.update(requested=[]), "its metadata do not have both objects AQM.run and"),
+    (lambda aqm: aqm["run"].update(test=["ndt7"]), TEST.format("['ndt7']")),
+    (lambda aqm: aqm["run"].update(test="../evil"), TEST.format("'../evil'")),
+    (lambda aqm: aqm["run"].pop("test"), TEST.format(None)),
     (lambda aqm: aqm["run"].update(settings=[]), "AQM.run.settings in its metadata is not a JSON"),
     (lambda aqm: aqm["run"]["settings"].update(DATA_DIR="/etc"), "unknown setting 'DATA_DIR'"),
-    (lambda aqm: aqm["run"].update(commands="others"), "its batch ran other commands than router"),
+    (lambda aqm: aqm["run"].update(commands="others"), COMMANDS.format("'others'")),
+    (lambda aqm: aqm["run"].pop("commands"), COMMANDS.format(None)),
     (lambda aqm: aqm["requested"].update(weather="rain"), "AQM.requested: unknown key 'weather'"),
     (lambda aqm: aqm["requested"].update(seed=None), "the file records no seed"),
     (lambda aqm: aqm["requested"].update(testbed="netns"),
@@ -106,8 +109,8 @@ def test_run_that_cannot_be_repeated_is_refused(
 
 
 @pytest.mark.parametrize(("change", "why"), [
-    (lambda data: data["metadata"].pop("AQM"), "not made by flent-aqm"),
-    (lambda data: data["metadata"].update(AQM=[]), "not made by flent-aqm"),
+    (lambda data: data["metadata"].pop("AQM"), "AQM, so it was not made by flent-aqm, or was"),
+    (lambda data: data["metadata"].update(AQM=[]), "AQM, so it was not made by flent-aqm, or was"),
     (lambda data: data.update(version=3), "not of the form of Flent's format version 4"),
     (lambda data: data.update(version=5), "its format version is '5'; known: 1 to 4"),
     (lambda data: data.pop("x_values"), "its x_values or results are missing"),

@@ -86,13 +86,14 @@ def test_changed_file_is_different_and_versions_come_first(made: Path, tmp_path:
     (lambda data: data["metadata"]["AQM"].update(schema=99), "its AQM.schema is 99; expected 1"),
     (lambda data: data["metadata"]["AQM"].update(testbed="ssh://root@router"),
      "measured on 'ssh://root@router'; only runs of the virtual lab"),
-    (lambda data: data["metadata"]["AQM"].pop("run"), ("the file does not record the settings of "
-                                                      "its run")),
+    (lambda data: data["metadata"]["AQM"].pop("run"), (
+        "metadata do not have both objects AQM.run and AQM.requested")),
     (lambda data: data["metadata"]["AQM"]["run"].update(test="../../evil"),
-     "unknown test '../../evil'"),
-    (lambda data: data["metadata"]["AQM"]["run"].update(test=["ndt7"]), "unknown test"),
+     "AQM.run.test in its metadata is '../../evil', which is no installed test"),
+    (lambda data: data["metadata"]["AQM"]["run"].update(test=["ndt7"]),
+     "which is no installed test"),
     (lambda data: data["metadata"]["AQM"]["run"].update(commands="others"),
-     "its batch ran other commands than router"),
+     "AQM.run.commands in its metadata is 'others'; only"),
     (lambda data: data["metadata"]["AQM"]["requested"].update(aqm="; reboot"),
      "aqm: unknown value '; reboot'"),
     (lambda data: data["metadata"]["AQM"]["requested"].update(seed=None), ("the file records no "
