@@ -44,7 +44,7 @@ def test_data_file_tells_of_the_link_and_is_made_again_from_the_same_trace(bench
     assert bench.flent(name="second").returncode == 0
     again = _replay(bench.file("second"))
     assert (again.returncode, again.stdout) == (2, "")
-    assert "is beside the data file or in a folder of --trace; give --trace" in again.stderr
+    assert "is beside the data file or in a folder of --trace; put your" in again.stderr
     moved = bench.folder / "traces"
     moved.mkdir()
     (bench.folder / "some.trace").rename(moved / "other.name")

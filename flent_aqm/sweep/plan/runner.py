@@ -170,7 +170,10 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             return list(self.batches)
         if settings.BATCH_NAMES:
             if unknown := [name for name in settings.BATCH_NAMES if name not in self.batches]:
-                raise ConfigError(f"{files}: unknown batch {', '.join(unknown)}; batches: {names}")
+                lower = " (in lower case, as Flent reads them)" if any(
+                    name.lower() in self.batches for name in unknown) else ""
+                raise ConfigError(f"{files}: unknown batch {', '.join(unknown)}; batches{lower}: "
+                                  f"{names}")
             return list(dict.fromkeys(settings.BATCH_NAMES))
         if not self.batches:
             raise ConfigError(f"{files}: no batch to run: there is no section [Batch::NAME]")

@@ -67,7 +67,7 @@ def _trace_path(key: str, link: Mapping[str, Any], places: Sequence[Path]) -> Pa
     """
     size_bytes, sha256 = link.get("size_bytes"), link.get("sha256")
     if type(size_bytes) is not int or not isinstance(sha256, str) or not _SHA256.fullmatch(sha256):
-        raise ConfigError(f"{key}: the data file does not record size and SHA-256 of the trace "
+        raise ConfigError(f"{key}: the data file records no valid size and SHA-256 of the trace "
                           "that the run played, so the trace can't be found")
     for path in _files_at(places):
         if _has_content(path, size_bytes, sha256):
@@ -77,8 +77,8 @@ def _trace_path(key: str, link: Mapping[str, Any], places: Sequence[Path]) -> Pa
     if size_bytes > _MOST_BYTES:
         raise ConfigError(f"{trace}; traces of more than {_MOST_BYTES} bytes are not read")
     raise ConfigError(f"{trace}; no readable file with this content, symbolic links aside, is "
-                      "beside the data file or in a folder of --trace; give --trace FOLDER, the "
-                      "folder of your copy")
+                      "beside the data file or in a folder of --trace; put your copy beside the "
+                      "file, or give its folder by --trace to flent-aqm replay, why or share")
 
 
 def _files_at(places: Sequence[Path]) -> Iterator[Path]:

@@ -64,6 +64,8 @@ def test_override_of_both_directions_replaces_those_of_each(
 def test_batch_that_is_not_there_is_refused_with_those_that_are() -> None:
     with pytest.raises(ConfigError, match=r"Mine\.batch: unknown batch none; batches: base, mine"):
         runner(["mine", "none"])._batches_to_run()
+    with pytest.raises(ConfigError, match=r"batch Mine; batches \(in lower case, as Flent reads"):
+        runner(["Mine"])._batches_to_run()
     without = runner(None)
     without.settings.BATCH_FILES = ["x/some.batch"]
     assert without._batches_to_run() == ["mine", "other"]

@@ -51,7 +51,7 @@ def test_trace_is_found_by_content_beside_the_file_or_where_the_user_says(tmp_pa
     recorded_path.write_bytes(CONTENT)
     file = _file(tmp_path / "data", {"link_down_trace": str(recorded_path)}, _link())
     with pytest.raises(BadResult,
-                       match="is beside the data file or in a folder of --trace; give --trace"):
+                       match="is beside the data file or in a folder of --trace; put your"):
         recorded.read(file, tmp_path)
     mine = tmp_path / "mine"
     mine.mkdir()
@@ -148,7 +148,7 @@ def test_trace_without_its_size_and_hash_cannot_be_found(
     link["down"] |= change
     file = _file(tmp_path / "data", {"link_down_trace": "lte.down"}, link)
     (file.parent / "mine").write_bytes(CONTENT)
-    with pytest.raises(BadResult, match="the data file does not record size and SHA-256 of the"):
+    with pytest.raises(BadResult, match="the data file records no valid size and SHA-256 of the"):
         recorded.read(file, tmp_path)
 
 
