@@ -274,7 +274,7 @@ class Sweep:
         started.
 
         After printing, raises the first of these that applies: KeyboardInterrupt if the user
-        pressed ^C and a planned run has no data file; StorageError if results could not be written;
+        pressed ^C and a planned run was not made; StorageError if results could not be written;
         another AqmError if runs have failed, data files have disappeared, or cleaning up has
         failed.
         """
@@ -286,7 +286,7 @@ class Sweep:
             {cell.data_file: cause for cell, cause in self.failed}, self._group_by)
         self._progress.say_total()
         left = [cell for path, cell in self.planned.items() if not path.exists()]
-        if self._was_interrupted and left:
+        if self._was_interrupted and self._count_left():
             self._print_interrupted()
             raise KeyboardInterrupt
         again = (f"run them again with {self._resume_command(left)}" if left
@@ -443,13 +443,19 @@ class Sweep:
         self._pool.take_no_more()
         self._progress.say_stopping()
 
+    def _count_left(self) -> int:
+        """Return the number of planned runs that have not succeeded in this process, without those
+        whose data files a resumed sweep keeps. An old data file of a run that is made again counts
+        for nothing."""
+        return len(self.planned) - self._kept - len(self._done)
+
     def _print_interrupted(self) -> None:
         """Print how many runs have succeeded in this process, how many are left, failed ones
         included, and the command that makes these."""
         assert self._progress is not None
-        left = len(self.planned) - self._kept - len(self._done)
         self._progress.console.print(
-            f"Interrupted: {counted(len(self._done), 'run')} done, {left} left; go on with "
+            f"Interrupted: {counted(len(self._done), 'run')} done, {self._count_left()} left; go "
+            "on with "
             f"{self._resume_command(self.planned.values())}", soft_wrap=True, markup=False)
 
     def _resume_command(self, left: Iterable[Cell]) -> str:

@@ -509,6 +509,23 @@ def raising_interrupts() -> Iterator[None]:
         yield
 
 
+def test_interrupt_counts_runs_whose_older_data_files_are_there(
+        tmp_path: Path, testbed: Counting, capfd: pytest.CaptureFixture[str]) -> None:
+    """They were to be made again. The sweep ended as if it had made them."""
+    cells = [cell(tmp_path, name) for name in ("one", "two", "three")]
+    for one in cells:
+        one.data_file.write_bytes(b"older")
+    made = planned(cells)
+    with raising_interrupts(), made:
+        made.start()
+        made.submit(cells[0])
+        made.drain()
+        signal.raise_signal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        made.report()
+    assert "Interrupted: 1 run done, 2 left; go on with" in capfd.readouterr().err
+
+
 def test_first_interrupt_ends_the_sweep_after_the_running_cell(
         tmp_path: Path, testbed: Counting, capfd: pytest.CaptureFixture[str]) -> None:
     """And says how to go on, in one line of any length; a folder's name is no markup."""
