@@ -116,18 +116,20 @@ class Follower:
         return self._answer("page", lambda version, report: _bytes(render(report, follow=version)))
 
     def data(self) -> bytes:
-        """Return JSON with the parts of the page that change: `version`, `data` for its script, and
-        `top`, `sections` and `glitches` as HTML. If they can't be made, they are older ones, or
-        those of a page without runs."""
+        """Return JSON with the parts of the page that change: `version`, a whole number that tells
+        the page which answer it has (see state()), `data` for its script, and `top`, `sections` and
+        `glitches` as HTML. If they can't be made, they are older ones, or those of a page without
+        runs."""
         return self._answer("data", lambda version, report: _json({
             "version": version, "data": report.data, "top": top_html(report),
             "sections": sections_html(report), "glitches": glitches_html(report)}))
 
     def _answer(self, name: str, make: Callable[[int, Report], bytes]) -> bytes:
-        """Return an answer, made once for each version. Other callers wait meanwhile. If it can't
-        be made, runs for which no page can be made (see odd_runs()) count as damaged from then on.
-        If it still can't, the previous answer is returned, or one of a page without runs, and
-        state() tells the error.
+        """Return an answer, made once for each version. Other callers wait meanwhile. If making it
+        raises any error, runs for which no page can be made (see odd_runs()) count as damaged until
+        their files change, and it is made again without them. If that fails, too, the previous
+        answer is returned, or one of a page without runs, and state() tells the error until an
+        answer is made.
 
         Args:
             name: key of the answer, "page" or "data".
@@ -147,9 +149,9 @@ class Follower:
                 self._version, build([], [], [], self._title))
 
     def _answer_for_version(self, name: str, make: Callable[[int, Report], bytes]) -> bytes:
-        """Return an answer, which is made again if the version has changed. Arguments: as for
-        _answer(). Raises any error of building the report or of `make`. Called with the lock
-        held."""
+        """Return an answer: the previous one if it has the report's version, otherwise a new one,
+        which ends the error of the page in state(). Arguments: as for _answer(). Raises any error
+        of building the report or of `make`. Called with the lock held."""
         version, report = self._report()
         if name not in self._made or self._made[name][0] != version:
             self._made[name] = version, make(version, report)
@@ -157,8 +159,9 @@ class Follower:
         return self._made[name][1]
 
     def _leave_out_odd_runs(self) -> None:
-        """Treat each run for which no page can be made as a damaged file until the file changes,
-        and forget the report that was built. Called with the lock held."""
+        """Treat each run for which no page can be made as a damaged file until the file changes.
+        The version increases, and the next call of _report() builds a report at once. Called with
+        the lock held."""
         odd = odd_runs([row for _, row in self._results.values() if isinstance(row, ReportRow)])
         results = {path: (stamp, BadResult(f"{plain(path)}: {odd[path]}") if path in odd else row)
                    for path, (stamp, row) in self._results.items()}
@@ -167,9 +170,10 @@ class Follower:
         self._built, self._rest_until_s = None, 0.0
 
     def _report(self) -> tuple[int, Report]:
-        """Return the version and its report. The first call builds it. Later calls build it again
-        if the results have changed, and _REST_FACTOR times the duration of the last build is over.
-        Called with the lock held."""
+        """Return a report and, before it, its version. The first call builds it. A later call
+        builds a new one if the results have changed, and if _REST_FACTOR times the duration of the
+        last build has passed since its end; otherwise it returns the last one. Raises any error of
+        build(). Called with the lock held."""
         if self._built is None or (self._built[0] != self._version
                                    and time.monotonic() >= self._rest_until_s):
             began_s = time.monotonic()
@@ -185,7 +189,8 @@ class Follower:
 
     def _progress_of(self, paths: Iterable[Path]) -> str:
         """Return the progress of the sweeps in the watched folders, and in the folders of data
-        files, as HTML.
+        files, as HTML. Sweeps that have ended with all runs done are left out; "" if no other is
+        there.
 
         Args:
             paths: the data files.
@@ -194,17 +199,19 @@ class Follower:
         return progress_html([progress(one, now_s) for one in self._folders_of(paths)])
 
     def _folders_of(self, files: Iterable[Path]) -> list[Folder]:
-        """Return a Folder for each watched folder and each parent of `files`, if it has data files
-        of its own or a sweep's status. Subfolders are not searched."""
+        """Return a Folder for each watched folder, and then for each other folder in which one of
+        `files` lies, if it has data files of its own or a sweep's status. Subfolders are not
+        searched."""
         paths = dict.fromkeys([*self._folders, *(path.parent for path in sorted(files))])
         folders = [Folder(path, status.count_done(path), status.read(path)) for path in paths]
         return [one for one in folders if one.done or one.status]
 
     def _files(self) -> Iterator[tuple[Path, tuple[int, int]]]:
         """Yield the data files (*.flent.gz) in and below the watched folders, each with
-        (modification time in ns, size in bytes), which shows changes. Hidden files, links that lead
-        out of the watched folder, and all that is behind links to folders are left out. Raises
-        OSError if a folder that is there can't be read."""
+        (modification time in ns, size in bytes), which shows changes. Left out are hidden files
+        (but not those in hidden folders), files that were removed meanwhile, links that lead out of
+        the watched folder, and all that is behind links to folders. A file below two watched
+        folders is yielded twice. Raises OSError if a folder that is there can't be read."""
         def refuse(error: OSError) -> None:
             """Raise the error unless the folder was removed."""
             if not isinstance(error, FileNotFoundError):
@@ -227,8 +234,9 @@ class Follower:
 
 
 def _json(whole: Any) -> bytes:
-    """Return a value as JSON without blanks, in UTF-8, with null in place of each number that is
-    not finite."""
+    """Return a value as JSON in UTF-8, without blanks after commas and colons, and with null in
+    place of each number that is not finite. Raises TypeError if JSON has no such type, such as an
+    array of numpy."""
     return _bytes(json_text(whole, compact=True))
 
 

@@ -38,15 +38,15 @@ LONGEST = 200
 
 @dataclass(frozen=True)
 class RunGlitch:
-    """A glitch of a run: a sequence of probes under load that were lost, or took more than
-    LISTED_GLITCH_MS longer than the idle median.
+    """A glitch of a run: bad probes under load in short succession. A probe is bad if it was lost,
+    or took more than LISTED_GLITCH_MS longer than the median before the load. Good ones may lie
+    between them.
 
     Attributes:
         number: its number in the run, in the order of time, counted from 1.
-        start_s: when its first probe was sent, in seconds since the run's first probe.
-        length_ms: time from then until the probe after its last one was due.
-        slowest_ms: longest RTT of the answered probes that were too slow, None if there is none,
-            as all bad ones were lost.
+        start_s: when its first bad probe was sent, in seconds since the run's first probe.
+        length_ms: time from then until the probe after its last bad one was due.
+        slowest_ms: longest RTT of its answered bad probes, None if all bad ones were lost.
         lost: number of its probes that were lost.
     """
 
@@ -62,19 +62,22 @@ class ReportRow(Row):
     """A run on the report's page.
 
     Attributes:
-        metrics: metrics that have a value, in the order of METRICS. Infinite if a percentile is a
-            lost probe.
-        mbps: direction -> throughput of captured packets' payload per STEP_S since the transfer's
-            start, NaN for a step without values. Empty without a capture.
-        rtt_ms: direction -> median RTT of the probes under its load per STEP_S since the transfer's
-            start, NaN for a step without probes, infinite if half of them or more were lost.
+        metrics: name -> value of each metric that has one, in the order of METRICS. Infinite if a
+            percentile is a lost probe.
+        mbps: direction -> array of the throughput of captured packets' payload in Mbit/s, a value
+            for each STEP_S since the transfer's start, NaN for a step without values. Directions
+            that were not captured are missing.
+        rtt_ms: direction -> array of the median RTT of the probes under its load, for the same
+            steps, NaN for a step without probes, infinite if half of them or more were lost.
+            Directions without probes are missing.
         facts: testbed, versions, and the router's settings.
-        errors: errors of the run's tools.
-        side: name of the configuration as which the run is compared, "" if the name of its queue
-            tells that (see slices.with_sides()).
+        errors: errors of the run's tools as lines, see _errors().
+        side: name of the configuration, or the user's title, as which the run is compared, "" if
+            the name of its queue tells that (see slices.with_sides()).
         measured: measurements for advice, or the reason why the run has none.
         notes: notes on how values were measured.
-        no_latency: reason why the latency under load is not known, "" if it is.
+        no_latency: reason why the latency under load is not known or can't be trusted, see
+            _why_no_latency(). "" if there is none.
         samples: SHA-256 of its samples, "" if its file has none.
         glitches: its glitches in the order of time. Empty if it has none or they can't be found.
     """
@@ -93,7 +96,8 @@ class ReportRow(Row):
 
 
 def row_of(data: DataFile) -> ReportRow:
-    """Return the row of a data file. Raises BadResult if the file is damaged."""
+    """Return what a report shows of the run in a data file. Raises BadResult if a value is damaged,
+    or if the run exceeds the limits, see as_run()."""
     run = as_run(data)
     seen = captured(data.raw_values)
     curves = {direction: curve for direction in directions(run)
@@ -120,7 +124,8 @@ def row_of(data: DataFile) -> ReportRow:
 
 
 def _glitches(run: Run) -> tuple[RunGlitch, ...]:
-    """Return a run's glitches in the order of time. Raises NotAvailable if they can't be found."""
+    """Return a run's glitches in the order of time, empty if it has none. Raises NotAvailable if
+    they can't be found, for the reasons told in glitches()."""
     probe, listed = run.probe, []
     limit_ms = idle_median_ms(run) + LISTED_GLITCH_MS
     for number, one in enumerate(glitches(run, LISTED_GLITCH_MS), 1):
@@ -134,11 +139,12 @@ def _glitches(run: Run) -> tuple[RunGlitch, ...]:
 
 def _why_no_latency(run: Run, median_ms: float | Unavailable) -> str:
     """Return the reason why a run's latency under load is not known, or can't be trusted because
-    the probe was stopped. "" if it is known.
+    the probe was stopped for too long (see stood_still()). Otherwise "", also if the median is a
+    lost probe.
 
     Args:
         run: the run.
-        median_ms: median latency under load.
+        median_ms: median latency under load, or Unavailable, with `lost` for a lost probe.
     """
     if isinstance(median_ms, Unavailable) and not median_ms.lost:
         return median_ms.because
@@ -152,12 +158,13 @@ def _cut(value: Any) -> Any:
 
 def _per_step(at_s: Any, values: Any, middle: Callable[[Any], Any] = numpy.median) -> Floats:
     """Return one value for each step of STEP_S from 0 to the last value, at most MOST_STEPS, NaN
-    for a step without values. Values before 0 are left out. Empty if no value is left.
+    for a step without values. Values before 0, and those after MOST_STEPS, are left out. Empty if
+    no value is left.
 
     Args:
-        at_s: times of the values, in s since the start.
-        values: the values.
-        middle: computes a step's value from its values.
+        at_s: times of the values, an array in s since the start.
+        values: array of the values.
+        middle: computes a step's value from the array of its values.
     """
     steps = numpy.floor(at_s / STEP_S).astype(int)
     count = min(int(steps.max()) + 1, MOST_STEPS) if steps.size else 0
@@ -172,7 +179,7 @@ def _per_step(at_s: Any, values: Any, middle: Callable[[Any], Any] = numpy.media
 def _errors(data: DataFile) -> tuple[str, ...]:
     """Return the errors of the run's tools as "SERIES: LINE", with several series that have the
     same line as "SERIES and SERIES: LINE", cut to twice LONGEST characters, at most three of each
-    series. If no tool reported any but some gave no data, return a line with their number. Empty
+    series. If no tool reported any but some gave no data, return one text with their number. Empty
     without either."""
     lines = [f"{' and '.join(names)}: {line}"[:2 * LONGEST]
              for line, names in series_by_error(data.series_meta, most=3).items()]

@@ -44,15 +44,17 @@ Cases = Sequence[tuple[Standing, Sequence[QueueRuns]]]
 def headline(conditions: Sequence[Condition], compared_word: str, all_runs: int,
              apart: Sequence[str] = (), also: Sequence[str] = (),
              why_none: Sequence[str] = ()) -> list[str]:
-    """Return sentences with the findings, at least one.
+    """Return the findings as a list of at least one text, each with one or more sentences on one
+    subject: latency, throughput, losses, number of runs and so on.
 
     Args:
-        conditions: conditions with their queues.
+        conditions: conditions with their queues. May be empty.
         compared_word: name of the things that are compared, such as "queue".
         all_runs: number of runs, also of those without latency under load.
-        apart: settings in which conditions differ.
-        also: settings besides the queue in which the compared configurations differ.
-        why_none: for each run without a latency under load, the reason.
+        apart: names of the settings in which conditions differ.
+        also: names of the settings besides the queue in which the compared configurations differ.
+        why_none: for each run without a latency under load, the reason. It is told only if there
+            are no conditions.
     """
     if not conditions:
         return [_no_latency_sentence(why_none)]
@@ -71,8 +73,8 @@ def headline(conditions: Sequence[Condition], compared_word: str, all_runs: int,
 
 
 def _no_latency_sentence(why_none: Sequence[str]) -> str:
-    """Return the sentence for runs without latency under load, with the most frequent reason, or
-    that there are no runs if `why_none` is empty. why_none: as for headline()."""
+    """Return the sentences that no run has a latency under load, with the most frequent reason, or
+    the sentence that there are no runs if `why_none` is empty. why_none: as for headline()."""
     reasons = Counter(why_none).most_common()
     if not reasons:
         return "There are no runs."
@@ -83,8 +85,9 @@ def _no_latency_sentence(why_none: Sequence[str]) -> str:
 
 
 def _single_queue_sentence(conditions: Sequence[Condition]) -> str:
-    """Return the sentence for conditions with a single queue each: its latency if there is one
-    condition, else their number."""
+    """Return the sentence for conditions, at least one, with a single queue each. If there is one
+    condition, it is the queue's latency, or that at least half of its probes were lost. If there
+    are several, it is their number."""
     lines = [(one, line) for one in conditions for line in one.lines]
     if len(lines) > 1:
         return f"{len(lines)} conditions were measured."
@@ -98,8 +101,10 @@ def _single_queue_sentence(conditions: Sequence[Condition]) -> str:
 # ---- latency ----
 
 def _latency_sentences(standings: Sequence[Standing]) -> str:
-    """Return the sentences on latency under load: the queues with the lowest and the highest, and
-    the conditions in which queues are alike, overlap, or lost the probes."""
+    """Return sentences on latency under load, for each outcome that conditions have: which queues
+    have the lowest and the highest, that all are alike, that the runs don't tell because they
+    overlap, or that all lost at least half of the probes. If there are several outcomes, each of
+    the last three tells in how many conditions it is so."""
     by = {outcome: [one for one in standings if one.outcome is outcome] for outcome in Outcome}
     parts = [_best_and_worst(by[Outcome.DIFFER])] if by[Outcome.DIFFER] else []
     alone = len(by) - list(by.values()).count([]) == 1
@@ -125,8 +130,12 @@ def _latency_sentences(standings: Sequence[Standing]) -> str:
 
 
 def _best_and_worst(standings: Sequence[Standing]) -> str:
-    """Return the sentences on the queues with the lowest and the highest latency, in conditions in
-    which queues differ."""
+    """Return a sentence on the queues that most often have the lowest latency, and one on those
+    that most often have the highest. The second is left out if no condition has a worst queue
+    (Standing.worst), or if a queue would be in both.
+
+    standings: conditions in which queues differ (Outcome.DIFFER), at least one.
+    """
     winners, best = _most_named([(one, one.best) for one in standings])
     losers, worst = _most_named([(one, one.worst) for one in standings])
     text = (f"{listed(winners)} kept latency under load lowest"
@@ -156,16 +165,16 @@ def _most_named(cases: Cases) -> tuple[list[str], Cases]:
 
 def _in_how_many(names: Sequence[str], cases: Cases, among: Sequence[Standing], *,
                  titled: bool = False) -> str:
-    """Return in how many conditions each of the queues was named: " in both conditions", " in 3 of
-    4 conditions", or ", each in 3 of 4 conditions" if these are not the same conditions for all. ""
-    if there is only one condition.
+    """Return in how many conditions each of the queues was named: " in both conditions", " in all 4
+    conditions", " in 3 of 4 conditions", or ", each in 3 of 4 conditions" if these are not the same
+    conditions for all. "" if there is only one condition.
 
     Args:
-        names: the queues.
+        names: the queues, at least one, all named in equally many conditions.
         cases: conditions with those of the queues that are named in them.
         among: all conditions.
-        titled: whether to name both conditions, in brackets, unless their titles are long
-            (MOST_TITLES).
+        titled: whether to add the titles of the two conditions, in brackets, after "in both
+            conditions". Titles that are long together (MOST_TITLES) are left out.
     """
     if len(among) == 1:
         return ""
@@ -181,8 +190,9 @@ def _in_how_many(names: Sequence[str], cases: Cases, among: Sequence[Standing], 
 
 def _latencies_text(cases: Cases) -> str:
     """Return percentiles of latency under load as text: for each percentile at which conditions are
-    compared, the highest first, the range over its cases. At least one case must have a queue.
-    cases: conditions, each with some of its queues."""
+    compared, the highest first, the range over its cases: "99th percentile 12 to 15 ms; in 2
+    conditions, 95th percentile 20 ms". At least one case must have a queue. cases: conditions, each
+    with some of its queues."""
     by: dict[float, list[tuple[Standing, Sequence[QueueRuns]]]] = {}
     for one, lines in sorted(cases, key=lambda case: -case[0].percent):
         if lines:
@@ -194,18 +204,20 @@ def _latencies_text(cases: Cases) -> str:
 
 
 def _latency_range(cases: Cases) -> str:
-    """Return the range of latencies as text: "12 to 15 ms". cases: conditions, each with some of
-    its queues, whose latencies at the condition's percentile count."""
+    """Return the range of latencies as text: "12 to 15 ms", or "12 ms" if the rounded ends are the
+    same. A queue's latency is its median over runs of the condition's percentile. cases:
+    conditions, each with some of its queues, at least one queue in all."""
     return span([line.within_ms(one.percent) for one, lines in cases for line in lines], "ms")
 
 
 def _times_as_long(worst: Cases, winners: Sequence[str]) -> str:
-    """Return how many times longer the latency of the worst queues is than the winners': ", 5 to 8
-    times as long". Return "" if the lowest factor is below 1.5, or if none of the winners is among
-    the best in one of the conditions.
+    """Return how many times as long the latency of the worst queues is as the winners': ", 5 to 8
+    times as long", or ", 5 times as long" if the rounded ends are the same. Return "" if the lowest
+    factor is below 1.5, or if any of the conditions has none of the winners among its best.
 
     Args:
-        worst: conditions with their worst queues.
+        worst: conditions with their worst queues, without those that are lost. Conditions without
+            queues don't count.
         winners: names of the queues that are compared with them.
     """
     factors = []
@@ -225,8 +237,9 @@ def _times_as_long(worst: Cases, winners: Sequence[str]) -> str:
 def _throughput_sentences(standings: Sequence[Standing]) -> str:
     """Return the sentence on the price of low latency: how much less throughput the queues with the
     lowest latency have than the queue with most. If queues don't differ in latency in any
-    condition, return the sentences on how throughput differs between queues. Return a sentence that
-    says so if no run has a throughput, and "" if there is nothing to compare."""
+    condition, return sentences on how throughput differs between queues, or that it is alike; a
+    difference that may be chance is left out. If no queue has a throughput, return a sentence that
+    says so. May be ""."""
     ways = [direction for direction in DIRECTIONS if any(direction in line.mbps for one in standings
                                              for line in one.condition.lines)]
     if not ways:
@@ -248,7 +261,7 @@ def _throughput_name(standings: Sequence[Standing], direction: str, several: boo
         standings: conditions. If the line is shared in any, "of all flows" is added.
         direction: "download" or "upload", which is named if there are several directions or the
             line is shared.
-        several: the runs have both directions.
+        several: whether the runs have both directions.
     """
     shared = any(line.is_shared for one in standings for line in one.condition.lines)
     return (f"{direction} throughput" if several or shared else "throughput") + (
@@ -256,15 +269,22 @@ def _throughput_name(standings: Sequence[Standing], direction: str, several: boo
 
 
 def _throughput_cost(standings: Sequence[Standing], direction: str, several: bool) -> str:
-    """Return how much throughput in a direction the queues with the lowest latency lost, at most,
-    as the end of the sentence "It cost …". If they lost none in several conditions, and gained
-    much in one, return how much. "" if no condition has two queues with a throughput, one
-    of them with the lowest latency.
+    """Return what the queues with the lowest latency (the best) cost in throughput in a direction,
+    as the end of the sentence "It cost …":
+
+    - their largest loss against the queue with most in its condition: "up to 12 % of throughput:
+      8.8 Mbit/s with codel, 10 with no_aqm";
+    - or that the runs can't tell a loss, as they overlap;
+    - or, with one condition, that it was none, with the throughput of the queues;
+    - or, with several conditions, that it was none, with the largest gain over the worst queues if
+      it reaches LEAST_GAIN, else that it was less than 1 %.
+
+    "" if no condition has two queues with a throughput, one of them among the best.
 
     Args:
         standings: conditions whose queues differ in latency.
         direction: "download" or "upload".
-        several: the runs have both directions.
+        several: whether the runs have both directions.
     """
     what = _throughput_name(standings, direction, several)
     comparable = [(one, lines) for one in standings
@@ -310,13 +330,14 @@ def _throughput_cost(standings: Sequence[Standing], direction: str, several: boo
 
 
 def _throughput_difference(standings: Sequence[Standing], direction: str, several: bool) -> str:
-    """Return the sentence on the largest difference in throughput in a direction, or on throughput
-    that is alike. Return "" if the runs show neither.
+    """Return the sentence on the largest difference in throughput in a direction between queues of
+    a condition, or on throughput that is alike. Return "" if no condition has two queues with a
+    throughput, or if they differ by what may be chance.
 
     Args:
         standings: conditions.
         direction: "download" or "upload".
-        several: the runs have both directions.
+        several: whether the runs have both directions.
     """
     what = _throughput_name(standings, direction, several)
     comparable = [(one, lines) for one in standings
@@ -347,16 +368,21 @@ def _two_rates(first: QueueRuns, second: QueueRuns, direction: str) -> str:
 
 
 def _highest_throughput(lines: Sequence[QueueRuns], direction: str) -> QueueRuns:
-    """Return the queue with the highest median throughput in a direction, "download" or
-    "upload"."""
+    """Return the queue with the highest median throughput in a direction, the first of equal ones.
+
+    Args:
+        lines: queues, at least one, each with a throughput in the direction.
+        direction: "download" or "upload".
+    """
     return max(lines, key=lambda line: line.middle_mbps(direction))
 
 
 # ---- shares and groups ----
 
 def _sharing_sentence(standings: Sequence[Standing]) -> str:
-    """Return the sentence on how test and cross traffic shared the line, for the condition and
-    direction in which queues differ most in fairness. Return "" if they differ in none."""
+    """Return the sentence on how test and cross traffic shared the line with the fairest and the
+    least fair queue, for the condition and direction in which Jain's index of these two differs
+    most. Return "" if it nowhere differs by more than UNFAIR and what may be chance."""
     cases = []
     for result in standings:
         for direction in DIRECTIONS:
@@ -390,9 +416,10 @@ def _own_of_all(line: QueueRuns, direction: str) -> str:
 
 
 def _two_groups_sentence(standings: Sequence[Standing]) -> str:
-    """Return the sentence on the queue whose runs fall into two groups, for the throughput or
-    latency whose groups are the furthest apart. The median of such runs is just a value of the
-    larger group. Return "" if there is none."""
+    """Return sentences on a queue whose runs fall into two groups (see two_groups()), so that their
+    median is no typical value: for the throughput or latency whose groups' medians have the largest
+    ratio, with both medians, the sizes of the groups, and the number of other values of which it is
+    true. Return "" if no value has two groups."""
     found = []
     for result in standings:
         for line in result.condition.lines:
@@ -418,9 +445,10 @@ def _two_groups_sentence(standings: Sequence[Standing]) -> str:
 # ---- losses and runs ----
 
 def _loss_sentence(standings: Sequence[Standing]) -> str:
-    """Return the sentence on the queue that lost the largest share of the probes. If the difference
-    is not chance (see is_more()), it also names the queue that lost least in that condition. Return
-    "" if no queue lost LEAST_LOST_PCT."""
+    """Return sentences on the queues with the largest share of lost probes, by the median over
+    runs: the share, and those queues of one condition that have it. If the difference is not chance
+    (see is_more()), they also name the queue of that condition that lost least. Return "" if no
+    queue lost at least LEAST_LOST_PCT, or if no probe can tell losses."""
     told = [(lost_pct, line, one) for one in standings for line in one.condition.lines
             if (lost_pct := line.middle_lost_pct) is not None]
     most_pct, most, one = max(told, key=lambda case: case[0], default=(0.0, None, None))
@@ -436,14 +464,24 @@ def _loss_sentence(standings: Sequence[Standing]) -> str:
 
 
 def _in_brackets(one: Standing, among: Sequence[Standing]) -> str:
-    """Return the condition's title in brackets, or "" if there is only one condition."""
+    """Return " (TITLE)", the title of a condition after a blank, or "" if there is only one
+    condition.
+
+    Args:
+        one: the condition.
+        among: all conditions.
+    """
     return f" ({one.condition.title})" if len(among) > 1 else ""
 
 
 def _number_of_runs_sentence(standings: Sequence[Standing], compared_word: str, all_runs: int,
                              apart: Sequence[str]) -> str:
     """Return the sentence on the number of runs that were compared, followed by one on runs that
-    were not, if any. Arguments: as for headline()."""
+    were not, if any. It warns of chance if a queue has a single run.
+
+    Args:
+        standings: conditions with several queues. The other arguments are as for headline().
+    """
     counts = [line.runs for one in standings for line in one.condition.lines]
     low, high = min(counts), max(counts)
     each = f"{low}" if low == high else f"{low} to {high}"

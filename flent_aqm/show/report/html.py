@@ -46,36 +46,42 @@ def render(report: Report, *, follow: int | None = None) -> str:
 
 
 def top_html(report: Report) -> str:
-    """Return the page's part above the plots as HTML."""
+    """Return the page's part above the plots as HTML, without the title: the number of failures,
+    the progress of sweeps, the findings, and the table of failed runs."""
     return _environment().get_template("top.html").render(report=report)
 
 
 def glitches_html(report: Report) -> str:
-    """Return the page's list of glitches as HTML."""
+    """Return the page's list of glitches as HTML, "" if there are none."""
     return _environment().get_template("glitches.html").render(report=report)
 
 
 def sections_html(report: Report) -> str:
-    """Return the page's part below the plots as HTML."""
+    """Return the page's part below the plots and tables as HTML: what was run, the router's
+    settings, and commands that repeat it."""
     return _environment().get_template("sections.html").render(report=report)
 
 
 def progress_html(progress: Sequence[Mapping[str, Any]]) -> str:
-    """Return the progress of sweeps as HTML.
+    """Return the progress of sweeps as HTML. Those that have ended with all runs done are left out;
+    "" if no other is there.
 
     Args:
-        progress: as model.progress() returns it, for each folder.
+        progress: for each folder, what model.progress() returns.
     """
     return _environment().get_template("progress.html").render(progress=progress)
 
 
 def fault_html(fault: str) -> str:
-    """Return an error of the page itself as HTML."""
+    """Return an error of following the results, which is shown above the page, as an escaped
+    paragraph of HTML. fault: its text, of which each character that can't be printed is replaced,
+    see plain()."""
     return str(Markup('<p class="bad" role="alert">{}</p>').format(plain(fault)))
 
 
 def _environment() -> jinja2.Environment:
-    """Return the environment of Jinja2 for the page's templates."""
+    """Return a new environment of Jinja2 for the page's templates: that of environment(), with the
+    filter `duration` and the globals GLITCHES_AT_ONCE and LISTED_MS."""
     made = environment("flent_aqm.show.report")
     made.filters["duration"] = duration
     made.globals["GLITCHES_AT_ONCE"] = GLITCHES_AT_ONCE
