@@ -104,7 +104,7 @@ def duration(seconds: float | None) -> str:
 
 @cache
 def _plotly() -> Markup:
-    """Return the source of Plotly's script."""
+    """Return the source of Plotly's script. It is Markup, so that templates don't escape it."""
     # The script begins with its licence.
     return Markup(get_plotlyjs())
 

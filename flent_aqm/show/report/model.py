@@ -58,8 +58,9 @@ class Folder:
 
     Attributes:
         path: path of the folder.
-        done: number of data files in it, without subfolders.
-        status: status of the sweep that wrote them, None if there is none.
+        done: number of files *.flent.gz in it, without hidden ones and those in subfolders. Data
+            files with other suffixes don't count.
+        status: status of the sweep that wrote there last, None if there is none that can be read.
     """
 
     path: Path
@@ -75,8 +76,10 @@ class ListedGlitch:
         run: name of the run's data file without its ending.
         queue: name as which the run is compared, mostly its queue.
         glitch: the glitch.
-        command: command that explains it, "" if its run can't be repeated.
-        page: address of the page with its explanation, relative to the report, "" if there is none.
+        command: command line of `flent-aqm why` that explains it, as offered_command() returns it.
+            "" if the run can't be repeated, or this installation has no such command.
+        page: address of the page with its explanation, relative to the report. "" without such a
+            page beside the report, and without a command.
     """
 
     run: str
@@ -91,13 +94,13 @@ class Report:
     """The contents of a report's page.
 
     Attributes:
-        data: data for the page's script, see data_of(), and `side`.
+        data: data for the page's script: that of data_of(), and the word `side`.
         title: heading of the page.
-        made_at: date and time at which it was made, as text.
+        made_at: date and time at which it was made, in UTC, as text.
         runs: number of runs.
         virtual_s: sum of the runs' durations on the lab's clock, as far as they are recorded.
         wall_s: sum of the runs' durations on the host's clock, as far as they are recorded.
-        facts: (heading, values) over all runs.
+        facts: (heading, values) over all runs, see combine_facts().
         seeds: different seeds of the runs.
         failures: (name, cause) of failed runs, damaged files, and runs whose tools had errors.
         proofs: the router's settings, each with the number of its runs, faulty ones first.
@@ -105,12 +108,13 @@ class Report:
         more_glitches: number of the glitches that are not listed.
         commands: (description, command) of commands that repeat the sweep or a run, or make the
             page, figures and a table of the runs.
-        headline: sentences with the findings.
-        notes: notes on how values were measured, each with the number of its runs.
+        headline: sentences with the findings, then warnings of runs of several builds of a kernel.
+        notes: notes on how values were measured, each with the number of its runs, the most
+            frequent first.
         advice: sentences with advice.
         side: word for the things that are compared: "queue", "configuration" or "setting".
         panels: data of the picture of the findings, see panels.panels().
-        conditions: a line on the runs' settings.
+        conditions: a line on the runs' settings, see _settings_line().
         has_ways: whether any queue has throughput in both directions.
         several: whether any queue has several runs in a condition.
         progress: progress of each folder's sweep, see progress().
@@ -148,10 +152,12 @@ def build(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]], folder
     Args:
         rows: the runs.
         damaged: files that could not be read, each with the reason.
-        folders: folders of the runs.
+        folders: folders of the runs, with the status of their sweeps.
         title: heading of the page.
-        now_s: the time in epoch seconds, None for the present.
-        beside: folder in which the page is written, None for a page that is served.
+        now_s: the time in epoch seconds that the page tells as that of its making, None for the
+            present.
+        beside: folder in which the page is written. Pages with explanations of glitches are
+            searched there. None for a page that is served.
     """
     now_s = time.time() if now_s is None else now_s
     rows, side = slices.with_sides(rows)
@@ -195,7 +201,7 @@ def data_of(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimension]) -
 
     - dimensions: name, label and values of each setting that distinguishes slices.
     - queues: name, colour, dash and symbol of each queue.
-    - rates: the link's rates.
+    - rates: the link's rates in Mbit/s, see slices.rates().
     - cells: for each slice, queue and rate, these three and the data of slices.cell().
     - metrics: name, unit, better and about (description) of each metric that a run has.
     - shown_metrics: names of those that the table of runs shows by default.
@@ -203,7 +209,8 @@ def data_of(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimension]) -
     - statistic_metrics: names of the metrics that these compare.
     - variance: each factor's share of the variance, see statistics.variance().
     - runs: file, queue, rate, slice and numbers of each run: its values of `metrics`, in their
-      order, as slices.json_value() returns them, null without one.
+      order, as slices.json_value() returns them, None without one. Runs are sorted by slice, rate,
+      queue and name of the file.
     - labels: setting -> its name on the page.
 
     Args:
@@ -243,17 +250,24 @@ def data_of(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimension]) -
 
 
 def _compared_word(rows: Sequence[ReportRow]) -> str:
-    """Return the word for the things that are compared: "configuration" if a run has a `side`,
-    "queue" if a run records one, else "setting": the line's router was not configured."""
+    """Return the word for the things that are compared: "configuration" if a run has a `side` (also
+    if that is the user's title), "queue" if a run records one, else "setting", also without runs.
+    """
     if any(row.side for row in rows):
         return "configuration"
     return "queue" if any(row.settings.get(AQM) for row in rows) else "setting"
 
 
 def _settings_line(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimension]) -> str:
-    """Return a line on the runs' settings: all values of the dimensions and up to 12 rates (then
-    "and more"); then burst shaping, cross traffic, base delay, testbed and router model, each if
-    all runs that record it have the same value. May be empty."""
+    """Return a line on the runs' settings, with semicolons between them: all values of the
+    dimensions, and up to 12 rates in Mbit/s (then "and more") if any is recorded; then burst
+    shaping, cross traffic, base delay, testbed and router model, each if all runs that record it
+    have the same value.
+
+    Args:
+        rows: the runs.
+        dimensions: settings that distinguish slices, with their values in order.
+    """
     rates = slices.rates(rows)
     words = [f"{LABELS.get(one.name, one.name)} {', '.join(map(shown, one.values))}"
              for one in dimensions]
@@ -290,9 +304,9 @@ WHY = "why"
 
 def _glitches(rows: Sequence[ReportRow], beside: Path | None) -> list[ListedGlitch]:
     """Return the worst glitches of runs, at most MOST_GLITCHES, the longest first, of equal length
-    those whose bad probes were all lost, then the slowest first. Each has the command that explains
-    it, "" if its run can't be repeated, and the address of its page, "" if there is none in the
-    report's folder.
+    those whose bad probes were all lost, then the slowest first. Commands and pages are as
+    ListedGlitch describes them. If several runs have files of the same name, their glitches have no
+    page, and their commands don't name one.
 
     Args:
         rows: the runs.
@@ -325,8 +339,10 @@ def _glitches(rows: Sequence[ReportRow], beside: Path | None) -> list[ListedGlit
 
 def _commands(rows: Sequence[ReportRow], folders: Sequence[Folder]) -> list[tuple[str, str]]:
     """Return the commands that the page offers, each as (description, command): the sweeps' own,
-    one that repeats a run if one can be repeated, and those that make the page, the study's figures
-    and a table of the runs. These three name the folders, or without any the first three files."""
+    each once, one that repeats a run if one can be repeated, and those that make the page, the
+    study's figures and a table of the runs. These three name the folders, or without any the first
+    three files. Commands that could do harm are shell comments, see sweep_command() and
+    offered_command()."""
     commands = [sweep_command(command) for command in dict.fromkeys(
         tuple(one.status.command) for one in folders if one.status)]
     # Any run may be replayed. The first one is the example.
@@ -345,19 +361,19 @@ def _commands(rows: Sequence[ReportRow], folders: Sequence[Folder]) -> list[tupl
 
 
 def failed(folder: Folder) -> list[tuple[str, str]]:
-    """Return (name, cause) of a sweep's failed runs that have no data file now. Empty without a
-    sweep's status."""
+    """Return the failed runs of a folder's sweep that have no data file now, each as (name of its
+    data file, cause), sorted by name. Empty without a sweep's status."""
     return [(name, cause) for name, cause in sorted(folder.status.failed.items())
             if not os.path.lexists(folder.path / Path(name).name)] if folder.status else []
 
 
 def progress(folder: Folder, now_s: float) -> dict[str, Any]:
-    """Return the progress of a folder's sweep: folder (its name), done (number of data files),
-    planned (number of runs), failed (number of failed runs, which are not done), left_s (seconds
-    left at the present pace; None before the first run has ended, after the sweep's end, and
-    without a status), going (True if the sweep's status has no end: it still runs, or was killed
-    before it could write the end). Without a sweep's status, planned is the number of data files,
-    and going is False.
+    """Return the progress of a folder's sweep: folder (its name, "" for the path "."), done (number
+    of data files, as Folder counts them), planned (number of runs), failed (number of failed runs,
+    which are not done), left_s (seconds left at the present pace; None before the first run has
+    ended, after the sweep's end, and without a status), going (True if the sweep's status has no
+    end: it still runs, or was killed before it could write the end). Without a sweep's status,
+    planned is the same as done, and going is False.
 
     now_s: the time in epoch seconds.
     """

@@ -16,8 +16,9 @@ from flent_aqm.show.report.model import build
 
 
 def odd_runs(rows: Sequence[ReportRow]) -> dict[Path, str]:
-    """Return the files of runs for which no page can be made, each with the text of the error.
-    Empty if there is none. Makes a page of each run alone."""
+    """Return path -> error of each data file whose run no page can show, not even alone, as text
+    (see a_defect()). Empty if there is none, also if pages fail only with several runs together. It
+    takes long, because it makes a page of each run."""
     odd = {}
     for row in rows:
         try:

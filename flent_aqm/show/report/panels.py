@@ -34,7 +34,8 @@ class Scale:
 
     @property
     def ticks(self) -> list[tuple[float, str]]:
-        """Powers of ten within the scale, each as (position in percent, text)."""
+        """Powers of ten in ms within the scale, with its ends, each as (position in percent, text
+        without a unit), the lowest first."""
         first, last = math.ceil(math.log10(self.low_ms) - 1e-9), math.floor(
             math.log10(self.high_ms) + 1e-9)
         return [(self.position(10.0 ** at), number(10.0 ** at)) for at in range(first, last + 1)]
@@ -62,10 +63,11 @@ def scale(conditions: Sequence[Condition]) -> Scale:
 
 
 def panels(conditions: Sequence[Condition]) -> Mapping[str, Any]:
-    """Return the data for the template: `first` (panels that are shown at once), `more` (panels
-    behind a click), `ticks`, and whether any line is shared (`any_shared`) or any percentile lost
-    (`any_lost`). A panel is a mapping with title, tail (name of its tail percentile) and lines (see
-    _queue_data())."""
+    """Return the data for the template: `first` (up to MOST_PANELS panels, which are shown at
+    once), `more` (the others, behind a click), `ticks` (those of the scale), `any_shared` (whether
+    cross traffic was on the line in any run), and `any_lost` (whether the tail percentile of any
+    queue is a lost probe). A panel is a mapping with title, tail (name of its tail percentile) and
+    lines (see _queue_data()), one for each condition."""
     common = scale(conditions)
     drawn = [{"title": one.title, "tail": percentile(one.tail_pct),
               "lines": [_queue_data(line, one.tail_pct, common) for line in one.lines]}
@@ -77,15 +79,22 @@ def panels(conditions: Sequence[Condition]) -> Mapping[str, Any]:
 
 
 def _queue_data(line: QueueRuns, tail_pct: float, common: Scale) -> dict[str, Any]:
-    """Return the data of a queue in a panel, for the template: queue (its name), colour (as CSS has
-    it), runs (their number), the ends of its bar `from` (median) and `to` (tail percentile) in
-    percent of the panel's width, whether the tail is `lost`, and as texts `middle` and `latency`
-    (these two latencies with their unit), `lost_pct` (share of lost probes in percent, "" if it is
-    0 or not known) and `throughput` (that of each direction, " / " between them).
+    """Return the data of a queue in a panel, for the template. Its values are medians over runs.
+    Keys:
+
+    - queue: its name.
+    - colour: as CSS has it.
+    - runs: number of its runs.
+    - from, to: positions of the median and of the tail percentile of its latency, in percent of the
+      scale's width.
+    - lost: whether the tail percentile is a lost probe.
+    - middle, latency: these two latencies as text, "12 ms", or "lost".
+    - lost_pct: share of lost probes in percent as text, "" if it is 0 or not known.
+    - throughput: text with the throughput of each direction, " / " between them, "" without any.
 
     Args:
         line: the queue with its runs.
-        tail_pct: the percentile to which its bar extends.
+        tail_pct: the tail percentile, such as 99.
         common: the scale.
     """
     tail_ms = line.within_ms(tail_pct)
@@ -101,8 +110,9 @@ def _queue_data(line: QueueRuns, tail_pct: float, common: Scale) -> dict[str, An
 
 
 def _throughput_text(line: QueueRuns, direction: str) -> str:
-    """Return a direction's median throughput in Mbit/s as text: both values if the runs fall into
-    two groups, and "43 of 86" if the line is shared with cross traffic. DASH without a value.
+    """Return a direction's median throughput in Mbit/s as text: "95", or "19 (3 runs) or 95 (2)" if
+    the runs fall into two groups. If the line is shared with cross traffic, it is the test's own,
+    and that of all flows follows: "43 of 86". Without a value of its own, DASH stands in its place.
 
     direction: a key of line.mbps.
     """

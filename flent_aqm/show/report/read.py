@@ -19,15 +19,16 @@ from flent_aqm.show.report.model import Folder
 def read(paths: Sequence[Path], jobs: int | None = None
          ) -> tuple[list[ReportRow], list[tuple[Path, str]], list[Folder]]:
     """Read data files. Return the rows of good files, (path, cause) of damaged files, and their
-    folders (see folders_of()). Of files with the same samples and settings, only the first counts.
-    A line on standard error tells how many are left out.
+    folders (see folders_of()). Of runs with the same samples and settings, only the first counts
+    (see counted_once()). If any are left out, a line on standard error tells how many. Progress is
+    shown on a terminal.
 
     Args:
         paths: data files and folders.
         jobs: largest number of processes, None for one per core.
 
-    Raises ConfigError if a path doesn't exist or has no data files. A folder in which a sweep has
-    not yet finished a run is no error.
+    Raises ConfigError if a path doesn't exist or has no data files. A folder with a sweep's status
+    may have none.
     """
     rows: list[ReportRow] = []
     damaged: list[tuple[Path, str]] = []
@@ -44,9 +45,9 @@ def read(paths: Sequence[Path], jobs: int | None = None
 
 
 def files_of(paths: Sequence[Path]) -> list[Path]:
-    """Return the data files at and below the paths. Raises ConfigError if a path doesn't exist or
-    has no data files, except a folder in which a sweep has not yet finished a run: there, none is
-    expected. May be empty then."""
+    """Return the data files at and below the paths, in the order of find_files(). Raises
+    ConfigError if a path doesn't exist or has no data files. Only a folder with a sweep's status
+    may have none, so the list may be empty."""
     empty = [path for path in paths if os.path.isdir(path) and status.read(path) is not None
              and next(files_below(path), None) is None]
     others = [path for path in paths if path not in empty]
@@ -54,8 +55,9 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
 
 
 def folders_of(paths: Sequence[Path], files: Sequence[Path]) -> list[Folder]:
-    """Return the folders with data files, and the named folders with a sweep's status. Folders of
-    files that the user named themselves are left out.
+    """Return the folders that have data files, of those that the user named and their subfolders,
+    and the named folders with a sweep's status. Folders of files that the user named themselves are
+    left out.
 
     Args:
         paths: files and folders that the user named.
@@ -71,13 +73,14 @@ def folders_of(paths: Sequence[Path], files: Sequence[Path]) -> list[Folder]:
 
 def require_content(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str]],
                     folders: Sequence[Folder]) -> None:
-    """Raise ConfigError if there is neither a good file nor a failed run, so that there is nothing
-    to report on.
+    """Raise ConfigError if there is neither a good file nor a failed run in a sweep's status, so
+    that there is nothing to report on. Its message names the first damaged file with the cause, or
+    without any the first folder with what to do.
 
     Args:
         rows: good files.
         damaged: damaged files, each with the cause.
-        folders: folders, with the failed runs of their sweeps.
+        folders: folders, with the failed runs of their sweeps. At least one if there are no files.
     """
     if not rows and not any(one.status.failed for one in folders if one.status):
         if not damaged:

@@ -51,9 +51,10 @@ LOOK_EVERY_S = 2.0
 
 
 def serve(follower: Follower, host: str, port: int) -> None:
-    """Serve a page until ^C, and look for new files every LOOK_EVERY_S meanwhile. The address is
-    printed, with a warning if other machines can reach it. Raises ConfigError if the server can't
-    listen.
+    """Serve a page until ^C, then return. Meanwhile, another thread looks for new files, at once
+    and every LOOK_EVERY_S. The address is printed, with a warning on standard error unless the host
+    is written as this machine's own (localhost, 127.x.x.x or ::1). Raises ConfigError if the server
+    can't listen.
 
     Args:
         follower: makes the answers.
@@ -64,7 +65,7 @@ def serve(follower: Follower, host: str, port: int) -> None:
     ended = threading.Event()
 
     def look_until_ended() -> None:
-        """Look for new files until the server ends."""
+        """Look for new files at once, and then every LOOK_EVERY_S, until the server ends."""
         while not ended.is_set():
             follower.look()
             ended.wait(LOOK_EVERY_S)
@@ -84,7 +85,8 @@ def serve(follower: Follower, host: str, port: int) -> None:
 
 
 class ReportServer(ThreadingHTTPServer):
-    """HTTP server of the page, with a thread for each connection.
+    """HTTP server of the page, with a thread for each connection. It listens from its creation.
+    serve_forever() answers requests, and server_close() frees the port.
 
     Args:
         follower: makes the answers.
@@ -114,12 +116,14 @@ class ReportServer(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """URL of the page."""
+        """URL of the page, "http://HOST:PORT/", with the host as it was given and the port that is
+        used."""
         return f"http://{bracketed(self.host)}:{self.server_address[1]}/"
 
     def answers_to(self, host: str) -> bool:
         """Return whether requests with this Host header are answered: localhost, the name or
-        address on which the server listens, or any numeric address."""
+        address on which the server listens, or any numeric address, an IPv6 address in brackets.
+        Letters' case, and a port behind it, don't matter."""
         match = _HOST.fullmatch(host.strip().lower())
         if match is None:
             return False
@@ -148,22 +152,22 @@ class ReportServer(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def service_actions(self) -> None:
-        """Close connections that exist longer than _LONGEST_S. Called twice a second by
-        serve_forever()."""
+        """Close connections that exist longer than _LONGEST_S. Called by serve_forever() after each
+        new connection, otherwise twice a second."""
         before_s = time.monotonic() - _LONGEST_S
         with self._lock:
             for one in [one for one, since_s in self._clients.items() if since_s < before_s]:
                 self._end(one)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Print the traceback of the error that ended a connection's thread, unless it is an
-        OSError. Called in that thread."""
+        """Print the traceback of the error that ended a connection's thread on standard error,
+        unless it is an OSError. Called in that thread."""
         if not isinstance(sys.exception(), OSError):  # such as a browser that has gone
             super().handle_error(request, client_address)
 
     def _end(self, client: socket.socket) -> None:
-        """Shut a connection down and forget it, which ends its thread. The thread closes it. Called
-        with the lock held."""
+        """Shut a connection down and forget it, so that its thread ends when it next reads or
+        writes. The thread closes it. Called with the lock held."""
         del self._clients[client]
         with contextlib.suppress(OSError):
             client.shutdown(socket.SHUT_RDWR)
@@ -171,14 +175,20 @@ class ReportServer(ThreadingHTTPServer):
 
 class _Head:
     """Reads the lines of a request, in place of its file. After _MOST_HEAD_BYTES, readline()
-    returns an empty line, as at the end of the file."""
+    returns b"", as at the end of the file. `left_bytes` is the number of bytes that may still be
+    read.
+
+    Args:
+        file: the connection's file, open for reading. close() closes it.
+    """
 
     def __init__(self, file: BufferedIOBase) -> None:
         self._file, self.left_bytes = file, _MOST_HEAD_BYTES
         self.close = file.close
 
     def readline(self, limit: int = -1) -> bytes:
-        """Read a line and return it, cut if the head has no more room.
+        """Wait for a line and return it with its line feed, cut if the head has no more room, b""
+        at the end or without room.
 
         Args:
             limit: return at most this many bytes, -1 for no limit of the caller's.
@@ -189,7 +199,7 @@ class _Head:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers the requests of one connection.
+    """Answers the request of a connection: there is only one, because it speaks HTTP/1.0.
 
     Attributes:
         server: the server, whose follower makes the answers.
@@ -216,8 +226,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self) -> None:
         """Answer a request for the follower's page ("/"), data ("/data") or state ("/state"), or
-        refuse it with an error status: if its head is too long, if its Host header is not one that
-        answers_to() accepts, if it comes from another site, or if its path is another one."""
+        refuse it with an error status: 431 if its head is too long, 421 unless it has a single Host
+        header, which answers_to() accepts, 403 if it comes from another site (Sec-Fetch-Site), 404
+        for any other path, also one with a query."""
         if not self._head.left_bytes:
             self._send(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "text/plain",
                        f"A request of more than {_MOST_HEAD_BYTES} bytes.\n".encode())
@@ -242,7 +253,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.OK, page[0], page[1]())
 
     def _send(self, status: HTTPStatus, kind: str, body: bytes) -> None:
-        """Send a response. Nothing happens if the client has gone. A HEAD request gets no body.
+        """Send a response. A HEAD request gets no body. If the client has gone, or doesn't read for
+        _IDLE_S, the rest is dropped without an error.
 
         Args:
             status: HTTP status.

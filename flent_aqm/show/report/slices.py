@@ -42,7 +42,8 @@ class Dimension:
 
     Attributes:
         name: name of the setting.
-        values: its values in the runs, in order. NOT_TOLD stands for runs without it.
+        values: its different values in the runs, in the order of sorted_values(). Runs that don't
+            record it have its default in UNRECORDED_DEFAULTS, or else the text NOT_TOLD.
     """
 
     name: str
@@ -57,10 +58,13 @@ def with_sides(rows: Sequence[ReportRow]) -> tuple[list[ReportRow], tuple[str, .
     more than MOST_SIDES configurations, queues are compared.
 
     Returns:
-        The rows, and the names of the settings that belong to what is compared. If configurations
-        are compared, `side` of each row is set to its configuration's name, unless each queue has a
-        single configuration, so that the queue's name tells it, and SQM isn't part of it. Runs
-        without a batch are compared by the titles that the user gave them, see _with_titles().
+        The rows, with `side` set as told below, and the names of the settings that belong to what
+        is compared, AQM first.
+
+    If configurations are compared, and a queue has several or SQM's rate is part of them, `side` is
+    the configuration's name: the words of the user's titles if they distinguish all configurations
+    (see _titles_of_each()), otherwise its settings. In all other cases, the queue's name tells what
+    is compared, and `side` is set only if _with_titles() finds titles for it.
     """
     apart = [name for name in _ROUTER if len(_value_pairs(AQM, name, rows)) > 1
              and len(_value_pairs(AQM, name, rows)) < len(_value_pairs(AQM, AQM, rows))
@@ -77,9 +81,10 @@ def with_sides(rows: Sequence[ReportRow]) -> tuple[list[ReportRow], tuple[str, .
 
 
 def _with_titles(rows: Sequence[ReportRow], names: Sequence[str]) -> list[ReportRow]:
-    """Return the rows with their titles as `side`, if the user named what is compared by them: no
-    run is of a batch, each has a queue and a title, and several titles stand for as many different
-    values of the settings `names`. Otherwise return the rows unchanged."""
+    """Return the rows with the words of their titles (see _own_title_words()) as `side`, if the
+    user named what is compared by them: no run is of a batch, each has a queue and such words, and
+    at least two different titles stand for as many different combinations of values of the settings
+    `names`. Otherwise return the rows unchanged."""
     # A batch's titles say again what its settings are.
     if any(row.settings.get("batch") or not row.settings.get(AQM) for row in rows):
         return list(rows)
@@ -90,8 +95,9 @@ def _with_titles(rows: Sequence[ReportRow], names: Sequence[str]) -> list[Report
 
 
 def _titles_of_each(rows: Sequence[ReportRow], names: Sequence[str]) -> list[str]:
-    """Return the words of each run's title (_own_title_words()), if each different value of the
-    settings `names` has different words of its own, otherwise an empty list."""
+    """Return the words of each run's title (_own_title_words()), in the order of the rows, if each
+    different combination of values of the settings `names` has words of its own, the same in all
+    its runs. Otherwise return an empty list. The words of one combination may be ""."""
     titles = [_own_title_words(row, rows) for row in rows]
     keys = [_values_of(row, names) for row in rows]
     pairs = set(zip(titles, keys, strict=True))
@@ -113,7 +119,8 @@ def _values_of(row: ReportRow, names: Sequence[str]) -> tuple[Setting | None, ..
 
 def _configuration_name(row: ReportRow, names: Sequence[str]) -> str:
     """Return the name of a run's configuration: the values of the settings `names` as text, with
-    commas between, without those that it doesn't have."""
+    commas between, such as "cake, ingress ifb". Settings that the run doesn't record are left out,
+    unless they have a default in UNRECORDED_DEFAULTS."""
     return ", ".join(setting_text(name, value) for name, value in
                      zip(names, _values_of(row, names), strict=True) if value is not None)
 
