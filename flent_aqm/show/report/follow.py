@@ -160,9 +160,11 @@ class Follower:
 
     def _leave_out_odd_runs(self) -> None:
         """Treat each run for which no page can be made as a damaged file until the file changes.
-        The version increases, and the next call of _report() builds a report at once. Called with
-        the lock held."""
+        Then the version increases, and the next call of _report() builds a report at once. Without
+        such a run nothing changes. Called with the lock held."""
         odd = odd_runs([row for _, row in self._results.values() if isinstance(row, ReportRow)])
+        if not odd:
+            return  # of no run alone: the same error would follow at each request
         results = {path: (stamp, BadResult(f"{plain(path)}: {odd[path]}") if path in odd else row)
                    for path, (stamp, row) in self._results.items()}
         self._results = results

@@ -356,7 +356,8 @@ def _throughput_difference(standings: Sequence[Standing], direction: str, severa
                           for _, lines in comparable for line in lines):
         mbps = span([line.middle_mbps(direction) for _, lines in comparable for line in lines],
                     "Mbit/s")
-        return f"{what.capitalize()}, too, was alike: {mbps}."
+        too = ", too," if any(one.outcome is Outcome.ALIKE for one in standings) else ""
+        return f"{what.capitalize()}{too} was alike: {mbps}."
     return ""
 
 

@@ -270,7 +270,7 @@ def _settings_line(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimens
     """
     rates = slices.rates(rows)
     words = [f"{LABELS.get(one.name, one.name)} {', '.join(map(shown, one.values))}"
-             for one in dimensions]
+             for one in dimensions if one.values]
     if rates and rates != [NOT_TOLD]:
         words.append(f"{', '.join(map(shown, rates[:12]))} Mbit/s"
                      + (" and more" if len(rates) > 12 else ""))
@@ -368,7 +368,7 @@ def failed(folder: Folder) -> list[tuple[str, str]]:
 
 
 def progress(folder: Folder, now_s: float) -> dict[str, Any]:
-    """Return the progress of a folder's sweep: folder (its name, "" for the path "."), done (number
+    """Return the progress of a folder's sweep: folder (its name), done (number
     of data files, as Folder counts them), planned (number of runs), failed (number of failed runs,
     which are not done), left_s (seconds left at the present pace; None before the first run has
     ended, after the sweep's end, and without a status), going (True if the sweep's status has no
@@ -378,7 +378,7 @@ def progress(folder: Folder, now_s: float) -> dict[str, Any]:
     now_s: the time in epoch seconds.
     """
     status = folder.status
-    return {"folder": folder.path.name, "done": folder.done,
+    return {"folder": folder.path.resolve().name, "done": folder.done,
             "planned": status.planned if status else folder.done,
             "failed": len(failed(folder)),
             "left_s": status.left_s(folder.done, now_s) if status else None,

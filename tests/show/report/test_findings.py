@@ -15,9 +15,9 @@ from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.show.report.findings import Condition, conditions
 from flent_aqm.show.report.gather import ReportRow, row_of
-from flent_aqm.show.report.model import build
+from flent_aqm.show.report.model import Folder, _settings_line, build, progress
 from flent_aqm.show.report.panels import panels, scale
-from flent_aqm.show.report.slices import dimensions, with_sides
+from flent_aqm.show.report.slices import Dimension, dimensions, with_sides
 from flent_aqm.show.report.words import listed, number
 
 from .conftest import write_run
@@ -220,3 +220,17 @@ def test_names_with_commas_are_told_apart() -> None:
     """As configurations have."""
     assert listed(["codel", "pie", "sfq"]) == "codel, pie and sfq"
     assert listed(["a, 1", "a, 2", "b, 1"]) == "a, 1; a, 2 and b, 1"
+
+
+def test_folder_of_the_progress_has_its_name_also_as_a_point(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`flent-aqm report .` said ": 1 of 5 runs done"."""
+    (tmp_path / "mine").mkdir()
+    monkeypatch.chdir(tmp_path / "mine")
+    assert [progress(Folder(Path(path), 0, None), 0.0)["folder"] for path in (".", "../mine")] == [
+        "mine", "mine"]
+
+
+def test_line_on_settings_of_no_runs_is_empty() -> None:
+    """A page that follows a sweep said "0 runs: test ." before the first run."""
+    assert _settings_line([], [Dimension("test", [])]) == ""

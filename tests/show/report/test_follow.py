@@ -341,6 +341,23 @@ def test_run_that_no_page_can_be_made_of_is_named_and_the_others_are_shown(
     assert "odd.flent.gz" not in json.loads(follower.data())["top"]
 
 
+def test_page_that_fails_for_no_run_alone_changes_no_version(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each request raised it, so that each open page asked again, for ever."""
+    write_run(tmp_path / "a.flent.gz")
+    follower = follow.Follower([tmp_path], "title", 1)
+    follower.look()
+
+    def fail(*words: object, **more: object) -> Any:
+        raise ZeroDivisionError("of the page")
+
+    before = json.loads(follower.state())["version"]
+    monkeypatch.setattr(follow, "render", fail)
+    with pytest.raises(ZeroDivisionError):  # there is no older page, nor one without runs
+        follower.page()
+    assert json.loads(follower.state())["version"] == before
+
+
 def test_follower_survives_whatever_happens_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -100,7 +100,7 @@ SENTENCES = (
      rf"{PERCENTILE} of latency) with {NAMES} was [\d.,]+ (Mbit/s|ms) in \d+ runs, [\d.,]+ in "
      rf"\d+{OF}\."),
     r"So it is with \d+ other numbers?\.",
-    rf"\w+( throughput)?( of all flows)?, too, was alike: {MBPS}\.",
+    rf"\w+( throughput)?( of all flows)?(, too,)? was alike: {MBPS}\.",
     rf"Up to [\d.]+ % of the probes were lost: with {NAMES}{OF}(, [\d.]+ % with {NAMES})?\.",
     r"A lost probe counts as later than any other\.",
     rf"What is compared differs in {NAMES}, too\.",
@@ -245,6 +245,12 @@ CASES: dict[str, tuple[Rows, Rows]] = {
           row("no_aqm", FAST, {"download": 10, "upload": 5})],
          [row("codel", FAST, {"download": 10, "upload": 4}),
           row("no_aqm", FAST, {"download": 10, "upload": 5})]),
+    # Of latency nothing is told, so nothing else is alike.
+    "as they overlap: 99th percentile 3 to 6 ms. Throughput was alike: 95.6 Mbit/s.":
+        ([*spread("codel", (1, 3, 9)), *spread("no_aqm", (2, 6, 7))],
+         [*spread("codel", (1, 3, 4)), *spread("no_aqm", (5, 6, 7))]),
+    "half of the probes under load were lost. Throughput was alike: 95.6 Mbit/s.":
+        (both(GONE, GONE), both(FAST, FAST)),
     "Throughput, too, was alike: 9.95 to 10 Mbit/s.":
         ([row("codel", FAST, 9.95), row("no_aqm", FAST, 10)],
          [row("codel", FAST, 9.85), row("no_aqm", FAST, 10)]),
