@@ -129,7 +129,8 @@ def whole(key: str, value: object, low: int, high: int) -> int:
 
 
 def packets(key: str, value: object) -> int:
-    """Return the value of a key that is a number of packets, from 0 to 9999999. Raises ConfigError,
+    """Return the value of a key that is a number of packets, from 0 to 9999999, given as int or as
+    text of digits without zeros before it. True and False count as 1 and 0. Raises ConfigError,
     with the key's name `key`, for any other value."""
     return whole(key, value, 0, 9_999_999)
 
@@ -147,8 +148,8 @@ def flag(key: str, value: object) -> bool:
 def command(key: str, value: object) -> str:
     """Return the value of a key that is a command line for a shell, stripped of blanks at both
     ends. Raises ConfigError, with the key's name `key`, if it is empty or its first word is '', if
-    it is longer than 4096 characters, has control characters or unbalanced quotes, or is True or
-    False."""
+    it is longer than 4096 characters, has control characters or an unclosed quote, ends with a
+    backslash that escapes nothing, or is True or False."""
     text = text_of(key, value, "a command, such as /bin/true").strip()
     try:
         words = shlex.split(text)
@@ -195,8 +196,8 @@ def testbed(key: str, value: object) -> str:
 
 
 def seed(key: str, value: object) -> int:
-    """Return the value of a key that is a seed, a whole number from 0 to 10^18 - 1. Raises
-    ConfigError, with the key's name `key`, for any other value."""
+    """Return the value of a key that is a seed, from 0 to 10^18 - 1, given as int or as text of 1
+    to 18 digits. Raises ConfigError, with the key's name `key`, for any other value."""
     text = text_of(key, value, "a whole number")
     if not re.fullmatch(r"[0-9]{1,18}", text):
         raise ConfigError(f"{key}: {text!r} is not a whole number from 0 to 10^18 - 1")

@@ -32,10 +32,11 @@ _OF_PARTS: Mapping[str, type[Record]] = {
 @dataclass(frozen=True)
 class Scenario:
     """Requested settings of the testbed for one run, grouped in records. Each field of a record is
-    a key of a batch.
+    a key of a batch, or stands for several, as aqm_parameters for the keys aqm_NAME.
 
     Attributes:
-        of_parts: records that parts of the package add, in the order of the records' names.
+        of_parts: records that parts of the package add (base/part.py), in the order of the parts'
+            names.
     """
 
     lab: Lab = Lab()
@@ -72,15 +73,15 @@ class Scenario:
         return getattr(self, name)
 
     def described(self) -> dict[str, object]:
-        """Return the metadata that a data file has in addition to the keys, by name: descriptions
-        of the models in use, from all records. Empty if no record has any."""
+        """Return the descriptions of models that a data file has in addition to the requested
+        settings: name of the entry -> description, from all records. Empty if no record has any."""
         return {name: value for record in self._records()
                 for name, value in record.described().items()}
 
     def as_dict(self) -> dict[str, object]:
-        """Return all settings by key, in a form that JSON can hold. Parameters of queues are
-        mappings, name -> text. Defaults are included, so that a data file keeps its meaning when a
-        later version changes them."""
+        """Return all settings, by the names of the records' fields, in a form that JSON can hold.
+        Given parameters of queues and of the shaper are mappings, name -> text. Defaults of fields
+        are included, so that a data file keeps its meaning when a later version changes them."""
         return _fit_for_json({record_field.name: getattr(record, record_field.name)
                               for record in self._records() for record_field in fields(record)})
 
@@ -90,11 +91,13 @@ class Scenario:
                               for name, value in record.differing().items()})
 
     def identity(self) -> dict[str, object]:
-        """Return the settings, by key, that distinguish this run from others. The run's seed is
-        derived from them.
+        """Return the settings that differ from their defaults, by key, in the form of as_dict(), to
+        tell runs apart. Of a value that is a file's path, only the file's name counts, not the
+        folder.
 
-        Defaults are left out, so that a new key doesn't change the seeds of runs without it. Of a
-        file's path, only the file's name counts, not the folder.
+        The seed of a run that is given none is derived from the result without seed and kernel, and
+        from test and repetition (spec/cell.py). Defaults are left out, so that a new key doesn't
+        change the seeds of runs without it.
         """
         values = self.differing()
         return values | {key: os.path.basename(str(value)) for key, value in values.items()
@@ -108,8 +111,8 @@ class Scenario:
     @classmethod
     def from_json(cls, text: str) -> Scenario:
         """Return the scenario from the result of as_json(), the value of the environment variable
-        for it. Raises ConfigError if the text isn't a JSON object, or if a value in it isn't valid.
-        """
+        for it. Raises ConfigError if the text isn't a JSON object, if a value in it isn't valid, or
+        if values can't be combined. Unknown keys are ignored."""
         try:
             settings = json.loads(text)
         except ValueError:
@@ -121,13 +124,16 @@ class Scenario:
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, object]) -> Scenario:
-        """Check and convert settings from a batch, command line or data file.
+        """Return the scenario of settings from a batch, command line or data file, checked and
+        converted.
 
         settings: key -> given value. Keys are those of the records, keys for both directions such
         as `rate_mbps`, `aqm_NAME` and `up_aqm_NAME` for a parameter of the AQM, `shaper_NAME` for
         one of the shaper, and `router_NAME` for one of the router's model. Other keys are ignored.
+        None and "" count as not given.
 
-        Raises ConfigError that names the key and the value, also for values that can't be combined.
+        Raises ConfigError that names the key, for a value that isn't valid and for values that
+        can't be combined.
         """
         records: dict[str, Any] = {name: kind.read(settings) for name, kind in RECORDS.items()}
         scenario = cls._from_records(records)
@@ -190,8 +196,8 @@ KEYS: Mapping[str, Key] = {name: row for kind in RECORDS.values()
 
 
 def _fit_for_json(values: Mapping[str, object]) -> dict[str, object]:
-    """Return a copy of settings in a form that JSON can hold: parameters of queues, which are
-    tuples of pairs, become mappings."""
+    """Return a copy of settings in a form that JSON can hold: parameters of queues and of the
+    shaper, which are tuples of pairs, become mappings."""
     return {key: dict(value) if isinstance(value, tuple) else value
             for key, value in values.items()}
 

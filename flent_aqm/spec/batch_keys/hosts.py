@@ -16,8 +16,8 @@ from flent_aqm.spec.readers import flag, one_of, whole
 
 
 def _read_tcp_ecn(name: str, value: object) -> bool | str:
-    """Return True or False for a word for a switch (see base/switch.py), and ACCECN unchanged.
-    Raises ConfigError for another value.
+    """Return True or False for a word for a switch (see base/switch.py), and "accecn" for "accecn"
+    in lower case. Raises ConfigError for another value.
 
     name: name of the key, for the message.
     """
@@ -35,7 +35,8 @@ class Hosts(Record):
 
     Attributes:
         cross_traffic: False for none, True for bulk, or the name of another kind.
-        tcp_ecn: False or True for ECN as in RFC 3168, or "accecn".
+        tcp_ecn: True if hosts request ECN as in RFC 3168 for TCP, "accecn" if they request accurate
+            ECN (RFC 9768), False if they request neither.
         ndt7_server: "own" for this package's NDT7 server, "mlab" for M-Lab's.
         ndt7_cc: congestion control of this package's NDT7 server.
         host_moderation_us: least time between two receive interrupts of a host's network card, in

@@ -17,11 +17,13 @@ class Lab(Record):
 
     Attributes:
         testbed: "virtual", "netns" or ssh://[user@]router[:port].
-        kernel: name of the virtual lab's kernel.
+        kernel: name of the virtual lab's kernel, "stock" for the one that set-up builds.
         seed: seed of all random numbers in the lab, None until it is computed.
-        server_testbed: ssh://[user@]server[:port] of the machine on which flent-aqm starts the
-            servers. "" if it needn't: behind ssh, the user has started them.
-        dev_down, dev_up: names of the devices of a router behind ssh, "" if they are looked for.
+        server_testbed: with a router behind ssh, ssh://[user@]server[:port] of the machine on which
+            flent-aqm starts the servers and adds the base delay. "" if the user has started the
+            servers, and on other testbeds.
+        dev_down, dev_up: names of the devices of a router behind ssh through which the download and
+            the upload leave. "" if flent-aqm looks for them.
     """
 
     heading = "Where"

@@ -18,8 +18,9 @@ _far = partial(delay, most_ms=defaults.MAX_FAR_DELAY_MS)
 
 
 def _read_topology(name: str, value: object) -> str:
-    """Return the value of the key `topology` in canonical form. Raises ConfigError if it is no
-    topology, or if its file can't be read.
+    """Return the value of the key `topology` in canonical form: "dumbbell", another named topology
+    as NAME:N with its words, or links in one line, also those of a file. Raises ConfigError if it
+    is no topology, or if its file can't be read.
 
     name: name of the key, for the message.
     """
@@ -40,13 +41,13 @@ class Path(Record):
     """Settings of the path between client and server.
 
     Attributes:
-        base_delay_ms: round-trip delay that the server adds, in ms.
+        base_delay_ms: round-trip delay that the server adds, in ms, half of it in each direction.
         dest2_delay_ms: how much longer the round-trip delay of a second server is, in ms. None
             without this server.
-        reorder_ms: greatest random delay of a packet in ms. Packets overtake each other, as netem
-            draws a delay for each.
+        reorder_ms: greatest random delay of a packet at each server, in each direction, in ms.
+            Packets overtake each other, as netem draws a delay for each.
         modem_down_mbps: rate of the modem between router and server, in Mbit/s. Its queues are
-            drop-tail. None without a modem.
+            drop-tail. None without a modem, or if a link's trace gives the rate.
         modem_up_mbps: as modem_down_mbps, for the upload.
         modem_down_buffer_ms: size of the modem's queue for the download, as time at its rate.
         modem_up_buffer_ms: as modem_down_buffer_ms, for the upload.
@@ -79,8 +80,8 @@ class Path(Record):
                         _read_topology)
 
     def refuse_odd_pairs(self, scenario: Any) -> None:
-        """Raise ConfigError if reorder_ms is given with a base delay or second server's delay above
-        MAX_DELAY_MS, which netem doesn't make.
+        """Raise ConfigError if reorder_ms isn't 0, and base_delay_ms or dest2_delay_ms is above
+        MAX_DELAY_MS, a delay that netem doesn't make.
 
         scenario: the Scenario of which this record is a part.
         """
@@ -92,14 +93,16 @@ class Path(Record):
                               "reorder_ms out", "reorder_ms")
 
     def modem_mbps(self, direction: str) -> float | None:
-        """Return the modem's rate in Mbit/s, None if there is no modem.
+        """Return the modem's rate in Mbit/s. None without a modem, or if a link's trace gives the
+        rate of this direction.
 
         direction: "down" or "up".
         """
         return self.modem_up_mbps if direction == "up" else self.modem_down_mbps
 
     def modem_buffer_ms(self, direction: str) -> float:
-        """Return the size of the modem's buffer as time at its rate, in ms.
+        """Return the size of the modem's buffer as time at its rate, in ms. Without a modem, it has
+        no effect.
 
         direction: "down" or "up".
         """

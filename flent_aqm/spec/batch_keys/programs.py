@@ -94,10 +94,11 @@ class Programs(Record):
 
 
 def split_commands(text: str) -> list[list[str]]:
-    """Split a text into words as a shell does, and return the words of each command line, in
-    their order. Command lines have the word `;` between them, also if it is quoted or escaped. A
-    `;` within a longer word separates nothing. The words of an empty command line are an empty
-    list. Raises ValueError if a quote isn't closed."""
+    """Split a text into words as a shell does, and return the words of each command line, in their
+    order. Command lines have the word `;` between them, also if it is quoted or escaped. A `;`
+    within a longer word separates nothing. The words of an empty command line are an empty list, so
+    an empty text gives [[]]. Raises ValueError if a quote isn't closed, or if the text ends with a
+    backslash that escapes nothing."""
     commands: list[list[str]] = [[]]
     for word in shlex.split(text):
         if word == BETWEEN:

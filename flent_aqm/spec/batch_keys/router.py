@@ -68,8 +68,8 @@ def _check_aqm(key: str, value: object, settings: Settings) -> str:
 
 
 def _read_aqm(key: str, settings: Settings) -> str:
-    """Return the download's AQM, "no_aqm" if none is given. Raises ConfigError if _check_aqm()
-    refuses the name.
+    """Return the download's AQM, "no_aqm" if the value is missing, "" or False. Raises ConfigError
+    if _check_aqm() refuses the name.
 
     Args:
         key: "aqm".
@@ -79,9 +79,9 @@ def _read_aqm(key: str, settings: Settings) -> str:
 
 
 def _read_up_aqm(key: str, settings: Settings) -> str | None:
-    """Return the upload's AQM. If only parameters of it are given, it is the download's. Otherwise
-    None, which means that the upload has the download's AQM with the same parameters. Raises
-    ConfigError if _check_aqm() refuses the name.
+    """Return the upload's AQM. If `key` is missing, "" or False: the download's if parameters of
+    the upload's are given, otherwise None, which means that the upload has the download's AQM with
+    the same parameters. Raises ConfigError if _check_aqm() refuses the name.
 
     Args:
         key: "up_aqm".
@@ -97,15 +97,15 @@ def _read_up_aqm(key: str, settings: Settings) -> str | None:
 
 def _given_parameters(key: str, settings: Settings) -> dict[str, str]:
     """Return the given parameters of a queue or shaper, name -> text without blanks at its ends.
-    They come from keys PREFIX_NAME, and from a mapping under the key PREFIX_parameters, the form of
-    Scenario.as_dict(). If both have a parameter, the key PREFIX_NAME counts, unless its value is ""
-    or None, which is as if it weren't given. True and False become "1" and "0".
+    They come from keys PREFIX_NAME, unless their value is "" or None, and from a mapping under the
+    key PREFIX_parameters, the form of Scenario.as_dict(), without values that are None. If both
+    have a parameter, that of PREFIX_NAME counts. True and False become "1" and "0".
 
     Args:
         key: PREFIX_parameters, such as "aqm_parameters".
         settings: all given settings.
 
-    Raises ConfigError if the value of `key` isn't a mapping.
+    Raises ConfigError if `key` has a value that is neither a mapping nor empty.
     """
     prefix = key.removesuffix("parameters")
     as_mapping = settings.get(key) or {}
@@ -120,8 +120,9 @@ def _given_parameters(key: str, settings: Settings) -> dict[str, str]:
 
 
 def _read_shaper_parameters(key: str, settings: Settings) -> Parameters:
-    """Return the shaper's parameters as pairs (name, text), checked, and sorted by name. Raises
-    ConfigError if the shaper has no such parameter, or if a value isn't valid.
+    """Return the shaper's given parameters as pairs (name, text), checked, and sorted by name.
+    Raises ConfigError if the shaper has no such parameter, if a value isn't valid, or if the value
+    of `key` is neither a mapping nor empty.
 
     Args:
         key: "shaper_parameters".
@@ -133,14 +134,17 @@ def _read_shaper_parameters(key: str, settings: Settings) -> Parameters:
 
 
 def _read_parameters(key: str, settings: Settings) -> Parameters:
-    """Return the parameters of one direction's AQM as pairs (name, text), checked, and sorted by
-    name. Of a queue in the table of queues, tc's words in PREFIX_options are converted to such
-    pairs. Empty if the direction has no AQM of its own. Raises ConfigError if the AQM is unknown or
-    has no such parameter, if a value isn't valid, or if a parameter is also in PREFIX_options.
+    """Return the given parameters of one direction's AQM as pairs (name, text), checked, and sorted
+    by name. A switch has the text "yes" or "no". Of a queue in the table of queues, tc's words in
+    PREFIX_options are converted to such pairs. Empty if none are given.
 
     Args:
         key: "aqm_parameters" or "up_aqm_parameters", PREFIX_parameters.
         settings: all given settings.
+
+    Raises ConfigError if the AQM is unknown or has no such parameter, if a value isn't valid, if
+    from_tc_words() refuses PREFIX_options, if a parameter is also in PREFIX_options, or if the
+    value of `key` is neither a mapping nor empty.
     """
     prefix = key.removesuffix("parameters")
     read = _read_up_aqm if prefix == "up_aqm_" else _read_aqm
@@ -160,15 +164,15 @@ def _read_parameters(key: str, settings: Settings) -> Parameters:
 
 
 def _read_rate(key: str, settings: Settings) -> float:
-    """Return the rate of a direction in Mbit/s, 100 if none is given. A percentage such as 85% is
-    converted with the modem's rate.
+    """Return the rate of a direction in Mbit/s, 100 if none is given. A percentage from 1% to 100%
+    is converted with the modem's rate in this direction.
 
     Args:
-        key: "rate_down_mbps" or "rate_up_mbps". The key `rate_mbps` counts for both.
+        key: "rate_down_mbps" or "rate_up_mbps". If it isn't given, the key `rate_mbps` counts.
         settings: all given settings.
 
-    Raises ConfigError if the rate isn't a number or is out of range, or if it is a percentage
-    without a modem.
+    Raises ConfigError if the rate or percentage isn't a number or is out of range, if it is a
+    percentage without a modem, or if the modem's rate isn't valid.
     """
     name, value = named_value(key, "rate_mbps", settings)
     if value is None:
