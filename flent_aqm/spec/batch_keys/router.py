@@ -298,13 +298,13 @@ class Router(Record):
 
     def shaper_values(self) -> dict[str, Scalar]:
         """Return the requested parameters of the shaper, by name, as the numbers or words that tc
-        sends. Sizes are in bytes."""
+        sends. Sizes are in bytes. Empty if none are requested."""
         known = SHAPER_PARAMETERS.get(self.shaper, {})
         return {name: known[name].read(text) for name, text in self.shaper_parameters}
 
     def rate_mbps(self, direction: str) -> float:
-        """Return the rate in Mbit/s to which the shaper limits a direction. It has no effect with
-        shaper = none.
+        """Return the rate in Mbit/s to which the shaper limits a direction. With shaper = none it
+        limits nothing, but RED's thresholds still follow from it.
 
         direction: "down" or "up".
         """

@@ -25,8 +25,8 @@ _WORDS = re.compile(r"[A-Za-z0-9_.%:/-]+( +[A-Za-z0-9_.%:/-]+)*")
 
 
 def is_external(name: str) -> bool:
-    """Return whether this is a valid name of a qdisc that isn't in the table of queues. The kernel
-    isn't asked."""
+    """Return whether a name is in the form of a qdisc's name and isn't that of a queue in the table
+    of queues. The kernel isn't asked. True also for pfifo, a qdisc whose queue has another name."""
     return name not in QUEUES and re.fullmatch(REGISTERED, name) is not None
 
 
@@ -44,8 +44,8 @@ def option_words(text: str) -> str:
 
 @cache
 def queue_of(name: str) -> Queue:
-    """Return the table's row of a queue. For a name that the table doesn't have, return a made-up
-    row with the single parameter `options`."""
+    """Return the table's row of a queue. For any name that the table doesn't have, return a made-up
+    row with `external` and the single parameter `options`."""
     if name in QUEUES:
         return QUEUES[name]
     return Queue(
@@ -58,8 +58,10 @@ def queue_of(name: str) -> Queue:
 
 def _possible_report(report: Report, requested: Mapping[str, Scalar],
                      attachment: Attachment) -> Report:
-    """Return the report that is expected of an external queue: name of an option -> all values that
-    the kernel may report. The option's unit isn't known here, only to tc and the kernel.
+    """Return the report that is expected of an external queue: name of an option -> set of all
+    values that the kernel may report. The option's unit isn't known here, only to tc and the
+    kernel. Each word of the options that begins with a letter counts as a name, and the word behind
+    it as its value. Empty without options.
 
     Args:
         report: not used.
@@ -76,7 +78,10 @@ def _possible_report(report: Report, requested: Mapping[str, Scalar],
 
 
 def _possible_values(name: str, value: str) -> Iterator[Scalar]:
-    """Yield all values that the kernel may report for an option.
+    """Yield all values that the kernel may report for an option, some of them twice: the value's
+    text, also with the units p and b, and as numbers in all units that it may be in. For a value
+    that is missing or begins with a letter, also True, the option's name and "on". For a word for a
+    switch, also True and 1, or False and 0.
 
     Args:
         name: name of the option.

@@ -34,12 +34,13 @@ class Parameter:
     """A parameter of a queue: how it is read, sent to tc, and reported by the kernel.
 
     Attributes:
-        read: function that converts the user's text to the value that tc sends. It raises
-            ConfigError.
+        read: function that converts the user's text to the value that tc sends, a number, switch or
+            word. It raises ConfigError for a wrong text.
         unit: unit of the value that the kernel reports, because tc's JSON has none. "" for a number
-            without unit.
-        default: the kernel's default as read() returns it. None if it isn't a fixed value: the
-            expected report then leaves the parameter out.
+            without unit, a switch or a word.
+        default: the value if none is requested, as read() returns it: with `sent` this package's,
+            otherwise the kernel's. None if it isn't a fixed value: the expected report then leaves
+            the parameter out, unless Queue.adapt adds it.
         kernel: function that converts a value of read() to the value that the kernel reports, or to
             the set of values that it may report.
         reported: name in tc's JSON, "" for the parameter's own name. None if tc doesn't report the
@@ -49,7 +50,7 @@ class Parameter:
             takes it for the default.
         also_ms: True if older versions of tc print the time in ms, whatever its size.
         words: tc's words, with {} for the value. "" for the name and the value. For a switch: its
-            words for yes and no, separated by "/".
+            words for yes and no, separated by "/", of which one may be missing, as in "ecn/".
         sent: True if the default is always sent to tc, because it differs from the kernel's.
     """
 
@@ -66,7 +67,8 @@ class Parameter:
 
     def tc_words(self, name: str, text: str) -> str:
         """Return tc's words for the parameter with a value, such as "target 5000us" or "noecn".
-        Times have a unit, sizes are in bytes. "" if tc has no word for the value of a switch.
+        Times have a unit, sizes are in bytes, rates in bit/s. "" if tc has no word for the value of
+        a switch.
 
         Args:
             name: name of the parameter.
@@ -124,7 +126,8 @@ class Parameter:
 
     @property
     def _is_only_words(self) -> bool:
-        """True if tc has a word for each value, and no word for the parameter itself."""
+        """True if the value is one of several words that tc takes alone, with no word for the
+        parameter itself. False for switches."""
         return isinstance(self.read, Choice) and self.words == "{}"
 
 
@@ -134,7 +137,8 @@ class Attachment:
     depend.
 
     Attributes:
-        rate_bit_s: rate at the queue, in bit/s.
+        rate_bit_s: rate of the queue's direction in bit/s, also if the queue is one of several that
+            share it.
         shapes: True if the queue itself shapes to this rate.
         clock: clock of the kernel's packet scheduler.
         txqueuelen: transmit queue length of the queue's device, in packets.
@@ -193,22 +197,27 @@ class Queue:
         look: look of the queue in plots.
         requires: the required kernel and tc, as text for people.
         complete: function (requested parameters as text, rate in bit/s, True if the queue itself
-            shapes) -> all parameters for tc, name -> text.
+            shapes) -> the parameters for tc, name -> text. It may add and leave out some.
         adapt: function (report, values of parameters, Attachment) -> report, for reported values
             that depend on the attachment or on each other.
         classes: True if packets wait in classes, which router/tc/words.py creates.
         shows_classes: True if the qdisc has classes of its own, which come and go with it.
         parts: other features of the kernel that the queue needs, by their names in
             router_hooks/probe.sh.
-        switches: word in tc's text output -> name and value of the parameter in tc's JSON.
+        switches: word without a value in tc's text output -> name and value of the parameter in
+            tc's JSON. None if there are none.
         old_text: regular expression for a further line that old versions of tc print. Its named
-            groups are parameters. "" for none.
-        derived: name in tc's JSON -> unit, for reported values that can't be requested.
-        ignored: names in tc's JSON of reported values that don't depend on the request.
-        marks_at: offsets, in bytes, of the counters of ECN marks in the kernel's statistics.
+            groups are parameters, by their names in tc's JSON. "" for none.
+        derived: name in tc's JSON -> unit, for values that only `adapt` puts into the report. None
+            if there are none.
+        ignored: names in tc's JSON of reported values that are compared only if they were
+            requested.
+        marks_at: offsets, in bytes, of the counters of ECN marks, with 32 bits each, in the qdisc's
+            own statistics (TCA_STATS_APP). Empty if there are none, and for CAKE, whose counters
+            router/tc/dump.py finds.
         needs_new_tc: True if tc of Debian 12 doesn't know this queue.
         per_queue: for a queue for devices with several transmit queues, the kind of qdisc on each
-            of them, which has settings of its own. "" for other queues.
+            of them, which reports the same settings. "" for other queues.
         external: True if the queue is of a kernel that the user built. It may report more than was
             requested.
     """
@@ -232,12 +241,13 @@ class Queue:
     external: bool = False
 
     def tc_words(self, requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> str:
-        """Return tc's words after device, parent and handle: the kind of qdisc and its parameters,
-        those that are requested, have a default with `sent`, or are added by `complete`.
+        """Return tc's words after device, parent and handle: the kind of qdisc, and the parameters
+        that are requested or have a default with `sent`, with those that `complete` adds and
+        without those that it leaves out.
 
         Args:
-            requested: requested parameters, name -> text.
-            rate_bit_s: rate at the queue in bit/s.
+            requested: requested parameters, name -> text, already checked.
+            rate_bit_s: rate of the queue's direction in bit/s.
             shapes: True if the queue itself shapes to this rate.
         """
         sent = {name: str(parameter.default) for name, parameter in self.parameters.items()
@@ -252,7 +262,7 @@ class Queue:
         """Return the values of all parameters, by name, as read() returns them: requested or
         default. Parameters without either are left out.
 
-        requested: requested parameters, name -> text.
+        requested: requested parameters, name -> text, already checked.
         """
         values = {name: parameter.read(requested[name]) if name in requested else parameter.default
                   for name, parameter in self.parameters.items()}
@@ -262,10 +272,10 @@ class Queue:
         """Return the values that the kernel has to report, by their names in tc's JSON. A value is
         a set if kernels differ. Left out are parameters that tc doesn't report, those with
         only_if_set whose value is 0 or False, and those that are neither requested nor have a fixed
-        default. `adapt` may add and change values.
+        default. `adapt` may add, change and remove values, or replace all.
 
         Args:
-            requested: requested parameters, name -> text.
+            requested: requested parameters, name -> text, already checked.
             attachment: the queue's surroundings on its device.
         """
         values = self.values(requested)

@@ -22,8 +22,9 @@ _BANDWIDTH_TOP_BIT_S = 34_000_000_000
 
 
 def thresholds(requested: Mapping[str, Scalar], rate_bit_s: int) -> dict[str, int]:
-    """Return the numbers that tc needs, requested or derived from the rate: "min", "max", "limit"
-    and "avpkt" in bytes, "burst" in packets.
+    """Return the numbers that tc needs: "min", "max", "limit" and "avpkt" in bytes, "burst" in
+    packets. Those that aren't requested are derived: min from the rate, max and limit from min,
+    burst from min and avpkt. avpkt is 1000 by default.
 
     Args:
         requested: requested parameters of RED as numbers, by name.
@@ -44,9 +45,9 @@ def complete(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> dic
     that aren't requested.
 
     Args:
-        requested: requested parameters, name -> text.
+        requested: requested parameters, name -> text, already checked.
         rate_bit_s: rate at the queue in bit/s.
-        shapes: not used. RED is always below a shaper.
+        shapes: not used, because RED doesn't shape.
     """
     sizes = {name: size_bytes(requested[name]) for name in ("min", "avpkt") if name in requested}
     derived = {name: str(value) for name, value in thresholds(sizes, rate_bit_s).items()
@@ -56,7 +57,8 @@ def complete(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> dic
 
 def report(requested: Mapping[str, Scalar], rate_bit_s: int, clock: Clock) -> dict[str, Expected]:
     """Return the values that tc reports for RED at this rate, by their names in tc's JSON.
-    Scell_log is a set, because versions of tc differ.
+    Scell_log is a set, because versions of tc differ. ewma or a value of Scell_log is -1 if tc
+    would refuse the parameters.
 
     Args:
         requested: values of RED's parameters, requested or default, by name.
@@ -76,9 +78,10 @@ def report(requested: Mapping[str, Scalar], rate_bit_s: int, clock: Clock) -> di
 
 
 def reported_probability(requested: Mapping[str, Scalar]) -> float:
-    """Return RED's marking probability as tc prints it, after it was stored in 32 bits.
+    """Return RED's marking probability, from 0 to 1, as tc prints it with six digits, after it was
+    stored in 32 bits.
 
-    requested: values of RED's parameters, of which `probability` is used, 0.02 if missing.
+    requested: values of RED's or SFQ's parameters, of which `probability` is used, 0.02 if missing.
     """
     return six_digits(int(float(requested.get("probability", _PROBABILITY)) * 2**32) / 2**32)
 
@@ -122,7 +125,8 @@ def averaging_weight(min_bytes: int, burst_packets: int, avpkt_bytes: int) -> in
 def _possible_idle_dampings(ewma: int, avpkt_bytes: int, rate_bit_s: int, clock: Clock) -> set[int]:
     """Return the possible results of tc_red_eval_idle_damping(), which tc reports as Scell_log: tc
     before iproute2 6.16 rounds the time of a packet down, later ones round it up. -1 is among them
-    if tc would refuse the parameters.
+    if tc would refuse the parameters because no result from 0 to 31 fits. If `ewma` is -1, which tc
+    refuses before, the result is 0 alone.
 
     Args:
         ewma: result of averaging_weight().

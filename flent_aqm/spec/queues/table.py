@@ -77,8 +77,9 @@ LINES = (_SOLID, _DASHED, _DOTTED, _DASH_DOT, _LONG, _DASH_DOT_DOT, _SHORT)
 
 
 def _sfq_report(report: Report, requested: Mapping[str, Scalar], attachment: Attachment) -> Report:
-    """Return the report that is expected of SFQ: values by their names in tc's JSON. Flows, limit
-    and depth limit each other, as in sfq_change().
+    """Return the report that is expected of SFQ: values by their names in tc's JSON, with those of
+    the RED in each flow if it is requested. Flows, limit and depth limit each other, as in
+    sfq_change().
 
     Args:
         report: the values that follow from each parameter alone.
@@ -99,9 +100,11 @@ def _sfq_report(report: Report, requested: Mapping[str, Scalar], attachment: Att
 
 
 def _cake_report(report: Report, requested: Mapping[str, Scalar], attachment: Attachment) -> Report:
-    """Return the report that is expected of CAKE. The overhead is the sum of tc's words for a
-    framing. Link layer and mpu are those of the words, unless they are requested, too. The
-    bandwidth, in bytes/s, is the attachment's rate if CAKE shapes, otherwise it is "unlimited".
+    """Return the report that is expected of CAKE. The overhead is the requested number, or that of
+    tc's words for a framing, 0 without either. Link layer and mpu are those of the words, unless
+    they are requested, too. Left out are an mpu of 0, and the link layer noatm if no overhead or
+    the word `raw` is requested. The bandwidth, in bytes/s, is the attachment's rate if CAKE shapes,
+    otherwise it is "unlimited".
 
     Args:
         report: the values that follow from each parameter alone.
@@ -123,8 +126,8 @@ def _cake_report(report: Report, requested: Mapping[str, Scalar], attachment: At
 
 def _sfb_report(report: Report, requested: Mapping[str, Scalar], attachment: Attachment) -> Report:
     """Return the report that is expected of SFB. tc derives max or target from the other if one
-    isn't given or is 0 (iproute2 tc/q_sfb.c). A limit of 0 becomes the device's txqueuelen
-    (sfb_change()).
+    isn't given or is 0 (iproute2 tc/q_sfb.c). Without either, max is 25 and target 20. A limit of 0
+    becomes the device's txqueuelen (sfb_change()).
 
     Args:
         report: the values that follow from each parameter alone.
@@ -190,7 +193,7 @@ def _red_report(report: Report, requested: Mapping[str, Scalar], attachment: Att
     """Return the report that is expected of RED, as red.report() computes it.
 
     Args:
-        report: the values that follow from each parameter alone.
+        report: not used.
         requested: values of the parameters, requested or default, by name.
         attachment: the queue's surroundings on its device.
     """
@@ -199,9 +202,15 @@ def _red_report(report: Report, requested: Mapping[str, Scalar], attachment: Att
 
 def _complete_cake(requested: Mapping[str, str], rate_bit_s: int, shapes: bool) -> Mapping[str,
                                                                                            str]:
-    """Return CAKE's parameters for tc, name -> text: the bandwidth first, or "unlimited" if CAKE
-    doesn't shape. Words for a framing are next, because the parameters that change a part of the
-    framing have to follow."""
+    """Return CAKE's parameters for tc, name -> text: the bandwidth first, or `unlimited` -> "" if
+    CAKE doesn't shape. Words for a framing are next, because the parameters that change a part of
+    the framing have to follow. Then the other requested ones.
+
+    Args:
+        requested: requested parameters, name -> text.
+        rate_bit_s: rate to which CAKE shapes, in bit/s.
+        shapes: True if CAKE shapes.
+    """
     framing = {name: text for name, text in requested.items()
                if name == "overhead" and not text.lstrip("-").isdecimal()}
     return {**({"bandwidth": f"{rate_bit_s}bit"} if shapes else {"unlimited": ""}), **framing,
