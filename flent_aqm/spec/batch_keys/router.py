@@ -56,7 +56,8 @@ def _check_aqm(key: str, value: object, settings: Settings) -> str:
         if value == queue.kind and value not in QUEUES:
             raise ConfigError(f"{key}: the qdisc {value} is called {name} here; give {key} = {name}"
                               )
-    if parse_kernel("kernel", settings.get("kernel") or STOCK) != STOCK and is_external(str(value)):
+    is_own = parse_kernel("kernel", settings.get("kernel") or STOCK) != STOCK
+    if is_own and not isinstance(value, bool) and is_external(str(value)):
         return str(value)
     try:
         return one_of(key, value, tuple(QUEUES))
@@ -68,18 +69,19 @@ def _check_aqm(key: str, value: object, settings: Settings) -> str:
 
 
 def _read_aqm(key: str, settings: Settings) -> str:
-    """Return the download's AQM, "no_aqm" if the value is missing, "" or False. Raises ConfigError
+    """Return the download's AQM, "no_aqm" if the value is missing or "". Raises ConfigError
     if _check_aqm() refuses the name.
 
     Args:
         key: "aqm".
         settings: all given settings.
     """
-    return _check_aqm(key, settings.get(key) or "no_aqm", settings)
+    value = settings.get(key)
+    return _check_aqm(key, "no_aqm" if value in (None, "") else value, settings)
 
 
 def _read_up_aqm(key: str, settings: Settings) -> str | None:
-    """Return the upload's AQM. If `key` is missing, "" or False: the download's if parameters of
+    """Return the upload's AQM. If `key` is missing or "": the download's if parameters of
     the upload's are given, otherwise None, which means that the upload has the download's AQM with
     the same parameters. Raises ConfigError if _check_aqm() refuses the name.
 
@@ -87,7 +89,7 @@ def _read_up_aqm(key: str, settings: Settings) -> str | None:
         key: "up_aqm".
         settings: all given settings.
     """
-    if settings.get(key):
+    if settings.get(key) not in (None, ""):
         return _check_aqm(key, settings[key], settings)
     # False and 0 are values: up_aqm_ecn = no. Empty values of a batch count as not given.
     own = any(name.startswith("up_aqm_") and value not in ("", None, {})
@@ -108,7 +110,9 @@ def _given_parameters(key: str, settings: Settings) -> dict[str, str]:
     Raises ConfigError if `key` has a value that is neither a mapping nor empty.
     """
     prefix = key.removesuffix("parameters")
-    as_mapping = settings.get(key) or {}
+    as_mapping = settings.get(key)
+    if as_mapping in (None, ""):
+        as_mapping = {}
     if not isinstance(as_mapping, Mapping):
         raise ConfigError(f"{key}: {str(as_mapping)[:60]!r} is not a set of parameters; give each "
                           f"parameter as {prefix}NAME = value", key)
