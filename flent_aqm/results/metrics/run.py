@@ -163,18 +163,16 @@ class Run:
     def why_no_flow(self, direction: str | None = None) -> str:
         """Return the reason why the test has no flow in a direction, for a message: the failure of
         a tool of its own, that the names of some of its flows tell no direction, or that the test
-        doesn't load it. direction: "download" or "upload", None if the test has no flow at all."""
+        doesn't load it. direction: "download" or "upload", None if the test has none in either."""
         failed = {name: why for name, why in self.failed_series.items()
                   if CROSS_TRAFFIC not in name.lower()
                   and (direction is None or direction in name.lower())}
         if failed:
             return _first_reason(failed)
-        if direction is None:
-            return "the test doesn't load the link"
         if unknown := [flow.name for flow in self.speed_test if not flow.direction]:
-            return (f"no flow has {direction} in its name, and the names of "
-                    f"{_join_names(unknown)} tell no direction")
-        return f"the test has no {direction}"
+            return (f"no flow has {direction or ' or '.join(DIRECTIONS)} in its name, and the "
+                    f"names of {_join_names(unknown)} tell no direction")
+        return f"the test has no {direction}" if direction else "the test doesn't load the link"
 
     def sharing(self, direction: str) -> Sequence[Flow]:
         """Return all flows in a direction, including cross traffic. direction: "download" or
@@ -291,7 +289,11 @@ def _parse_run(data: DataFile) -> Run:
                 lost += max(0, probe.sent_s.size - len(series.samples))
                 _refuse_lost(lost)
             else:
-                silent[name] = f"none of the probes of {plain(name)!r} came back"
+                assert series.tool is not None  # of latency series
+                silent[name] = (
+                    f"{series.tool.value} of {plain(name)!r} stood still in all of its intervals"
+                    if any(one.get("val") is not None for one in series.samples) else
+                    f"none of the probes of {plain(name)!r} came back")
         elif series.kind is SeriesKind.LATENCY:
             silent[name] = series.failure
         elif is_flow(series):

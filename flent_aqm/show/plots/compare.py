@@ -17,7 +17,7 @@ from flent_aqm.show.plots.axes import from_zero, name_latency_axis
 from flent_aqm.show.plots.chart import ChartPlotter, about, probes_of
 from flent_aqm.show.plots.distributions import draw_side_by_side
 from flent_aqm.show.plots.places import axis_label, condition_grid, short_labels
-from flent_aqm.show.plots.values import QUANTITIES, directions, values
+from flent_aqm.show.plots.values import QUANTITIES, directions, values, why_no_direction
 
 
 class ComparePlotter(ChartPlotter):
@@ -32,8 +32,7 @@ class ComparePlotter(ChartPlotter):
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         ways = directions(runs)
         if not ways:
-            raise NotAvailable("no run has a download or an upload of the test: "
-                               f"{runs[0].why_no_flow()}")
+            raise NotAvailable(why_no_direction(runs))
         self.quantity = QUANTITIES[self.config.get("quantity", "latency")]
         self.counted = 0
         self._draw(runs, ways)

@@ -16,6 +16,7 @@ from flent_aqm.show.looks import DROPS, MARKS
 from flent_aqm.show.plots.axes import from_zero, start_s
 from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.observed import Captured, captured_in, queues_in
+from flent_aqm.show.plots.values import why_no_direction
 
 
 class AqmInstantPlotter(ChartPlotter):
@@ -98,8 +99,7 @@ class AqmInstantPlotter(ChartPlotter):
         ways = [direction for direction in DIRECTIONS
                 if any(flow.direction == direction for run in runs for flow in run.speed_test)]
         if not ways:
-            raise NotAvailable("no run has a download or an upload of the test: "
-                               f"{runs[0].why_no_flow('download')}")
+            raise NotAvailable(why_no_direction(runs))
         groups = self.groups_of(runs)
         axes = self.grid(len(ways), 1, sharex=True)
         for axis, direction in zip(axes, ways, strict=True):

@@ -195,7 +195,7 @@ def why_no_latency(runs: Sequence[Run]) -> str:
     if len(runs) == 1:
         return silent or "the run has no latency series"
     if silent:
-        return f"none of the runs has a latency series with samples: {silent}"
+        return f"none of the runs has a latency series with answered probes: {silent}"
     return "none of the runs has a latency series; give runs of a test with pings, such as rrul"
 
 
@@ -386,20 +386,23 @@ def _one_after_the_other(run: Run) -> bool:
 class AqmTailPlotter(ChartPlotter):
     """The share of probes that took longer than each latency, with two logarithmic axes and marks
     at percentiles, for each line of latency_lines(): of probes under load, or of all in tests
-    without load. Lines with fewer than two probes are left out."""
+    without load. Lines with fewer than two probes are left out, with a note."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         drawn, reasons = [], []
         for line in latency_lines(self, runs):
             try:
                 line = with_load(self, line)
-                drawn.append((line, pooled(line.under_load_if_any())))
+                latencies = pooled(line.under_load_if_any())
+                if latencies.size < 2:
+                    raise NotAvailable("fewer than two probes were sent"
+                                       + " under load" * any(run.flows for run in line.runs))
+                drawn.append((line, latencies))
             except NotAvailable as reason:
                 reasons.append(f"{line.label}: {reason}")
                 self.note(f"left out: {line.label}: {reason}")
-        drawn = [(line, latencies) for line, latencies in drawn if latencies.size > 1]
         if not drawn:
-            raise NotAvailable("; ".join(reasons) or "fewer than two probes were sent")
+            raise NotAvailable("; ".join(reasons))
         axis, = self.grid()
         for line, latencies in drawn:
             percentiles = {percent: _percentile_or_none(latencies, percent)
@@ -518,13 +521,16 @@ def span_s(probe: Probe) -> float:
 
     If the series has fewer than FEWEST_SPANS such spans, they are shorter: as long as FEWEST_SPANS
     of them need, but at least the time of 2 * SAMPLES_BEYOND probes, which a median takes, rounded
-    up to tenths of a second. Raises NotAvailable if the series has fewer than two probes at
-    different times.
+    up to tenths of a second. Raises NotAvailable if the series has a single probe, or if at least
+    half of its probes were sent at the same time as the one before.
     """
     spacing_s = probe.spacing_ms / 1000
     lasts_s = float(probe.sent_s[-1] - probe.sent_s[0])
-    if not spacing_s > 0 or not math.isfinite(spacing_s) or not lasts_s > 0:
-        raise NotAvailable(f"{probe.name} has fewer than two probes at different times")
+    if not 0 < spacing_s < math.inf:
+        raise NotAvailable(f"{probe.name} has " + (
+            "a single probe" if probe.sent_s.size < 2 else
+            "most of its probes at the same time as the one before")
+            + "; expected probes at different times")
     wanted_s = SPAN_PROBES * spacing_s
     # Probes are not sent at exact times: those of 10.003 ms shall have spans of 1 s, too, and those
     # with a probe fewer than the others a 90th percentile.

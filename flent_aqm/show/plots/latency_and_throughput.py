@@ -22,7 +22,7 @@ from flent_aqm.show.plots.axes import from_zero, name_latency_axis
 from flent_aqm.show.plots.chart import ChartPlotter, about, probes_of
 from flent_aqm.show.plots.latency import ecdf
 from flent_aqm.show.plots.paper import FLENTS_HEIGHT, PAPER_INCHES, is_height_open
-from flent_aqm.show.plots.values import QUANTITIES, directions, values
+from flent_aqm.show.plots.values import QUANTITIES, directions, values, why_no_direction
 from flent_aqm.spec.testbeds import NETNS, VIRTUAL
 
 MOST_ROWS = 6
@@ -48,8 +48,7 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         if not directions(runs):
-            raise NotAvailable("no run has a download or an upload of the test: "
-                               f"{runs[0].why_no_flow()}")
+            raise NotAvailable(why_no_direction(runs))
         requested = self.group_names(runs)
         rows_are, sides_are = ["test", *(requested or [AQM])][-2:]
         # Runs of a row differ only in the compared setting, unless the user pools them.
@@ -75,7 +74,12 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
             draw_throughput(right, members, latencies, looks)
             left.set_title(name, loc="left", fontweight="bold", fontsize="medium")
         if not counted:
-            raise NotAvailable("none of the runs has a latency under load")
+            shown = " shown" if len(drawn) < len(runs) else ""
+            try:
+                drawn[0].loaded()
+            except NotAvailable as reason:
+                raise NotAvailable(f"none of the runs{shown} has a latency under load: "
+                                   f"{reason}") from None
         axes[-2].set_xlabel("round-trip time under load (ms)")
         axes[-1].set_xlabel("throughput (Mbit/s)")
         from_zero(axes[1::2], "x")

@@ -38,7 +38,9 @@ class AqmOverlayPlotter(ChartPlotter):
                 reasons.append(str(reason))
         drawn = [run for run in runs if id(run) in curves]
         if not drawn:
-            raise NotAvailable(reasons[0])
+            raise NotAvailable(reasons[0] if len(runs) == 1 else
+                               f"none of the {len(runs)} runs has the values, the first because "
+                               f"{reasons[0]}")
         groups = self.groups_of(drawn)
         if latency:
             for group in groups:

@@ -13,8 +13,8 @@ from typing import Any
 
 from flent_aqm.base.errors import ConfigError
 
-# Inches per unit. pt is TeX's point, in which \\the\\columnwidth is printed.
-_INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27}
+# Units per inch. pt is TeX's point, in which \\the\\columnwidth is printed.
+_PER_INCH = {"in": 1.0, "cm": 2.54, "mm": 25.4, "pt": 72.27}
 _LEAST_INCHES, _MOST_INCHES = 2.0, 40.0
 # Height by width of a picture, if the user sets only the width.
 HEIGHT_BY_WIDTH = 0.75
@@ -35,10 +35,10 @@ def parse_inches(text: str) -> float:
     40 inches."""
     match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)", text.strip().lower())
     unit = (match[2] or "in") if match else ""
-    if not match or unit not in _INCHES:
+    if not match or unit not in _PER_INCH:
         raise ConfigError(f"--width {text}: expected a number and a unit, such as 3.33in, 8.5cm, "
                           "85mm or 240pt")
-    width = float(match[1]) * _INCHES[unit]
+    width = round(float(match[1]) / _PER_INCH[unit], 9)
     if not _LEAST_INCHES <= width <= _MOST_INCHES:
         raise ConfigError(f"--width {text}: expected {_LEAST_INCHES:g} to {_MOST_INCHES:g} inches")
     return width

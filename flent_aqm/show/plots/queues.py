@@ -35,8 +35,10 @@ class AqmQueuesPlotter(ChartPlotter):
                  if with_samples else [])
         self.note_first_runs(with_samples, len({id(run) for _, _, run, _ in drawn}))
         if not drawn:
-            raise NotAvailable("the router's queues were not sampled in "
-                               + ("this run" if len(runs) == 1 else "these runs"))
+            raise NotAvailable("the router's queues were " + (
+                "not sampled in " + ("this run" if len(runs) == 1 else "these runs")
+                if not with_samples else
+                "sampled, but not in a direction that a test is known to load"))
         rows: list[tuple[str, Callable[[QueueSamples], Numbers]]] = [
             ("backlog\n(packets)", lambda queue: queue.backlog_packets),
             ("drops so far", lambda queue: numpy.cumsum(queue.drops))]

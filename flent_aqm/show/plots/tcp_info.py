@@ -38,8 +38,9 @@ class AqmTcpInfoPlotter(ChartPlotter):
         rows = [(label, find) for label, find in ROWS
                 if any(find(flow) is not None for _, _, _, flow in flows)]
         if not rows:
-            raise NotAvailable("the file has no TCP_INFO of the run's flows" if len(runs) == 1 else
-                               "no file has TCP_INFO of its test's flows")
+            raise NotAvailable("no RTT, window in packets or retransmits of TCP_INFO " + (
+                "of the run's flows in this file" if len(runs) == 1 else
+                "of the test's flows in the first run of any group that is shown"))
         axes = self.grid(len(rows), 1, sharex=True)
         labelled = set()
         counted = 0

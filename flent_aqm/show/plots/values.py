@@ -69,6 +69,13 @@ def directions(runs: Sequence[Run]) -> list[str]:
             if any(flow.direction == direction for run in runs for flow in run.speed_test)]
 
 
+def why_no_direction(runs: Sequence[Run]) -> str:
+    """Return the message that no run has a download or an upload of the test, with the reason of
+    the first run whose tool failed, or else of the first run. runs: runs without directions()."""
+    run = next((run for run in runs if run.failed_series), runs[0])
+    return f"no run has a download or an upload of the test: {run.why_no_flow()}"
+
+
 def values(quantity: Quantity, runs: Sequence[Run], direction: str) -> Numbers:
     """Return the values of all runs in a direction in one array, in the unit of the quantity. Runs
     without a value are left out, lost probes are infinite. Empty if no run has a value.

@@ -121,8 +121,9 @@ def read(kept: object) -> Explained:
             areas, _numbers(kept["drops_s"]), _numbers(kept["marks_s"]),
             None if window is None else _curve(window), [_curve(one) for one in runs])
     except (KeyError, IndexError, TypeError, ValueError, OverflowError):
-        raise BadResult(f"its AQM.{KEPT} has another form than `flent-aqm why --keep` writes"
-                        ) from None
+        raise BadResult(f"its AQM.{KEPT} has another form than `flent-aqm why --keep` writes, or "
+                        f"more than {_MOST_LINES} curves, {_MOST_VALUES:,} values in a curve or "
+                        f"{_LONGEST_S:g} s; call it again with --keep") from None
 
 
 def _curve(one: Mapping[str, Any]) -> Curve:
@@ -283,7 +284,10 @@ class AqmWhyPlotter(ChartPlotter):
                 ("this file keeps" if len(runs) == 1 else "these files keep")
                 + " no packets. `flent-aqm why FILE --keep KEPT.flent.gz` repeats a run of the "
                   "virtual lab, and writes a file that keeps those around its slowest probe")
-        explained = read(kept[0].aqm[KEPT])
+        try:
+            explained = read(kept[0].aqm[KEPT])
+        except BadResult as fault:
+            raise BadResult(f"{kept[0].path}: {fault}") from None
         if self._part_axis is not None:
             axis, = self.grid()
             self.handles = _draw_backlog(axis, explained)

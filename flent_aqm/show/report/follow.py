@@ -41,7 +41,7 @@ class Follower:
 
     look() reads new files, and is called by one thread only. Until its first call there are no
     runs. page(), data() and state() return answers to a browser as bytes, and may be called by any
-    number of threads. Raises ConfigError if a folder doesn't exist or isn't a folder.
+    number of threads. Raises ConfigError if a folder can't be read, or isn't a folder.
 
     Args:
         folders: folders of results.
@@ -51,9 +51,11 @@ class Follower:
 
     def __init__(self, folders: Sequence[Path], title: str, jobs: int | None = None) -> None:
         for folder in folders:
-            if not os.path.isdir(folder):
-                raise ConfigError(f"{folder}: there is no such folder; expected one that a sweep "
-                                  "writes to")
+            try:
+                os.scandir(folder).close()
+            except OSError as error:
+                raise ConfigError(f"{folder}: {cause_of(error)}; expected a folder that a sweep "
+                                  "writes to") from None
         self._folders, self._title, self._jobs = folders, title, jobs
         self._results: dict[Path, tuple[tuple[int, int], ReportRow | BadResult]] = {}
         self._version = 0

@@ -87,7 +87,7 @@ def require_content(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str
             path = plain(folders[0].path)
             ended = folders[0].status is not None and folders[0].status.ended_s is not None
             raise ConfigError(f"nothing to report on: the sweep in {path} " + (
-                "ended before a run had finished; start it again" if ended else
+                "has ended, and no data file is there; start it again" if ended else
                 "has not finished a run yet; wait, or if it was interrupted, start it again")
                 + f" with --batch-resume {path}")
         raise ConfigError(f"none of {len(damaged)} files can be read: {damaged[0][0]}: "

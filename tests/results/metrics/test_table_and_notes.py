@@ -73,6 +73,8 @@ def reason(direction: str | None, flows: list[str], failed: list[str]) -> str:
 @pytest.mark.parametrize(("direction", "flows", "failed", "why"), [
     (None, [], [], "the test doesn't load the link"),
     (None, [], ["TCP upload"], "the tool of 'TCP upload' gave no data"),
+    (None, ["a"], [],
+     "no flow has download or upload in its name, and the names of 'a' tell no direction"),
     ("download", [], ["TCP upload"], "the test has no download"),
     ("upload", [], ["TCP upload"], "the tool of 'TCP upload' gave no data"),
     ("upload", [], ["Cross traffic upload"], "the test has no upload"),

@@ -25,6 +25,7 @@ from flent_aqm.show.figures.instant import _draw_panel
 from flent_aqm.show.figures.numbers import deviation, quantiles
 from flent_aqm.show.figures.verdicts import _median_or_reason
 from flent_aqm.show.looks import looks_for
+from flent_aqm.show.plots.paper import parse_inches
 from flent_aqm.show.row import Curve
 
 from .conftest import variants
@@ -205,6 +206,12 @@ def test_width_that_is_none_is_refused(
     assert main(["figures", str(sweep), "-o", str(tmp_path / "out"), "--width", width]) == 1
     assert because in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("width", "inches"), [
+    ("5.08cm", 2), ("50.8mm", 2), ("144.54pt", 2), ("101.6cm", 40), ("2890.8pt", 40)])
+def test_width_at_a_limit_is_accepted_in_every_unit(width: str, inches: float) -> None:
+    assert parse_inches(width) == inches
 
 
 def _itself(value: Any) -> float:

@@ -162,7 +162,8 @@ def test_side_by_side_of_runs_whose_pings_failed_says_why(
             data["metadata"]["SERIES_META"][name]["ERROR"] = ["no route to the server"]
         save(tmp_path / path.name, data)
     plotter = draw("side_by_side", sorted(tmp_path.iterdir()))
-    prefix = "none of the runs has a latency series with samples: " if len(files) > 1 else ""
+    prefix = ("none of the runs has a latency series with answered probes: " if len(files) > 1
+              else "")
     assert f"Nothing to plot: {prefix}Ping (ms) ICMP dest1: no route to the server" in output(
         plotter)
 
@@ -210,6 +211,44 @@ def test_run_whose_load_failed_is_not_called_one_without_load(
     words = output(draw(plot, [variant("failed", change=failed)]))
     assert "no run has a download or an upload of the test" in words
     assert "iperf3: unable to connect" in words
+
+
+@pytest.mark.parametrize("plot", ["compare_latency_box", "latency_and_throughput"])
+def test_run_whose_flows_names_tell_no_direction_is_not_called_one_without_load(
+        plot: str, draw: Draw, variant: Variant) -> None:
+    def rename(data: dict[str, Any]) -> None:
+        for part in (data["raw_values"], data["results"], data["metadata"]["SERIES_META"]):
+            part["TCP cubic"] = part.pop("TCP upload")
+
+    words = output(draw(plot, [variant("a", change=rename)]))
+    assert "the names of 'TCP cubic' tell no direction" in words
+    words = output(draw(plot, [variant("a", change=rename), variant("b", change=failed_load)]))
+    assert "iperf3: unable to connect" in words
+
+
+def test_runs_without_a_probe_under_load_say_why(draw: Draw, variant: Variant) -> None:
+    words = output(draw("latency_and_throughput", [variant("idle", change=only_irtt_until(0))]))
+    assert "none of the runs has a latency under load: no probe was sent under load" in words
+
+
+def test_tail_of_a_single_probe_under_load_says_so(draw: Draw, variant: Variant) -> None:
+    """Many were sent before the load."""
+    words = output(draw("latency_tail", [variant("one", change=only_irtt_until(1))]))
+    assert "UDP irtt: fewer than two probes were sent under load" in words
+
+
+def only_irtt_until(under_load: int) -> Callable[[dict[str, Any]], None]:
+    """Return a change that leaves irtt's probes until so many were sent under load, and no others.
+    """
+    def change(data: dict[str, Any]) -> None:
+        start_s = data["metadata"]["SERIES_META"]["TCP upload"]["LOAD_START"]
+        probes = data["raw_values"]["Ping (ms) UDP irtt"]
+        sent_s = [one["t"] - (one["val"] or 0) / 1000 for one in probes]
+        before = sum(one < start_s for one in sent_s)
+        data["raw_values"]["Ping (ms) ICMP"] = []
+        data["raw_values"]["Ping (ms) UDP irtt"] = probes[:before + under_load]
+
+    return change
 
 
 def failed_load(data: dict[str, Any]) -> None:

@@ -410,6 +410,25 @@ def test_instant_throughput_of_runs_without_any_direction_says_why(
     assert "the names of 'TCP cubic' tell no direction" in output(plotter)
 
 
+@pytest.mark.parametrize(("plot", "why"), [
+    ("qdisc_over_time", "sampled, but not in a direction that a test is known to load"),
+    ("tcp_info", ("no RTT, window in packets or retransmits of TCP_INFO of the test's flows in the "
+                  "first run of any group that is shown")),
+    ("overlay_throughput", ("none of the 2 runs has the values, the first because no packets were "
+                            "captured"))])
+def test_reason_of_several_runs_is_true_of_each(
+        plot: str, why: str, draw: Draw, variant: Variant) -> None:
+    def without(data: dict[str, Any]) -> None:
+        data["raw_values"] |= {"Capture": [], "Queues": [
+            {"t": float(at), "up_backlog_bytes": 0, "up_backlog_packets": 0, "up_drops": 0,
+             "up_marks": 0} for at in range(3)]}
+        data["raw_values"]["TCP upload"] = []
+        data["metadata"]["SERIES_META"]["TCP upload"] = {"RUNNER": "x", "UNITS": "Mbits/s"}
+
+    files = [variant(aqm, aqm=aqm, change=without) for aqm in ("codel", "sfq")]
+    assert why in output(draw(plot, files))
+
+
 @pytest.mark.parametrize(("test", "rows"), [
     ("iperf3_upload", ["TCP's RTT", "window", "retransmits"]),
     ("ndt7", ["TCP's RTT", "retransmits"]),

@@ -34,6 +34,13 @@ def test_lost_probes_are_darkest_also_where_there_is_nothing_else(
     assert numpy.array_equal(found, shades, equal_nan=True)
 
 
+@pytest.mark.parametrize(("sent_s", "seen"), [
+    ([1.0], "a single probe"), ([1.0, 1.0, 1.0, 2.0], "most of its probes at the same time")])
+def test_series_without_spans_says_why(sent_s: list[float], seen: str) -> None:
+    with pytest.raises(NotAvailable, match=f"made has {seen}"):
+        span_s(Probe("made", Tool.IRTT, numpy.array(sent_s), numpy.ones(len(sent_s))))
+
+
 def test_capture_without_packets_of_the_test_is_none() -> None:
     run = load_run(RUNS / "ndt7.flent.gz")
     at_s = numpy.array([1.0, 2.0])

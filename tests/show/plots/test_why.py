@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.results.data_file import as_data_file
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.show.plots import why
-from tests.files import GOLDEN, load
+from tests.files import GOLDEN, load, save
 
 KEPT = GOLDEN / "why" / "kept.flent.gz"
 
@@ -55,6 +56,15 @@ def test_explanation_of_another_form_is_refused(change: Callable[[Any], Any]) ->
     for odd in others:
         with pytest.raises(BadResult, match="another form"):
             why.read(odd)
+
+
+def test_damaged_explanation_is_told_with_its_file(draw: Any, tmp_path: Path) -> None:
+    """Of several files, it may be any."""
+    data = load(KEPT)
+    data["metadata"]["AQM"]["why"] = 7
+    path = save(tmp_path / "odd.flent.gz", data)
+    text = draw("why", [path]).figure.axes[0].texts[0].get_text()
+    assert f"{path}: its AQM.why has another form" in text
 
 
 def test_file_without_packets_says_how_to_make_one_that_keeps_them(draw: Any) -> None:

@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from flent_aqm.base.errors import ConfigError
 from flent_aqm.results import status
 from flent_aqm.show.report import follow, model, odd
 
@@ -399,6 +400,14 @@ def test_follower_survives_whatever_happens_and_says_so(
     follower._rest_until_s = 0.0
     assert follower.page() != first
     assert json.loads(follower.state())["progress"].strip() == ""
+
+
+@pytest.mark.parametrize(("name", "seen"), [
+    ("there_is_none", "No such file or directory"), ("file", "Not a directory")])
+def test_what_is_no_folder_is_not_followed(name: str, seen: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match=rf"{name}: {seen}; expected a folder"):
+        follow.Follower([tmp_path / name], "title", 1)
 
 
 def test_folder_that_can_not_be_read_any_more_loses_no_run(tmp_path: Path) -> None:

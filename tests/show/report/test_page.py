@@ -313,7 +313,7 @@ def test_nothing_to_report_is_said_in_one_line(
 
 @pytest.mark.parametrize(("ended_s", "why"), [
     (None, "has not finished a run yet; wait, or if it was interrupted, start it again"),
-    (9.0, "ended before a run had finished; start it again")])
+    (9.0, "has ended, and no data file is there; start it again")])
 def test_sweep_without_a_run_is_told_from_one_that_goes_on(
         tmp_path: Path, ended_s: float | None, why: str) -> None:
     """Nothing will come of one that has ended."""
