@@ -37,7 +37,7 @@ def one_of(key: str, value: object, choices: Collection[str]) -> str:
     """Return the value of a key as text if it is one of `choices`. Raises ConfigError otherwise,
     with the key's name `key`, all choices and, if there is one, the most similar."""
     if isinstance(value, bool):
-        raise ConfigError(f"{key}: {_words_for(value)} are no values of this key; known: "
+        raise ConfigError(f"{key}: {words_for(value)} are no values of this key; known: "
                           f"{', '.join(choices)}")
     if str(value) not in choices:
         raise ConfigError(f"{key}: {unknown_value(str(value), choices)}")
@@ -54,11 +54,11 @@ def text_of(key: str, value: object, form: str) -> str:
         form: expected form of the value, for the message.
     """
     if isinstance(value, bool):
-        raise ConfigError(f"{key}: {_words_for(value)} are no values of this key; expected {form}")
+        raise ConfigError(f"{key}: {words_for(value)} are no values of this key; expected {form}")
     return str(value)
 
 
-def _words_for(value: bool) -> str:
+def words_for(value: bool) -> str:
     """Return the words of a batch, for a message, of which Flent makes True or False."""
     return "yes, on and true" if value else "no, off and false"
 
@@ -73,7 +73,7 @@ def number(key: str, value: object, unit: str) -> float:
         unit: name of the unit, for the message.
     """
     if isinstance(value, bool):
-        raise ConfigError(f"{key}: {_words_for(value)} are no numbers; give the number alone, in "
+        raise ConfigError(f"{key}: {words_for(value)} are no numbers; give the number alone, in "
                           f"{unit}")
     try:
         parsed = float(str(value))
@@ -122,7 +122,7 @@ def whole(key: str, value: object, low: int, high: int) -> int:
     text = as_text(value)
     if not re.fullmatch(r"0|[1-9][0-9]{0,17}", text) or not low <= int(text) <= high:
         zeros = " without zeros before it" if re.fullmatch("0[0-9]+", text) else ""
-        given = (f"{_words_for(value)} count as {text}, which" if isinstance(value, bool)
+        given = (f"{words_for(value)} count as {text}, which" if isinstance(value, bool)
                  else repr(text[:40]))
         raise ConfigError(f"{key}: {given} is not a whole number from {low} to {high}{zeros}")
     return int(text)

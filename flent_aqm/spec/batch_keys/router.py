@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -32,6 +33,7 @@ from flent_aqm.spec.readers import (
     packets,
     rate,
     whole,
+    words_for,
 )
 
 Parameters = tuple[tuple[str, str], ...]
@@ -133,8 +135,34 @@ def _read_shaper_parameters(key: str, settings: Settings) -> Parameters:
         settings: all given settings.
     """
     shaper = str(settings.get("shaper") or defaults.SHAPERS[0])
-    return tuple(sorted((name, check_shaper_parameter(shaper, name, text))
-                        for name, text in _given_parameters(key, settings).items()))
+    with _as_written(settings):
+        return tuple(sorted((name, check_shaper_parameter(shaper, name, text))
+                            for name, text in _given_parameters(key, settings).items()))
+
+
+@contextmanager
+def _as_written(settings: Settings, options: Collection[str] = (), prefix: str = ""
+                ) -> Iterator[None]:
+    """Context manager: in a ConfigError of the block about a parameter, name what the user wrote:
+    the key of options instead of the parameter's own key, and the words of which Flent makes True
+    or False instead of "1" and "0".
+
+    Args:
+        settings: all given settings.
+        options: names of parameters that are given in the key of options.
+        prefix: prefix of the parameters' keys, such as "aqm_".
+    """
+    try:
+        yield
+    except ConfigError as fault:
+        text, given = str(fault), settings.get(fault.key)
+        if fault.key.startswith(prefix) and fault.key.removeprefix(prefix) in options:
+            key = f"{prefix}{OPTIONS}"
+            raise ConfigError(f"{key}: {text.removeprefix(prefix)}", key) from None
+        if isinstance(given, bool):
+            one = as_text(given)
+            text = text.replace(repr(one), f"{one} ({words_for(given)} count as {one})", 1)
+        raise ConfigError(text, fault.key) from None
 
 
 def _read_parameters(key: str, settings: Settings) -> Parameters:
@@ -156,6 +184,7 @@ def _read_parameters(key: str, settings: Settings) -> Parameters:
     if aqm is None:
         return ()
     requested = _given_parameters(key, settings)
+    from_options: Mapping[str, str] = {}
     if OPTIONS in requested and not queue_of(aqm).external:
         from_options = from_tc_words(aqm, f"{prefix}{OPTIONS}", requested.pop(OPTIONS))
         for name in from_options.keys() & requested.keys():
@@ -163,8 +192,9 @@ def _read_parameters(key: str, settings: Settings) -> Parameters:
                               "leave one of them out",
                               f"{prefix}{name}")
         requested |= from_options
-    return tuple(sorted((name, check_parameter(aqm, name, text, prefix))
-                        for name, text in requested.items()))
+    with _as_written(settings, from_options, prefix):
+        return tuple(sorted((name, check_parameter(aqm, name, text, prefix))
+                            for name, text in requested.items()))
 
 
 def _read_rate(key: str, settings: Settings) -> float:
@@ -186,8 +216,7 @@ def _read_rate(key: str, settings: Settings) -> float:
         return rate(name, value)
     share_pct = number_or_nan(text[:-1])
     if not 1 <= share_pct <= 100:
-        raise ConfigError(f"{name}: {text[:40]!r} is out of range; expected 1% to 100% of the "
-                          "modem's rate", name)
+        raise ConfigError(f"{name}: {text[:40]!r}; expected 1% to 100% of the modem's rate", name)
     modem = key.replace("rate_", "modem_")
     modem_key, whole_mbps = named_value(modem, "modem_mbps", settings)
     if whole_mbps is None:
@@ -335,9 +364,9 @@ class Router(Record):
         for key_ in ("aqm", "up_aqm"):
             name = getattr(self, key_)
             if self.shaper == "cake" and name not in (None, *_OWN_SHAPER):
-                raise ConfigError("shaper: cake is AQM and shaper in one, so that no other AQM "
-                                  f"works with it; give {key_} = cake, not {name}, or another "
-                                  "shaper", "shaper")
+                raise ConfigError(f"shaper: cake is AQM and shaper in one, but {key_} is {name}; "
+                                  f"give {key_} = {' or '.join(_OWN_SHAPER)}, or another shaper",
+                                  "shaper")
             if name in QUEUES and QUEUES[name].per_queue:
                 self._refuse_single_queue(key_, name, behind_ssh)
         if self.tx_queues is not None and behind_ssh:
@@ -375,8 +404,8 @@ class Router(Record):
         """
         if self.shaper not in ("cake", "none"):
             raise ConfigError(f"{key_}: {name} works only on the device's own queues, with no "
-                              f"shaper above it; give shaper = cake with it, not {self.shaper}",
-                              key_)
+                              f"shaper above it, but shaper is {self.shaper}; give shaper = cake "
+                              "or none", key_)
         if key_ == "aqm" and self.ingress != "lan":
             raise ConfigError(f"aqm: {name} needs ingress = lan: with ingress = {self.ingress} the "
                               "download is shaped on an IFB device, which has one queue", key_)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.spec.queues.external import OPTIONS, option_words, queue_of
@@ -13,9 +15,6 @@ from flent_aqm.spec.queues.shapers import (
     SHAPER_PARAMETERS,
 )
 from flent_aqm.spec.queues.values import Overhead
-
-# End of a message about a parameter that is 0.
-_INSTEAD_OF_0 = "omit the key for the default, or give a value above 0"
 
 
 def from_tc_words(aqm: str, key: str, text: str) -> dict[str, str]:
@@ -36,7 +35,7 @@ def from_tc_words(aqm: str, key: str, text: str) -> dict[str, str]:
     try:
         words = iter(option_words(text).split())
     except ConfigError as fault:
-        raise ConfigError(f"{key}: {fault}", key) from None
+        raise ConfigError(f"{key}: {text[:60]!r}: {fault}", key) from None
     parameters = queue_of(aqm).parameters
     switches = {word: (name, value) for name, parameter in parameters.items()
                 for word, value in parameter.tc_switches().items()}
@@ -64,7 +63,8 @@ def from_tc_words(aqm: str, key: str, text: str) -> dict[str, str]:
 def _hint_for_tc_word(aqm: str, name: str, text: str, prefix: str) -> str:
     """Return the end of a message about an unknown parameter whose name may be one of tc's words:
     how to give that word, or why it can't be set. "" if it isn't one of tc's words. Of a queue that
-    isn't in the table of queues, every name may be one.
+    isn't in the table of queues, every name may be one. For no_aqm, which is the queue if none is
+    given, the end is how to give another.
 
     Args:
         aqm: name of the queue.
@@ -73,6 +73,8 @@ def _hint_for_tc_word(aqm: str, name: str, text: str, prefix: str) -> str:
         prefix: prefix of the parameters' keys, "aqm_" or "up_aqm_".
     """
     parameters = queue_of(aqm).parameters
+    if aqm == "no_aqm":
+        return f"; for a parameter of another queue, give {prefix.removesuffix('_')}, too"
     if OPTIONS in parameters:
         return f"; give it as {prefix}{OPTIONS} = {name} {text[:40]}"
     for key, parameter in parameters.items():
@@ -116,10 +118,16 @@ def check_shaper_parameter(shaper: str, name: str, text: str) -> str:
     try:
         value = parameters[name].read(text)
     except ConfigError as fault:
-        raise ConfigError(f"{key}: {text!r} for {shaper}: {fault}", key) from None
+        raise ConfigError(f"{key}: {text[:60]!r} for {shaper}: {fault}", key) from None
     if not value and not parameters[name].zero:
-        raise ConfigError(f"{key}: {text!r} for {shaper}: 0 is not allowed; {_INSTEAD_OF_0}", key)
+        raise ConfigError(f"{key}: {text[:60]!r} for {shaper}: {_why_not_0(text)}", key)
     return text
+
+
+def _why_not_0(text: str) -> str:
+    """Return the end of a message about a value that is 0, or becomes 0 in tc's unit."""
+    seen = "it is rounded down to 0, which" if re.search("[1-9]", text) else "0"
+    return f"{seen} is not allowed; omit it for the default, or give a larger value"
 
 
 def check_parameter(aqm: str, name: str, text: str, prefix: str = "aqm_") -> str:
@@ -141,9 +149,9 @@ def check_parameter(aqm: str, name: str, text: str, prefix: str = "aqm_") -> str
     try:
         value = parameters[name].read(text)
     except ConfigError as fault:
-        raise ConfigError(f"{key}: {text!r} for {aqm}: {fault}", key) from None
+        raise ConfigError(f"{key}: {text[:60]!r} for {aqm}: {fault}", key) from None
     if not value and not isinstance(value, bool) and not parameters[name].zero:
-        raise ConfigError(f"{key}: {text!r} for {aqm}: 0 is not allowed; {_INSTEAD_OF_0}", key)
+        raise ConfigError(f"{key}: {text[:60]!r} for {aqm}: {_why_not_0(text)}", key)
     # Unified here, so that hooks needn't interpret other words for switches.
     if isinstance(value, bool):
         return "yes" if value else "no"

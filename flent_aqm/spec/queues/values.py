@@ -39,7 +39,7 @@ def whole(text: str) -> int:
     """Return a whole number from 0 to 2^32 - 1, such as a number of packets. Raises ConfigError for
     other texts."""
     if not re.fullmatch(r"\d{1,10}", text) or int(text) > _U32:
-        raise ConfigError("expected a whole number from 0 to 2^32 - 1")
+        raise ConfigError("expected a whole number without a sign, 2^32 - 1 at most")
     return int(text)
 
 
@@ -73,7 +73,7 @@ def size_bytes(text: str) -> int:
     on."""
     match = _NUMBER.fullmatch(text)
     if not match or match[2].lower() not in _SIZE:
-        raise ConfigError("expected a size in bytes, such as 1500, 15KB or 32MB")
+        raise ConfigError("expected a size in bytes, without a blank, such as 1500, 15KB or 32MB")
     size = int(float(match[1]) * _SIZE[match[2].lower()])
     if size > _U32:
         raise ConfigError("expected a size below 4 GB")
@@ -87,10 +87,11 @@ def time_us(text: str) -> int:
     if match and not float(match[1]) and not match[2]:
         return 0
     if not match or match[2].lower() not in _TIME_US:
-        raise ConfigError("expected a time with its unit, such as 500us, 5ms or 1s")
+        raise ConfigError("expected a time with its unit and without a blank, such as 500us, 5ms "
+                          "or 1s")
     time = int(float(match[1]) * _TIME_US[match[2].lower()])
     if time > _U32:
-        raise ConfigError("expected a time below 4295 s")
+        raise ConfigError("expected a time of 4294.967295 s at most")
     return time
 
 
@@ -98,16 +99,20 @@ def fraction(text: str) -> float:
     """Return a number from 0 to 1, from texts such as 0, 0.02 and 1. Raises ConfigError for other
     texts, such as 2%, .5 and 1e-3."""
     if not re.fullmatch(r"\d{1,3}(\.\d{1,12})?", text) or float(text) > 1:
-        raise ConfigError("expected a number from 0 to 1")
+        raise ConfigError("expected a number from 0 to 1 in the form 0.02")
     return float(text)
 
 
 def below_1(text: str) -> float:
-    """Return a number from 0 to below 1. Raises ConfigError for other texts. tc stores such
-    probabilities in 32 bits, in which 1 becomes 0."""
-    if fraction(text) == 1:
-        raise ConfigError("expected a number from 0 to below 1")
-    return fraction(text)
+    """Return a number from 0 to below 1, from texts as for fraction(). Raises ConfigError for other
+    texts. tc stores such probabilities in 32 bits, in which 1 becomes 0."""
+    try:
+        share = fraction(text)
+    except ConfigError:
+        share = 1.0
+    if share == 1:
+        raise ConfigError("expected a number below 1 in the form 0.02")
+    return share
 
 
 def percent(text: str) -> int:
@@ -122,8 +127,8 @@ def number(text: str) -> float:
     """Return a number from 0 to below 10^9, which may have up to nine decimals. Raises
     ConfigError for other texts."""
     if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text):
-        raise ConfigError("expected a number of at least 0 with up to 9 digits on each side of the "
-                          "decimal point, such as 2 or 0.5")
+        raise ConfigError("expected a number in the form 2 or 0.5, with at most 9 digits on each "
+                          "side of the decimal point")
     return float(text)
 
 
@@ -290,7 +295,8 @@ def time_ns(text: str) -> int:
     match = _NUMBER.fullmatch(text)
     factor = _TIME_NS.get(match[2].lower()) if match else None
     if match is None or factor is None or int(float(match[1]) * factor) > _U32:
-        raise ConfigError("expected a time with its unit below 4.29 s, such as 500ns or 10us")
+        raise ConfigError("expected a time below 4.29 s with its unit and without a blank, such as "
+                          "500ns or 10us")
     return int(float(match[1]) * factor)
 
 
@@ -332,7 +338,8 @@ def time_or_packets(text: str) -> Scalar:
     try:
         return time_us(text)
     except ConfigError as fault:
-        raise ConfigError(f"{fault}, or a number of packets, such as 5p") from None
+        raise ConfigError(f"{fault}, or a number of packets, 1 or more, such as 5p"
+                          ) from None
 
 
 def as_requested(value: Scalar) -> Expected:
