@@ -123,7 +123,7 @@ def derive_seed(test_name: str, scenario: Scenario, repetition: object) -> int:
 
 
 def refuse_unexpanded(where: str, values: Mapping[str, object]) -> None:
-    """Raise ConfigError if a value contains a ${name} that Flent didn't expand.
+    """Raise ConfigError if a value contains a ${name} that Flent didn't expand, or a ${ without }.
 
     Flent leaves unknown names in place, and a shell would replace them with nothing.
 
@@ -134,8 +134,11 @@ def refuse_unexpanded(where: str, values: Mapping[str, object]) -> None:
     for key, value in values.items():
         match = _UNEXPANDED.search(str(value))
         if match:
-            raise ConfigError(f"{where}: {key} contains {match.group()}, which no argument or "
-                              "setting defines; add it to the batch, or correct its name", key)
+            seen = match.group()
+            raise ConfigError(f"{where}: {key} contains {seen[:60]}, which " + (
+                "no argument or setting defines; add it to the batch, or correct its name, or "
+                "write a shell's variable without braces" if seen.endswith("}") else
+                "has no } at its end; add it"), key)
 
 
 def as_batch_file(cell: Cell) -> str:

@@ -62,6 +62,6 @@ def refuse_path(filename: str, folders: Sequence[str]) -> None:
         folders: folders of definitions, Flent's own first.
     """
     if os.path.dirname(filename) not in folders:
-        name = os.path.relpath(filename, folders[0]).removesuffix(SUFFIX)
+        name = filename.removeprefix(os.path.join(folders[0], "")).removesuffix(SUFFIX)
         raise RuntimeError(f"test name {name!r} is a path; expected a plain name, as "
                            "flent --list-tests shows them")

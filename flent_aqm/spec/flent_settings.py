@@ -218,13 +218,16 @@ def check_from_data(settings: Mapping[str, object]) -> None:
     """
     for key, value in settings.items():
         if key not in SETTINGS:
-            raise ConfigError(f"unknown setting {key[:40]!r}; known: {', '.join(SETTINGS)}")
+            raise ConfigError(f"unknown setting {key[:40]!r} in AQM.run.settings; known: "
+                              f"{', '.join(SETTINGS)}; for the file of a newer flent-aqm, use its "
+                              "version")
         if SETTINGS[key].may_come_from_data(value):
             continue
         if SETTINGS[key].may_come_from_data is _never:
             raise ConfigError(f"{key}: {str(value)[:60]!r}: this setting is never accepted from a "
                               f"data file, because it could do harm; {_BY_HAND} with "
                               f"{SETTINGS[key].option}")
+        option = SETTINGS[key].option if key != "IP_VERSION" else "-4 or -6"
         if key == "TEST_PARAMETERS" and isinstance(value, dict):
             if unknown := value.keys() - TEST_PARAMETERS.keys():
                 raise ConfigError(f"test parameter {min(unknown)[:40]!r}: it is unknown, or not "
@@ -234,4 +237,4 @@ def check_from_data(settings: Mapping[str, object]) -> None:
                 (f"test parameter {name[:40]!r}", parameter) for name, parameter in value.items()
                 if not TEST_PARAMETERS[name](str(parameter)))
         raise ConfigError(f"{key}: {str(value)[:60]!r}: not of the form or range that is "
-                          "accepted from a data file")
+                          f"accepted from a data file; {_BY_HAND} with {option}")

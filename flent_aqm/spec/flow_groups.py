@@ -124,7 +124,7 @@ def _parse_group(text: str, load_s: float) -> FlowGroup:
                  float(fields["stop"] or load_s), fields["host"] or "", fields["source"] or "")
 
 
-def refuse_unknown_hosts(text: str, scenario: Scenario) -> None:
+def refuse_unknown_hosts(text: str, scenario: Scenario, test_host: str = SERVER) -> None:
     """Raise ConfigError, with the column, if a group starts from or goes to a host that can't do
     that in the scenario's network, or would send to itself.
 
@@ -132,6 +132,7 @@ def refuse_unknown_hosts(text: str, scenario: Scenario) -> None:
         text: the value of the test parameter `flows`. A text that doesn't match FLOWS is ignored
             here, because groups_from() refuses it.
         scenario: the run's scenario.
+        test_host: the test's host, to which groups without a host go.
     """
     if not re.fullmatch(FLOWS, text) or not re.search("[:/]", text):
         return
@@ -150,9 +151,10 @@ def refuse_unknown_hosts(text: str, scenario: Scenario) -> None:
                     f"no server runs on {match['host']!r} in topology {topology.text}; servers "
                     f"are {', '.join(servers)}" + "; give dest2_delay_ms for a second one" * (
                         match["host"] == SECOND_SERVER and scenario.path.topology == DUMBBELL))
-            if match["source"] and match["source"] == (match["host"] or SERVER):
-                raise ConfigError(f"{match['source']} would send to itself; expected two "
-                                  "different hosts")
+            if match["source"] and match["source"] == (match["host"] or test_host):
+                raise ConfigError(f"{match['source']} would send to itself"
+                                  + ", the host of the test" * (not match["host"])
+                                  + "; expected two different hosts")
         except ConfigError as fault:
             raise ConfigError(f"flows: column {column}: {group_text!r}: {fault}") from None
         column += len(group_text) + 1

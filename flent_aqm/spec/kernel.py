@@ -25,6 +25,7 @@ def parse_kernel(key: str, value: object) -> str:
     """
     text = str(value).strip()
     if not re.fullmatch(_NAME, text):
-        raise ConfigError(f"{key}: {text!r} is not a valid name of a kernel; expected up to 40 "
-                          "letters, digits, dots, hyphens and _, such as mine-2")
+        raise ConfigError(f"{key}: {text[:60]!r} is not a valid name of a kernel; expected 1 to 40 "
+                          "letters, digits, dots, hyphens and _, the first a letter or digit, such "
+                          "as mine-2")
     return text

@@ -31,21 +31,22 @@ def parse_words(key: str, text: str, models: Mapping[str, Model],
     if name not in models:
         raise ConfigError(f"{key}: {unknown_value(name, models)}")
     parameters: dict[str, float] = {}
-    for change in changes:
+    for place, change in enumerate(changes, 1):
         parameter, _, value = change.partition("=")
         if not change:
             raise ConfigError(f"{key}: a parameter is missing after a + of {text[:40]!r}; expected "
                               f"NAME=VALUE, with a NAME of {', '.join(bounds)}")
         if parameter not in bounds:
             raise ConfigError(f"{key}: {change[:40]!r} is not a parameter of {name}; expected "
-                              f"NAME=VALUE, with a NAME of {', '.join(bounds)}")
+                              f"NAME=VALUE without blanks, with a NAME of {', '.join(bounds)}")
         if parameter in parameters:
             raise ConfigError(f"{key}: the parameter {parameter} is given twice; give it once")
         low, high = bounds[parameter]
         number = number_or_nan(value)
         if not low <= number <= high:
             # 1e+2 was cut at its +.
-            hint = ", written without +" if value[-1:] in ("", "e", "E") else ""
+            is_cut = place < len(changes) and value[-1:] in ("", "e", "E")
+            hint = ", written without +" if is_cut else ""
             raise ConfigError(f"{key}: {parameter} has the value {value[:40]!r}; expected a "
                               f"number from {low:.10g} to {high:.10g}{hint}")
         parameters[parameter] = number

@@ -34,6 +34,7 @@ def test_two_kernels_have_the_same_seed() -> None:
 @pytest.mark.parametrize(("settings", "output"), [
     ({"kernel": "../mine"}, "kernel: '../mine' is not a valid name of a kernel"),
     ({"kernel": ".."}, "is not a valid name of a kernel"),
+    ({"kernel": ".mine"}, "hyphens and _, the first a letter or digit, such as"),
     ({"kernel": "a b"}, "is not a valid name of a kernel"),
     ({"kernel": "x" * 41}, "is not a valid name of a kernel"),
     ({"aqm": "foo"}, "aqm: unknown value 'foo'; known: no_aqm"),

@@ -71,8 +71,11 @@ def test_scenario_that_is_no_object_names_its_variable(text: str) -> None:
         Scenario.from_json(text)
 
 
-@pytest.mark.parametrize("value", ["a ;", "a ; ; b", "a ; ''", "a ; '' b"])
-def test_empty_command_among_others_is_refused(value: str) -> None:
-    """Quoted or not."""
-    with pytest.raises(ConfigError, match=r"^server_program: .* has an empty command"):
+@pytest.mark.parametrize(("value", "place"), [
+    ("a ;", 2), ("a ; ; b", 2), ("a ; ''", 2), ("a ; '' b", 2), (r"find . -exec x {} \;", 2),
+    ("a ; b ; " + "c " * 40 + "; ; d", 4)])
+def test_empty_command_among_others_is_refused(value: str, place: int) -> None:
+    """Quoted or not, and also where it is too far back to be shown."""
+    with pytest.raises(ConfigError, match=r"^server_program: .* has an empty command at place "
+                                          rf"{place}; .* where a quoted ; counts, too$"):
         Scenario.from_settings({"server_program": value})

@@ -25,9 +25,11 @@ def _commands(name: str, value: object) -> str:
     name: name of the key, for the message.
     """
     text = command(name, value)
-    if not all(words and words[0] for words in split_commands(text)):
-        raise ConfigError(f"{name}: {text[:60]!r} has an empty command; expected commands with "
-                          f"' {BETWEEN} ' between them")
+    for place, words in enumerate(split_commands(text), 1):
+        if not words or not words[0]:
+            raise ConfigError(f"{name}: {text[:60]!r} has an empty command at place {place}; "
+                              f"expected commands with ' {BETWEEN} ' between them, where a quoted "
+                              f"{BETWEEN} counts, too")
     return text
 
 

@@ -198,7 +198,8 @@ def _check_hosts(where: str, scenario: Scenario, settings: Any) -> None:
     if scenario.behind_ssh:
         return
     try:
-        refuse_unknown_hosts(str(settings.TEST_PARAMETERS.get("flows", "")), scenario)
+        refuse_unknown_hosts(str(settings.TEST_PARAMETERS.get("flows", "")), scenario,
+                             *settings.HOSTS[:1])
     except ConfigError as fault:
         raise ConfigError(f"{where}: test_parameters: {fault}") from None
     if scenario.path.topology != DUMBBELL:

@@ -119,7 +119,10 @@ def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: M
                           "runs with the command 'router' alone can be repeated, because a data "
                           "file does not record other commands of a batch")
     # A file of a newer version may ask for what this one doesn't know.
-    refuse_unknown_scenario_keys("AQM.requested", map(str, requested))
+    try:
+        refuse_unknown_scenario_keys("AQM.requested", map(str, requested))
+    except ConfigError as fault:
+        raise ConfigError(f"{fault}; for the file of a newer flent-aqm, use its version") from None
     scenario = Scenario.from_settings(requested)
     if scenario.lab.seed is None:
         raise ConfigError("the file records no seed, so the run can't be repeated")

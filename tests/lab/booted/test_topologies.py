@@ -182,7 +182,7 @@ def test_topology_that_cannot_be_set_up_says_why(monkeypatch: pytest.MonkeyPatch
     ("dumbbell", "client2:1xcubic", "column 1: .*hosts are client, server"),
     ("dumbbell", "1xcubic/dest2", "give dest2_delay_ms"),
     ("clients:2", "1xcubic/lan", "no server runs on 'lan'"),
-    ("parking_lot", "server:1xcubic", "would send to itself"),
+    ("parking_lot", "server:1xcubic", "server would send to itself, the host of the test; expect"),
     ("subscribers:9", "sub10:1xcubic", "no flow can start from 'sub10'")])
 def test_flows_of_hosts_that_are_not_reached_are_refused(
     topology: str, flows: str, output: str

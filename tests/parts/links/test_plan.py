@@ -136,6 +136,10 @@ def test_link_loss_has_netems_words_and_the_chains_mean() -> None:
     ({"link_access": "lte+cycle=1"}, "'cycle=1' is not a parameter of lte"),
     ({"link_access": "lte+cycle_ms=1e+2"},
      "cycle_ms has the value '1e'; expected a number from 0 to 1000, written without +"),
+    ({"link_access": "lte+cycle_ms=1e+2+cycle_ms="}, "to 1000, written without +"),
+    ({"link_access": "lte+cycle_ms="}, "cycle_ms has the value ''; expected a number from 0 to 1000"
+     ),
+    ({"link_access": "lte+cycle_ms = 5"}, "expected NAME=VALUE without blanks, with a NAME of"),
     ({"link_access": "lte+cycle_ms=x"}, "link_access: cycle_ms has the value 'x'; expected a n"),
     ({"link_outages_s": "5"}, "'5' is not an outage; expected FROM-TO in seconds, TO after FROM"),
     ({"link_outages_s": "5-4"}, "link_outages_s: '5-4' is not an outage"),

@@ -102,6 +102,13 @@ TRAFFIC = "test_parameters: cross_traffic is given more than once"
     ("aqm_flows", {"shaper": "tbf"}, {"TEST_PARAMETERS": {"rates_mbps": "10,5"}}, "shaper=htb"),
     ("rrul", {"title": "${moon}"}, {}, r"title contains \$\{moon\}"),
     ("rrul", {"rate_mbps": "${moon}"}, {}, r"rate_mbps contains \$\{moon\}, which no argument"),
+    ("program", {"client_program": "ls ${HOME}"}, {},
+     r"client_program contains \$\{HOME\}, .* write a shell's variable without braces"),
+    ("rrul", {"title": "${moon"}, {}, r"title contains \$\{moon, which has no \} at its end; add"),
+    ("aqm_flows", {"dest2_delay_ms": "5"}, {
+        "HOSTS": ["dest2"], "TEST_PARAMETERS": {"flows": "server:1xcubic"}}, None),
+    ("aqm_flows", {}, {"HOSTS": ["client"], "TEST_PARAMETERS": {"flows": "client:1xcubic"}},
+     "client would send to itself, the host of the test"),
 ])
 def test_section_that_the_test_cannot_run_is_refused(
         test: str, section: dict[str, object], settings: dict[str, Any], fault: str | None

@@ -67,6 +67,8 @@ def test_run_of_a_test_of_flents_own_can_be_repeated(tmp_path: Path) -> None:
 
 TEST = "AQM.run.test in its metadata is {}, which is no installed test; flent --list-tests lists"
 COMMANDS = "AQM.run.commands in its metadata is {}; only runs with the command 'router' alone can"
+BY_HAND = ("{}: not of the form or range that is accepted from a data file; if you trust it, run "
+           "the test by a batch of your own, or by flent with {}")
 REMOVED = "was removed when the file was shared, so the run can't be repeated; ask its author"
 
 
@@ -84,10 +86,19 @@ REMOVED = "was removed when the file was shared, so the run can't be repeated; a
     (lambda aqm: aqm["run"].update(test="../evil"), TEST.format("'../evil'")),
     (lambda aqm: aqm["run"].pop("test"), TEST.format(None)),
     (lambda aqm: aqm["run"].update(settings=[]), "AQM.run.settings in its metadata is not a JSON"),
-    (lambda aqm: aqm["run"]["settings"].update(DATA_DIR="/etc"), "unknown setting 'DATA_DIR'"),
+    (lambda aqm: aqm["run"]["settings"].update(DATA_DIR="/etc"), (
+        "unknown setting 'DATA_DIR' in AQM.run.settings; known: ")),
+    (lambda aqm: aqm["run"]["settings"].update(LENGTH=1e9), (
+        BY_HAND.format("LENGTH: '1000000000.0'", "--length"))),
+    (lambda aqm: aqm["run"]["settings"].update(IP_VERSION=5), (
+        BY_HAND.format("IP_VERSION: '5'", "-4 or -6"))),
+    (lambda aqm: aqm["run"]["settings"].update(TEST_PARAMETERS={"streams": "x"}), (
+        BY_HAND.format("test parameter 'streams': 'x'", "--test-parameter"))),
     (lambda aqm: aqm["run"].update(commands="others"), COMMANDS.format("'others'")),
     (lambda aqm: aqm["run"].pop("commands"), COMMANDS.format(None)),
-    (lambda aqm: aqm["requested"].update(weather="rain"), "AQM.requested: unknown key 'weather'"),
+    (lambda aqm: aqm["requested"].update(weather="rain"), (
+        "AQM.requested: unknown key 'weather'; see docs/reference/keys.md; for the file of a newer "
+        "flent-aqm, use its version")),
     (lambda aqm: aqm["requested"].update(seed=None), "the file records no seed"),
     (lambda aqm: aqm["requested"].update(testbed="netns"),
      "AQM.requested.testbed in its metadata is 'netns'; only runs of the virtual lab"),
