@@ -150,7 +150,7 @@ BAD = {
                      "no batch to run: all are abstract or disabled"),
     "unknown test": (OURS.replace("aqm_probe", "aqm_prube"), (),
                      "Error loading test 'aqm_prube'"),
-    "hostile test": (OURS.replace("aqm_probe", "/etc/passwd"), (), "name '/etc/passwd' is a path; "),
+    "hostile test": (OURS.replace("aqm_probe", "/etc/passwd"), (), "name '/etc/passwd' is a path;"),
 }
 
 
