@@ -82,12 +82,16 @@ def cross_ports_of(metadata: Mapping[str, Any]) -> frozenset[int]:
     without cross traffic, or if the value in the metadata is invalid."""
     parameters = test_parameters(metadata)
     try:
-        tool = kind_of(parse_cross_traffic("cross_traffic", parameters.get("cross_traffic", "no")))
+        parsed = parse_cross_traffic("cross_traffic", parameters.get("cross_traffic", "no"))
     except ConfigError:
         return frozenset()
+    tool = kind_of(parsed)
     if tool is None:
         return frozenset()
     own = parameters.get("cross_port")
     if own is not None and str(own).isdecimal():
         return frozenset({int(own)})
-    return frozenset(tool.server.every_port if tool.server else {defaults.IPERF3_CROSS_PORT})
+    # Of iperf3's servers, the other one is that of a test by iperf3.
+    is_bulk = parsed is True
+    return frozenset({defaults.IPERF3_CROSS_PORT} if is_bulk or not tool.server
+                     else tool.server.every_port)

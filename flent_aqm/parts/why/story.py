@@ -522,12 +522,16 @@ def _standing_since(passage: Passage, row: int, flow: int | None) -> int:
 
 
 def _line_mbps(run: WatchedRun, stop: _Stop) -> float:
-    """Return the usual rate of a place in Mbit/s: the rate to which the router shapes. For a modem,
-    and a router without shaper, the median over intervals of 0.1 s of the rate at which it sent
-    packets that had waited more than 1 ms, 0 if there are fewer than two of these."""
+    """Return the usual rate of a place in Mbit/s: the rate to which the router shapes, or the
+    modem's rate. For a model in the modem's place, and a router without shaper, the median over
+    intervals of 0.1 s of the rate at which it sent packets that had waited more than 1 ms, 0 if
+    there are fewer than two of these."""
     scenario = run.cell.scenario
     if stop.router != MODEM and scenario.router.shaper != "none":
         return float(scenario.router.rate_mbps(stop.direction))
+    modem_mbps = {"up": scenario.path.modem_up_mbps, "down": scenario.path.modem_down_mbps}
+    if stop.router == MODEM and (rate_mbps := modem_mbps[stop.direction]) is not None:
+        return float(rate_mbps)
     passage = stop.passage
     order = passage.by_departure
     busy = order[passage.sojourn_ns[order] > 1_000_000]

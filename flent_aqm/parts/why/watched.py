@@ -154,8 +154,8 @@ class WatchedRun:
 
 
 def _blocks(scenario: Scenario, packets: int | None) -> int:
-    """Return the number of 1 MiB blocks that hold the packets of a run, from 64 (_FEWEST_BLOCKS) to
-    640 (_MOST_BLOCKS).
+    """Return the number of 1 MiB blocks that hold the packets of a run in all of its captures, from
+    64 (_FEWEST_BLOCKS) to 640 (_MOST_BLOCKS).
 
     Args:
         scenario: settings of the run.
@@ -166,8 +166,8 @@ def _blocks(scenario: Scenario, packets: int | None) -> int:
     if packets is None:
         packets = round((router.rate_up_mbps + router.rate_down_mbps) * 1e6 / 8 / _FRAME_BYTES
                         * _WITH_ACKS * _USUAL_S)
-    # Each packet is seen twice. A run with something changed may have more packets.
-    needed = 2 * _MORE * packets / FRAMES_A_BLOCK
+    # Each capture has each packet twice. A run with something changed may have more packets.
+    needed = len(namespaces(scenario)) * 2 * _MORE * packets / FRAMES_A_BLOCK
     return round(min(max(needed, _FEWEST_BLOCKS), _MOST_BLOCKS))
 
 

@@ -80,7 +80,7 @@ SENTENCES = (
     rf"With {NAMES}, at least half of the probes under load were lost\.",
     rf"With {NAMES}, the {PERCENTILE} of latency under load was {MS}\.",
     rf"Nothing to compare: no two runs are alike in all but the \w+(; they differ in {NAMES})?\.",
-    rf"{NAMES} kept latency under load lowest{WHERE}: {WITHIN}{MORE}\.",
+    rf"{NAMES} kept latency under load lowest{WHERE}( \([^)]* and [^)]*\))?: {WITHIN}{MORE}\.",
     (rf"With {NAMES}, the worst{WHERE}, (it was {MS}|{WITHIN}{MORE})"
      r"(, [\d.,]+( to [\d.,]+)? times as long)?\."),
     rf"With {NAMES}, the worst{WHERE}, at least half of the probes were lost\.",
