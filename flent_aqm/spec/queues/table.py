@@ -496,8 +496,8 @@ OF_KIND: Mapping[str, Queue] = {queue.kind: queue for queue in QUEUES.values()}
 
 
 def unit_of(kind: str, reported: str) -> Unit:
-    """Return the unit of a value that a qdisc reports. "" for a number without unit, or an unknown
-    name.
+    """Return the unit of a value that a qdisc reports. "" for a number without unit, a switch or a
+    word, and for an unknown qdisc or name.
 
     Args:
         kind: name of the qdisc.
@@ -512,7 +512,8 @@ def unit_of(kind: str, reported: str) -> Unit:
 
 def reported_parameter(kind: str, reported: str) -> Parameter | None:
     """Return the parameter that a qdisc reports under a name in tc's JSON. None if the qdisc isn't
-    in the table, or has no such parameter.
+    in the table, or has no such parameter. A parameter that tc doesn't report is found by its own
+    name.
 
     Args:
         kind: name of the qdisc.

@@ -18,8 +18,9 @@ class Clock:
 
     Attributes:
         ticks_per_us: ticks per microsecond. Bursts are stored in ticks.
-        hz: timer interrupts per second, from which tc computes default bursts.
-        text: the line of /proc/net/psched.
+        hz: the file's last number, which tc takes for timer interrupts per second when it computes
+            HTB's default bursts. 10^9 with high-resolution timers.
+        text: the line of /proc/net/psched, four words with single blanks between them.
     """
 
     ticks_per_us: float
@@ -29,7 +30,7 @@ class Clock:
 
 def parse_psched(line: str) -> Clock:
     """Parse the line in /proc/net/psched, as tc_core.c of iproute2 does. Raises ParseError if it
-    isn't four words of 8 hexadecimal digits, or if one of the last three is 0."""
+    isn't four words of 8 hexadecimal digits in lower case, or if one of the last three is 0."""
     words = line.split()
     if len(words) != 4 or not all(re.fullmatch("[0-9a-f]{8}", word) for word in words):
         raise ParseError(f"the router's /proc/net/psched has {line[:80]!r}; expected four words of "

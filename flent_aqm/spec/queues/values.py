@@ -36,19 +36,19 @@ _KERNEL_HZ = (100, 128, 250, 256, 300, 500, 512, 1000, 1024)
 
 
 def whole(text: str) -> int:
-    """Return a whole number from 0 to 2^32 - 1, such as a number of packets. Raises ConfigError for
-    other texts."""
+    """Return a whole number from 0 to 2^32 - 1, such as a number of packets, from up to ten decimal
+    digits. Raises ConfigError for other texts."""
     if not re.fullmatch(r"\d{1,10}", text) or int(text) > _U32:
         raise ConfigError("expected a whole number without a sign, 2^32 - 1 at most")
     return int(text)
 
 
 def count_to(most: int) -> Reader:
-    """Return a reader of whole numbers from 1 to `most`: a function from text to int that raises
-    ConfigError."""
+    """Return a reader of whole numbers from 1 to `most`: a function from text to int, which raises
+    ConfigError for other texts."""
     def read(text: str) -> int:
-        """Return a whole number from 1 to `most`, the argument of count_to(). Raises
-        ConfigError."""
+        """Return a whole number from 1 to `most`, the argument of count_to(). Raises ConfigError
+        for other texts."""
         if not re.fullmatch(r"\d{1,10}", text) or not 1 <= int(text) <= most:
             raise ConfigError(f"expected a whole number from 1 to {most}")
         return int(text)
@@ -56,11 +56,11 @@ def count_to(most: int) -> Reader:
 
 
 def power_of_two(most: int) -> Reader:
-    """Return a reader of powers of two from 1 to `most`: a function from text to int that raises
-    ConfigError."""
+    """Return a reader of powers of two from 1 to `most`: a function from text to int, which raises
+    ConfigError for other texts."""
     def read(text: str) -> int:
         """Return a power of two from 1 to `most`, the argument of power_of_two(). Raises
-        ConfigError."""
+        ConfigError for other texts."""
         if not re.fullmatch(r"\d{1,10}", text) or int(text) > most or int(text).bit_count() != 1:
             raise ConfigError(f"expected a power of two from 1 to {most}")
         return int(text)
@@ -68,9 +68,9 @@ def power_of_two(most: int) -> Reader:
 
 
 def size_bytes(text: str) -> int:
-    """Return a size in bytes, rounded down, from texts such as 1500, 15KB, 32Mb. K, M and G are
-    powers of 1024, and both B and b mean bytes. Raises ConfigError for other texts, and from 4 GB
-    on."""
+    """Return a size in bytes, rounded down, from texts such as 1500, 1.5k, 15KB, 32Mb. K, M and G,
+    in upper or lower case, are powers of 1024, and both B and b mean bytes. Raises ConfigError for
+    other texts, and from 4 GB on."""
     match = _NUMBER.fullmatch(text)
     if not match or match[2].lower() not in _SIZE:
         raise ConfigError("expected a size in bytes, without a blank, such as 1500, 15KB or 32MB")
@@ -116,8 +116,8 @@ def below_1(text: str) -> float:
 
 
 def percent(text: str) -> int:
-    """Return a percentage, a whole number from 0 to 100 without a sign. Raises ConfigError for
-    other texts."""
+    """Return a percentage as a whole number from 0 to 100, from texts such as 10. Raises
+    ConfigError for other texts, such as 10% and 2.5."""
     if not re.fullmatch(r"\d{1,3}", text) or int(text) > 100:
         raise ConfigError("expected a whole number from 0 to 100, in percent, without a sign")
     return int(text)
@@ -217,7 +217,8 @@ class Framing:
         overhead: bytes added to each packet.
         link_layer: atm, ptm, noatm, or "" for the default.
         mpu: least size of a packet in bytes, 0 for none.
-        raw: True if sizes are counted as the kernel has them.
+        raw: True if the bytes are added to the kernel's size of the packet, with its Ethernet
+            header, False if they are added to the IP packet.
     """
 
     overhead: int
@@ -229,8 +230,9 @@ class Framing:
 @dataclass(frozen=True)
 class Overhead:
     """Reader of the bytes that a link adds to each packet, given as a number or by one or more of
-    tc's words for kinds of links. Called with a text, it returns the number as int, or the words as
-    text, and raises ConfigError for any other text. framing() explains the result.
+    tc's words for kinds of links, separated by blanks. Called with a text, it returns the number as
+    int, or the words as text with single blanks, and raises ConfigError for any other text.
+    framing() explains the result.
 
     Attributes:
         least: least number of bytes that is accepted.
@@ -318,11 +320,11 @@ def rate_bytes_per_s(text: str) -> int:
 
 
 def between(low: int, high: int) -> Reader:
-    """Return a reader of whole numbers from `low` to `high`: a function from text to int that
-    raises ConfigError."""
+    """Return a reader of whole numbers from `low` to `high`: a function from text to int, which
+    raises ConfigError for other texts."""
     def read(text: str) -> int:
         """Return a whole number from `low` to `high`, the arguments of between(). Raises
-        ConfigError."""
+        ConfigError for other texts."""
         if not re.fullmatch(r"\d{1,10}", text) or not low <= int(text) <= high:
             raise ConfigError(f"expected a whole number from {low} to {high}")
         return int(text)
@@ -330,8 +332,8 @@ def between(low: int, high: int) -> Reader:
 
 
 def time_or_packets(text: str) -> Scalar:
-    """Return a time in us as int. For a number of packets such as `5packets`, return text in the
-    form "5p". Raises ConfigError for other texts."""
+    """Return a time in us as int. For a number of packets from 1 on, such as 5packets, 5pkts or 5p,
+    return text in the form "5p". Raises ConfigError for other texts."""
     match = re.fullmatch(r"(\d{1,10})(p|pkts?|packets?)", text)
     if match and 0 < int(match[1]) <= _U32:
         return f"{int(match[1])}p"
@@ -377,15 +379,16 @@ def six_digits(value: float) -> float:
 
 
 def dualpi2_factor(value: Scalar) -> Expected:
-    """Return the number that tc reports for a requested alpha or beta of DualPI2. It may be a
-    little lower than the requested one: tc sends whole 256ths, the kernel stores them in coarser
-    units (dualpi2_scale_alpha_beta), and tc prints six digits."""
+    """Return the number that tc reports for a requested alpha or beta of DualPI2. It may differ a
+    little from the requested one: tc sends whole 256ths, the kernel stores them in coarser units
+    (dualpi2_scale_alpha_beta), and tc prints six digits."""
     kept = (int(float(value) * 256) * _U32 >> 2) // 10**9
     return six_digits(((kept * 10**9 << 2) // _U32) / 256)
 
 
 def sfb_share(value: Scalar) -> Expected:
-    """Return the value that tc reports for a probability of SFB, which is stored in 65535ths."""
+    """Return the value that tc reports for a probability of SFB, which is stored in 65535ths and
+    printed with six digits."""
     return six_digits(int(float(value) * 0xFFFF + 0.5) / 0xFFFF)
 
 

@@ -48,17 +48,19 @@ class Graph:
 
     @cached_property
     def nodes(self) -> tuple[str, ...]:
-        """Names of all nodes, the client first. Each follows the node that leads to it."""
+        """Names of all nodes, the client first. Each comes after its neighbour in the direction of
+        the client."""
         return (CLIENT, *(far for _near, far in self.links))
 
     @cached_property
     def routers(self) -> tuple[str, ...]:
-        """Names of the routers, which have the queue under test."""
+        """Names of the routers, which have the queue under test, in the order of `nodes`."""
         return tuple(node for node in self.nodes if is_router(node))
 
     @cached_property
     def hosts(self) -> tuple[str, ...]:
-        """Names of all nodes that aren't routers."""
+        """Names of all nodes that aren't routers, so with the client and hosts that only forward,
+        in the order of `nodes`."""
         return tuple(node for node in self.nodes if not is_router(node))
 
     @cached_property
@@ -71,6 +73,8 @@ class Graph:
         included.
 
         node: name of a node of the graph.
+
+        Raises KeyError for any other name.
         """
         path = [node]
         while path[-1] != CLIENT:
