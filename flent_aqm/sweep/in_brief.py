@@ -18,8 +18,8 @@ _FIRST = ("test", AQM)
 def cell_settings(cell: Cell) -> dict[str, Setting]:
     """Return a cell's settings by name, computed from its batch. No file is read.
 
-    They are those that settings_of() returns for the run's data file, except that `title` and
-    `batch` are "".
+    They are those that settings_of() of results/metrics/settings.py returns for the run's data
+    file, except that `title` and `batch` are "".
     """
     parameters = cell.settings.get("TEST_PARAMETERS")
     return settings_of(cell.test_name, "", "", parameters if isinstance(parameters, dict) else {},
@@ -29,7 +29,7 @@ def cell_settings(cell: Cell) -> dict[str, Setting]:
 def differing_words(cells: Sequence[Cell]) -> dict[str, str]:
     """Return a text for each cell, by the cell's name: its test, queue and rate, and the other
     settings that are needed to tell the cells apart, joined by spaces: "iperf3_upload sfq 20 Mbit/s
-    tiers 3". A setting that a cell lacks is left out."""
+    tiers 3". A setting that a cell lacks is left out. Repetitions have the same text."""
     settings = {cell.name: cell_settings(cell) for cell in cells}
     differing = factors(list(settings.values()))
     order = dict.fromkeys((*_FIRST, RATE, *differing))

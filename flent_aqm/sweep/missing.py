@@ -17,16 +17,17 @@ def make_missing(cells: Iterable[Cell], keys: Mapping[str, object]) -> int:
     missing.
 
     A data file that is damaged or incomplete is renamed, and reported on standard error. A run that
-    fails does not stop the others.
+    fails does not stop the others. The plan and the progress are printed.
 
     Args:
         cells: all runs that the command needs.
         keys: batch keys of the sweep, such as `jobs`.
 
-    Raises an AqmError before the first run if the runs can't be made, or if a data file has another
-    run in it than the cell of its name. If the user interrupts, no more runs are started, and
-    KeyboardInterrupt is raised once those that are running have ended. Raises StorageError if
-    results can't be written; no more runs are started then.
+    Raises an AqmError before the first run if the runs can't be made, or if a complete data file is
+    of another run than the cell with this file, or of another build of its kernel. At the first ^C
+    no more runs are started, and KeyboardInterrupt is raised once those that are running have
+    ended. A second ^C, SIGTERM or SIGHUP kills them. Raises StorageError if results can't be
+    written; no more runs are started then.
     """
     sweep = Sweep(resumes=True)
     by_file = {cell.data_file: cell for cell in cells}

@@ -56,16 +56,17 @@ def parse_jobs(value: object, *, real_time: str = "") -> int:
 
 
 class Pool:
-    """Runs cells in worker threads. submit() waits while all workers are busy.
+    """Runs cells in worker threads. submit() waits while all workers are busy. close() ends the
+    threads.
 
     Args:
-        run: makes the run of a cell.
+        run: makes the run of a cell. An exception means that the run failed.
         jobs: number of worker threads.
         room: returns the largest number of cells that may run at the moment. There are never more
             than `jobs`. None if the number is always `jobs`.
         keep_to_core: bind each worker to a core of its own. If there are more jobs than cores, or
             if it is false, workers use all cores.
-        started: called in the worker's thread when a cell begins.
+        started: called with the cell, in the worker's thread, when the cell begins.
         ended: called in the worker's thread with the cell, and its FinishedRun or the exception
             that the run raised.
     """
@@ -97,7 +98,7 @@ class Pool:
     def submit(self, cell: Cell) -> bool:
         """Wait until fewer cells run than `jobs` and `room` allow, let a worker run the cell, and
         return True without waiting for its end. Return False without running the cell if
-        take_no_more() was called, also while this method waits. Must not be called after abort() or
+        take_no_more() or abort() was called, also while this method waits. Must not be called after
         close()."""
         with self._changed:
             while not self._closed and self._running_count >= self._limit():
@@ -118,7 +119,7 @@ class Pool:
     def drain(self) -> None:
         """Wait until all submitted cells have ended. After that, raise the exception of the first
         cell, in the order of submission, for which `started` or `ended` raised one. Runs that
-        failed raise nothing here."""
+        failed raise nothing here. Must not be called after abort(), where it might wait forever."""
         wait(self._futures)
         # Only now, because abort() needs them if a signal ends the waiting.
         futures, self._futures = self._futures, []
@@ -142,7 +143,8 @@ class Pool:
             kill()
 
     def close(self) -> None:
-        """Wait until running cells have ended, and end the worker threads."""
+        """Wait until running cells have ended, and end the worker threads. Call it at the end, also
+        after abort()."""
         self._threads.shutdown()
 
     def _limit(self) -> int:
@@ -150,14 +152,15 @@ class Pool:
         return min(self._jobs, self._room()) if self._room else self._jobs
 
     def _keep_to_core(self) -> None:
-        """Initialise a worker thread: bind it to the next set of cores that no other worker has
-        taken."""
+        """Initialise a worker thread: bind it to one of the sets of cores that were made for the
+        workers, the next that is left. The programs that the thread starts are bound to it, too."""
         # On Linux 0 means the calling thread, whose children inherit it.
         os.sched_setaffinity(0, self._cores.get())
 
     def _run_in_worker(self, cell: Cell) -> None:
         """Run a cell, and call `started` before and `ended` after it. Called in a worker's thread.
-        After abort() nothing is run or reported."""
+        After abort() nothing is run or reported. An exception of the run is passed to `ended`.
+        Raises what `started` or `ended` raises; after that of `started` the cell isn't run."""
         try:
             if self._stopped.is_set():
                 return
@@ -183,7 +186,8 @@ def cores_for(jobs: int, cores: Sequence[int]) -> list[set[int]]:
 
 
 class Elsewhere(Protocol):
-    """Interface of a part that makes runs on other machines.
+    """Interface of a part that makes runs on other machines. refuse() comes first, for each planned
+    run, then start(), then run(), in several threads at once, and close() at the end.
 
     Attributes:
         title: names the machines in messages, after "by".
@@ -192,27 +196,32 @@ class Elsewhere(Protocol):
     title: str
 
     def refuse(self, cell: Cell) -> None:
-        """Raise ConfigError if the run can't be made on another machine."""
+        """Raise ConfigError if the run can't be made on another machine. Called before start(),
+        when the run is planned."""
 
     def start(self, facts: SweepFacts, say: Callable[[str], None]) -> None:
-        """Prepare the other machines for runs, such as by connecting to them.
+        """Prepare the other machines for runs, such as by connecting to them. It is no error if
+        none is there yet: room() is 0 then.
 
         Args:
             facts: facts of the testbed, the same for all runs.
             say: prints a line for the user.
 
-        Raises AqmError if no machine can be used.
+        Raises AqmError if the machines can't be reached, or if none of those that are there can be
+        used.
         """
 
     def run(self, cell: Cell) -> FinishedRun:
-        """Make a run on another machine, and write the files that come back. Raises an AqmError
-        with the cause if the run fails."""
+        """Make a run on another machine, wait for its end, and write the files that come back.
+        Raises an AqmError with the cause if the run fails. Called in several threads at once."""
 
     def room(self) -> int:
-        """Return the largest number of runs that may run side by side now."""
+        """Return the largest number of runs that may run side by side now on all machines together,
+        with those that are running. 0 if no machine is there."""
 
     def stop(self) -> None:
-        """End all running runs immediately. It may be called repeatedly."""
+        """End all running runs immediately: their run() raises an AqmError. It may be called
+        repeatedly."""
 
     def close(self) -> None:
         """End the connections. Called at the end of the sweep, after all runs have ended, also if

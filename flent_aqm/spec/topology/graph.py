@@ -40,8 +40,8 @@ class Graph:
     """A tree of links between nodes, with the client as its root.
 
     Attributes:
-        links: pairs of node names, in the order in which a walk from the client meets them. In
-            each, the node nearer to the client comes first.
+        links: pairs of node names, in the order in which a breadth-first walk from the client meets
+            them. In each, the node nearer to the client comes first.
     """
 
     links: tuple[Link, ...]
@@ -102,13 +102,14 @@ def parse_links(text: str, path: str = "") -> Graph:
     """Parse the text of links into a graph.
 
     Args:
-        text: links, separated by commas or new lines. # begins a comment.
+        text: links, such as "client - router", separated by commas or new lines. # begins a
+            comment.
         path: path of the file with the text, "" for a value of one line.
 
     Raises Fault, with line and column in a file, otherwise with the column: if a link can't be
     parsed, has a reserved name or closes a ring, a node can't be reached, client, router or server
-    is missing, no router is between client and server, there are more than MOST_NODES nodes, or a
-    node has a number of links that its kind can't have.
+    is missing, no router is between client and server, there are more than MOST_NODES nodes, a
+    router hasn't two links, or client or server has more than one.
     """
     edges: list[tuple[str, str, str]] = []  # names of two nodes, and the link's line and column
     for place, link_text, column in _split_links(text):
@@ -159,8 +160,8 @@ def read_links(path: str) -> Graph:
 
 def _split_links(text: str) -> Iterator[tuple[int, str, int]]:
     """Yield line number, text and column of each link, without comments and blank parts. The text
-    keeps the blanks around the link, and the column is that of its first character. Lines and
-    columns count from 1."""
+    keeps the blanks around the link. The column is where the text begins, even if with a blank.
+    Lines and columns count from 1."""
     for number, line in enumerate(text.splitlines(), 1):
         column = 1
         for link_text in line.partition("#")[0].split(","):
@@ -176,8 +177,8 @@ def _at(path: str, line: int, column: int) -> str:
 
 
 def _order_from_client(edges: list[tuple[str, str, str]]) -> tuple[Link, ...]:
-    """Return the links in the order in which a walk from the client meets them, each with the node
-    nearer to the client first.
+    """Return the links in the order in which a breadth-first walk from the client meets them, each
+    with the node nearer to the client first.
 
     edges: names of two nodes, and the link's position for messages.
 
@@ -202,14 +203,15 @@ def _order_from_client(edges: list[tuple[str, str, str]]) -> tuple[Link, ...]:
 
 
 def _advise(used: list[tuple[str, str, str]], unused: list[tuple[str, str, str]]) -> str:
-    """Return the end of a message that names a link by which nodes can be reached, ": link A to B",
-    with up to _MOST_ADVISED B that work. If no such link is enough, return the advice to link them
-    to a host that forwards, "" if that doesn't help either, because a router or the server is among
-    them.
+    """Return the end of a message, with advice how to link nodes that the client doesn't reach: ":
+    link A to B or C" with up to _MOST_ADVISED nodes after "to", of which each alone makes a valid
+    graph. If no single link does, advise to link A to a host that forwards, or return "" if a
+    router or the server is among the unreached nodes.
 
     Args:
         used: links of the nodes that the client reaches.
-        unused: other links. Those are to be reached that hang together with the first.
+        unused: the other links, at least one. The advice is for the nodes that are connected with
+            those of the first.
     """
     group, size = list(unused[0][:2]), 0
     while size < len(group):
@@ -234,7 +236,8 @@ def _advise(used: list[tuple[str, str, str]], unused: list[tuple[str, str, str]]
 
 
 def _refuse_rings(edges: list[tuple[str, str, str]]) -> None:
-    """Raise Fault for the first link between nodes that earlier links connect already.
+    """Raise Fault for the first link between nodes that earlier links connect already, or of a node
+    to itself.
 
     edges: names of two nodes, and the link's position for messages.
     """
@@ -249,8 +252,8 @@ def _refuse_rings(edges: list[tuple[str, str, str]]) -> None:
 
 
 def _refuse_odd_nodes(graph: Graph, places: Mapping[str, str]) -> None:
-    """Raise Fault if a node has a number of links that its kind can't have, or if no router is
-    between client and server.
+    """Raise Fault if a router hasn't exactly two links, if client or server hasn't exactly one, or
+    if no router is between client and server.
 
     Args:
         graph: the graph to check. It may lack the server.

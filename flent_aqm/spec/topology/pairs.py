@@ -12,8 +12,8 @@ from flent_aqm.spec.topology.topology import Topology, parse_topology
 
 
 def refuse_odd_pairs(scenario: Scenario) -> None:
-    """Raise ConfigError if a setting can't be combined with the scenario's topology, which isn't
-    the dumbbell. The message names the setting."""
+    """Raise ConfigError if a setting can't be combined with the scenario's topology. The message
+    names the setting. Call it only for another topology than the dumbbell."""
     topology = parse_topology("topology", scenario.path.topology)
     for key, is_set in {
         "a modem (keys modem_…)": scenario.path.modem_down_mbps is not None,
@@ -37,9 +37,9 @@ def refuse_odd_pairs(scenario: Scenario) -> None:
 
 
 def _refuse_for_subscribers(topology: Topology, scenario: Scenario) -> None:
-    """Raise ConfigError if a setting of the router can't be combined with subscribers, if a
-    subscriber's plan exceeds the access node's rate, or if that rate leaves each subscriber less
-    than MIN_RATE_MBPS.
+    """Raise ConfigError if a setting of the router or one of its queues can't be combined with
+    subscribers. Raises it also if, in a direction, a subscriber's plan exceeds the router's rate,
+    or an equal share of that rate for each subscriber is below MIN_RATE_MBPS.
 
     Args:
         topology: a topology with subscribers.

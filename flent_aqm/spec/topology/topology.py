@@ -43,9 +43,11 @@ class Topology:
         graph: hosts, routers and their links.
         subscribers: number of subscribers, which are addresses of the client, each with a queue of
             its own. The first has the client's own address. 0: none.
-        plan_down_mbps: greatest download rate of a subscriber in Mbit/s, None for the whole rate.
-        plan_up_mbps: greatest upload rate of a subscriber in Mbit/s, None for the whole rate.
-        nat: True if the router translates the source of packets that leave it to its own address.
+        plan_down_mbps: greatest download rate of a subscriber in Mbit/s, None for the router's
+            rate.
+        plan_up_mbps: greatest upload rate of a subscriber in Mbit/s, None for the router's rate.
+        nat: True if the router translates the source of IPv4 packets towards the server to its own
+            address.
     """
 
     text: str
@@ -57,8 +59,8 @@ class Topology:
 
     @cached_property
     def other_names(self) -> Mapping[str, str]:
-        """Further names of the client: "client1" if there are several clients, "sub1" if there are
-        subscribers. Each maps to "client"."""
+        """Further names of the client: "client1" if the graph has a node "client2", "sub1" if there
+        are subscribers. Each maps to "client". Empty without either."""
         names = {"client1": CLIENT} if "client2" in self.graph.nodes else {}
         return {**names, "sub1": CLIENT} if self.subscribers else names
 
@@ -70,7 +72,8 @@ class Topology:
                 *(f"sub{number}" for number in range(2, self.subscribers + 1)))
 
     def source(self, name: str) -> Source:
-        """Return how a tool is started on a host.
+        """Return how a tool is started on a host: without prefix or address on the client, with a
+        prefix on another host of the graph, with an address for a subscriber from "sub2" on.
 
         name: one of `sources`.
 
@@ -92,12 +95,12 @@ class Topology:
 
 @dataclass(frozen=True)
 class Source:
-    """How to start a tool on a host: a prefix of its command, or an address to bind to. Both are
-    empty for the client.
+    """How to start a tool on a host: with a prefix of its command for another host than the client,
+    with an address to bind to for a subscriber from "sub2" on. Both are empty for the client.
 
     Attributes:
         command: words before the tool's command line.
-        address: name of the address that the tool binds to.
+        address: name of the address that the tool binds to, such as "sub2".
     """
 
     command: tuple[str, ...] = ()
@@ -110,9 +113,10 @@ class _NamedTopology:
     NAME:N+WORD+WORD=VALUE.
 
     Attributes:
-        make: function (number, words) -> graph.
-        counts: least, greatest and default number. None for a topology without a number.
-        words: word that may follow -> bounds of its value, None for a word without a value.
+        make: function (number, words) -> graph. The number is 0 for a topology without one.
+        counts: least, greatest and default number. None for a topology that takes neither a number
+            nor words.
+        words: word that may follow -> least and greatest value, None for a word without a value.
     """
 
     make: Callable[[int, Collection[str]], Graph]
@@ -140,7 +144,8 @@ def _home(count: int, words: Collection[str]) -> Graph:
 
     Args:
         count: number of clients.
-        words: words that the user added. With "servers", each client has a server of its own.
+        words: words that the user added. With "servers" there is a server for each client: server,
+            server2, … linked to the host wan behind the router.
     """
     others = range(2, count + 1)
     beyond = ["router - server"]
@@ -186,8 +191,9 @@ def parse_topology(key: str, value: object) -> Topology:
 
 
 def _has_links(text: str) -> bool:
-    """Return whether a value of the key consists of links. A single A-B with neither client, router
-    nor server is none, but a misspelt name."""
+    """Return whether a value of the key consists of links. False for one in the form of a named
+    topology, and for a single A-B with neither client, router nor server, which is taken for a
+    misspelt name."""
     return "-" in text and not _NAMED.fullmatch(text) and (
         re.search(r"[,\n]", text) is not None
         or not {CLIENT, ROUTER, SERVER}.isdisjoint(re.split(r"[\s-]+", text)))
@@ -199,8 +205,9 @@ def _topology_of_graph(graph: Graph) -> Topology:
 
 
 def _parse_named(key: str, text: str) -> Topology:
-    """Parse a named topology, NAME:N+WORD. Raises ConfigError for another form, an unknown name, a
-    number out of range, or a word that _parse_words() refuses.
+    """Parse a named topology, NAME:N+WORD. Without N, the topology's default number is taken, also
+    in the result's text. Raises ConfigError for another form, an unknown name, a number out of
+    range, a word that _parse_words() refuses, or a number or word for a topology that takes none.
 
     Args:
         key: name of the key, for messages.
