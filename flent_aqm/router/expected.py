@@ -196,7 +196,9 @@ def expected_direction(scenario: Scenario, direction: str, clock: Clock,
 
 
 def _root_qdisc(scenario: Scenario, rate_bit_s_: int, clock: Clock) -> list[ExpectedQdisc]:
-    """Return the root qdisc in a list. Empty if the root qdisc is the AQM itself.
+    """Return the shaper's qdisc, which is the root, in a list. Empty with shaper = cake or none:
+    then the root is the AQM itself. With subscribers, with_subscribers() changes HTB's default
+    class afterwards.
 
     Args:
         scenario: the requested settings.
@@ -246,8 +248,9 @@ def _on_link_bytes(size_bytes: int, of_shaper: Mapping[str, Scalar]) -> int:
 
 
 def _transmission_time_ns(size_bytes: int, rate_bytes_per_s: int) -> int:
-    """Return the time in ns in which a rate sends `size_bytes`, as the kernel computes it by a
-    multiplication (sch_generic.c: psched_ratecfg_precompute__)."""
+    """Return the time in ns in which a rate sends `size_bytes`, rounded down, as the kernel
+    computes it by a multiplication (sch_generic.c: psched_ratecfg_precompute__). It may be a little
+    less than the exact time."""
     factor, shift = 10**9, 0
     while not (factor // rate_bytes_per_s & 1 << 31 or factor & 1 << 63):
         factor, shift = factor * 2, shift + 1
@@ -259,7 +262,8 @@ def _expected_htb_class(requested: RequestedClass, clock: Clock,
     """Return the HTB class that the kernel has to report.
 
     If no burst is requested, tc's default is the bytes that the rate sends between two timer
-    interrupts, and one packet.
+    interrupts, and one packet of the requested mtu, or of TC_MTU_BYTES. The default cburst is the
+    same for the ceil.
 
     Args:
         requested: the class that the scenario requests.
@@ -282,8 +286,8 @@ def _expected_htb_class(requested: RequestedClass, clock: Clock,
 
 
 def _expected_hfsc_class(requested: RequestedClass) -> ExpectedClass:
-    """Return the HFSC class that the kernel has to report. It has no priority and no bursts,
-    because its curves have one slope.
+    """Return the HFSC class that the kernel has to report. Its `prio` and `quantum_bytes` are None,
+    and both bursts are {0}, because HFSC has none of these.
 
     requested: the class that the scenario requests.
     """
@@ -293,7 +297,9 @@ def _expected_hfsc_class(requested: RequestedClass) -> ExpectedClass:
 
 
 def _tier_filters() -> list[str]:
-    """Return the filters that sort packets into three tiers by DSCP, as lines of describe_filter().
+    """Return the filters that send packets to the class for EF or that for background by their
+    DSCP, as lines of describe_filter(). Packets of the middle tier match none, and go to the
+    default class.
 
     u32 compares the header's first 32 bits. The DSCP's byte is the second in IPv4, and begins after
     4 bits in IPv6.
@@ -331,13 +337,13 @@ def ticks(size_bytes: int, rate_bytes_per_s: int, clock: Clock) -> frozenset[int
 
 def old_ticks(size_bytes: int, rate_bytes_per_s: int, clock: Clock) -> int:
     """Return the number of clock ticks in which a rate sends `size_bytes`, as tc before iproute2
-    6.16 computes it."""
+    6.16 computes it: the ticks in the whole microseconds of that time, both rounded down."""
     return int(int(1_000_000 * (size_bytes / rate_bytes_per_s)) * clock.ticks_per_us)
 
 
 def new_ticks(size_bytes: int, rate_bytes_per_s: int, clock: Clock) -> int:
-    """Return the number of clock ticks in which a rate sends `size_bytes`, as tc computes it since
-    iproute2 6.16."""
+    """Return the number of clock ticks in which a rate sends `size_bytes`, rounded up, as tc
+    computes it since iproute2 6.16."""
     return math.ceil(1_000_000 * (size_bytes / rate_bytes_per_s) * clock.ticks_per_us)
 
 

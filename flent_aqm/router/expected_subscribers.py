@@ -15,12 +15,14 @@ from flent_aqm.spec.topology.subscribers import PREFIX_XOR
 
 
 def with_subscribers(single: ExpectedDirection, direction: str) -> ExpectedDirection:
-    """Return the expected device with one qdisc per subscriber, in place of the single AQM qdisc,
-    and with the filters that find a subscriber's class.
+    """Return the expected device with one qdisc per subscriber in place of the single AQM qdisc.
+    The root's default class is then the first subscriber's, and the only filters are those that
+    find a subscriber's class by the address.
 
     Args:
         single: the device as expected without subscribers' qdiscs, but with their classes.
-        direction: "down" or "up".
+        direction: "down" or "up". Packets that go down have the subscriber's address as
+            destination.
     """
     own = [each for each in single.classes if each.leaf]
     root = next(each for each in single.qdiscs if each.handle == ROOT_HANDLE)

@@ -37,12 +37,14 @@ def as_metadata(report: ReadBack) -> dict[str, object]:
 def _applied(direction: Direction, clock: Clock) -> dict[str, object]:
     """Return the settings of one device by name, with units in the names.
 
-    The kinds of its qdiscs are under "shaper", "qdisc" (the AQM) and, with the IFB device,
-    "ingress", and their parameters under the same names with "_parameters" behind. Beside these are
-    the settings of the root class, the rate of TBF or CAKE, the number and the quantum of DRR's
-    classes, and the filters. With three tiers, the AQM's are given once, and the settings of each
-    class are under "tiers", by its handle. With subscribers, the settings of their classes are
-    given once, under "subscribers".
+    The kinds of its qdiscs are under "shaper" (unless the AQM is at the root), "qdisc" (the AQM),
+    and, if the device redirects arriving packets to the IFB device, "ingress". Their parameters are
+    under the same names with "_parameters" behind, as texts with units if tc printed text. Qdiscs
+    of single transmit queues are left out. Beside these are the settings of the root class, the
+    rate of TBF or CAKE unless tc printed it as text, the number and the quantum of DRR's classes,
+    and the filters. With three tiers, the AQM's are given once, and the settings of each class are
+    under "tiers", by its handle. With subscribers, the settings of their classes are given once,
+    under "subscribers", with their "count".
 
     clock: clock of the router's packet scheduler.
     """
@@ -89,7 +91,8 @@ def _subscriber_classes(direction: Direction) -> tuple[ReportedClass, ...]:
 
 def _purpose(qdisc: Qdisc) -> str:
     """Return the purpose of a qdisc, which is its name in the data file: "ingress", "queues" (a
-    transmit queue's qdisc below another), "shaper" or "qdisc" (the AQM)."""
+    transmit queue's qdisc below another), "shaper" (HTB, HFSC or TBF at the root), or "qdisc" (the
+    AQM, which may be a CAKE that shapes)."""
     if qdisc.parent == "ffff:fff1":
         return "ingress"
     if qdisc.handle == "0:" and qdisc.parent != "root":  # of one of the device's queues
@@ -114,11 +117,11 @@ def _class_settings(htb_class: ReportedClass, clock: Clock) -> dict[str, object]
 
 
 def _counters(direction: Direction) -> dict[str, object]:
-    """Return the counters of a device: dicts under "shaper", "qdisc", "class" and, with the IFB
-    device, "ingress", and for DRR "drr_classes", by handle. With three tiers, the names "qdisc" and
-    "class" end with the handle. Qdiscs of the device's own transmit queues are under "queues", by
-    the handle of their parent. With subscribers, the counters are those of subscriber_counters().
-    """
+    """Return the counters of a device: dicts under "shaper", "qdisc" (the AQM), "class" and
+    "ingress", as far as the device has these. DRR's classes are under "drr_classes", by handle.
+    With three tiers, the names "qdisc" and "class" end with the handle. Qdiscs of the device's own
+    transmit queues are under "queues", by the handle of their parent. With subscribers, the
+    counters are those of subscriber_counters()."""
     if _subscriber_classes(direction):
         return subscriber_counters(direction)
     several = len(direction.classes) > 1
@@ -141,9 +144,9 @@ def _counters(direction: Direction) -> dict[str, object]:
 
 
 def _device_properties(direction: Direction) -> dict[str, object]:
-    """Return the properties of a device, with units in their names: its own name, queue lengths,
-    MTU, byte queue limit, offloads, and whether it is a network card. The number of transmit queues
-    is left out if it is 1."""
+    """Return the properties of a device, with units in their names: its own name, length of the
+    transmit queue, MTU, byte queue limit (None without one), offloads (None if unknown), and
+    whether it is a network card. The number of transmit queues is left out if it is 1."""
     return {"device": direction.device, "txqueuelen_packets": direction.txqueuelen,
             **({"tx_queues": direction.queues} if direction.queues > 1 else {}),
             "mtu_bytes": direction.mtu_bytes, "bql_limit_bytes": direction.bql_bytes,

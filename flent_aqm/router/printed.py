@@ -52,8 +52,9 @@ def printed(kind: str, name: str, unit: str, value: Scalar) -> frozenset[Scalar]
 
 
 def time_text(time_us: int) -> str:
-    """Return a time as tc prints it, with at most three significant digits, such as "5ms". Below 1
-    ms it is in whole µs: "500us"."""
+    """Return a time as tc prints it, in s, ms or us with at most three significant digits, such as
+    "5ms". Below 1 ms it is in whole us: "500us". A number that rounds to 1000 or more has an
+    exponent: "1.2e+03s"."""
     if time_us >= 10**6:
         return f"{_three_digits(time_us / 10**6)}s"
     if time_us >= 1000:
@@ -62,8 +63,9 @@ def time_text(time_us: int) -> str:
 
 
 def time_ns_text(time_ns: int) -> str:
-    """Return a time in ns as tc prints it, with at most three significant digits, such as "10us".
-    Below 1 µs it is in whole ns."""
+    """Return a time in ns as tc prints it, in s, ms, us or ns with at most three significant
+    digits, such as "10us". Below 1 us it is in whole ns. A number that rounds to 1000 or more has
+    an exponent: "1e+03us"."""
     for unit, letters in ((10**9, "s"), (10**6, "ms"), (1000, "us")):
         if time_ns >= unit:
             return f"{_three_digits(time_ns / unit)}{letters}"
@@ -106,5 +108,6 @@ def rate_text(bytes_per_s: int) -> str:
 
 def _three_digits(value: float) -> str:
     """Return a number rounded to three significant digits, without zeros at the end of decimals, as
-    tc prints times."""
+    tc prints times. A number that rounds to 1000 or more has an exponent: 1234 becomes "1.23e+03".
+    """
     return f"{value:.3g}"

@@ -55,8 +55,8 @@ def read_back(scenario: Scenario, router: str = ROUTER) -> ReadBack:
 
 
 def prove(scenario: Scenario, report: ReadBack, router: str = ROUTER) -> None:
-    """Raise RouterDisagrees if a reported setting differs from the request. The message has each
-    such setting as requested and as reported.
+    """Raise RouterDisagrees if the report differs from the request. The message has all texts of
+    differences().
 
     Args:
         scenario: the requested settings.
@@ -71,12 +71,13 @@ def prove(scenario: Scenario, report: ReadBack, router: str = ROUTER) -> None:
 
 
 def differences(scenario: Scenario, report: ReadBack) -> list[str]:
-    """Return a text for each setting that differs from the request, such as "down: txqueuelen:
-    asked for 100 packets, the kernel reports 1000 packets". Empty if nothing differs.
+    """Return a text for each difference that is found between request and report, such as "down:
+    txqueuelen: asked for 100 packets, the kernel reports 1000 packets". Empty if there is none.
 
-    Parameters of a direction are only compared if its device, qdiscs, classes and filters are as
-    requested. If a program runs on the router, the parameters of HTB's and HFSC's classes, the
-    rates of CAKE and TBF, and TBF's burst are not compared, because the program may change them.
+    Parameters of a direction are only compared if the properties of its device, and its qdiscs,
+    classes and filters are as requested. If a program runs on the router, the parameters of HTB's
+    and HFSC's classes, the rates of CAKE and TBF, and TBF's burst are not compared, because the
+    program may change them.
     """
     mismatches = []
     for direction_name, direction in report.directions.items():
@@ -131,10 +132,10 @@ def _hierarchy_differences(requested: ExpectedDirection, direction: Direction) -
 
 
 def _sort_and_join(positions: Iterable[str]) -> str:
-    """Return texts as one line, sorted, with the root first and the ingress qdisc last, and ", "
-    between them. "none" if there is none.
+    """Return texts as one line, sorted, with ", " between them. Those with " at root" come first,
+    and those with " at ffff:" (the ingress qdisc) last. "none" if there is no text.
 
-    positions: texts with handle and parent, such as "1:1 at root".
+    positions: texts that describe qdiscs, classes or filters, such as "1:1 at root".
     """
     # the root first, the ingress qdisc last
     order = sorted(positions, key=lambda position: (
@@ -147,8 +148,13 @@ def _parameter_differences(requested: ExpectedDirection, direction: Direction, c
     """Return a text for each parameter of qdiscs and classes that differs from the request. The
     caller has checked that handles and parents are equal.
 
-    rates: True if the parameters of HTB's and HFSC's classes, the rates of CAKE and TBF, and TBF's
-    burst are compared, too. Others always are, such as the quantum of DRR's classes.
+    Args:
+        requested: the device as requested.
+        direction: the device as reported.
+        clock: clock of the router's packet scheduler.
+        rates: True if the parameters of HTB's and HFSC's classes, the rates of CAKE and TBF, and
+            TBF's burst are compared, too. The quantum of DRR's classes and other parameters of
+            qdiscs always are, unless `ignored` has them.
     """
     texts = []
     qdiscs = {(qdisc.handle, qdisc.parent): qdisc for qdisc in direction.qdiscs}
@@ -171,7 +177,8 @@ def _parameter_differences(requested: ExpectedDirection, direction: Direction, c
 
 def _class_differences(reported: ReportedClass, requested: expected.ExpectedClass, clock: Clock,
                        several: bool) -> list[str]:
-    """Return a text for each parameter of a class that differs from the request.
+    """Return a text for each parameter of a class that differs from the request. Handle, parent and
+    leaf are not compared here, quantum and prio not if they are None in the request.
 
     Args:
         reported: the class as the kernel reports it.
@@ -200,7 +207,9 @@ def _class_differences(reported: ReportedClass, requested: expected.ExpectedClas
 
 def _qdisc_differences(requested: ExpectedQdisc, reported: Qdisc,
                        excluded: frozenset[str]) -> list[str]:
-    """Return a text for each parameter of a qdisc that differs from the request, sorted by name.
+    """Return a text for each parameter of a qdisc that differs from the request, sorted by name. A
+    parameter that only one of the two has is a difference, too, unless the qdisc is external, or tc
+    printed text, which leaves out switches that are off and a few others.
 
     excluded: names of parameters that aren't compared, in addition to `requested.ignored`.
     """
@@ -238,7 +247,15 @@ def _equal(requested: object, reported: object) -> bool:
 def _burst_difference(name: str, requested: frozenset[int], reported: int,
                       rate_bytes_per_s: int, clock: Clock) -> list[str]:
     """Return a text in a list if a reported burst is not among the requested ones, all in ticks of
-    the clock. Otherwise return an empty list. `name` is the parameter's name in the text."""
+    the clock. Otherwise return an empty list.
+
+    Args:
+        name: the parameter's name, for the text.
+        requested: the bursts that are accepted. The text has the largest.
+        reported: the reported burst.
+        rate_bytes_per_s: rate at which the text converts both to bytes.
+        clock: clock of the router's packet scheduler.
+    """
     if reported in requested:
         return []
     sizes = [expected.burst_bytes(ticks, rate_bytes_per_s, clock)
@@ -248,12 +265,12 @@ def _burst_difference(name: str, requested: frozenset[int], reported: int,
 
 
 def _difference(name: str, requested: object, reported: object, unit: str = "") -> list[str]:
-    """Return a text in a list if the values differ. Otherwise return an empty list.
+    """Return a text in a list if the values are not _equal(). Otherwise return an empty list.
 
     Args:
         name: name of the setting, for the text.
         requested: the requested value.
-        reported: the reported value. "nothing" stands for a value that isn't reported.
+        reported: the reported value. In both, "nothing" stands for a missing value.
         unit: unit of the values, for the text.
     """
     if _equal(requested, reported):

@@ -44,7 +44,8 @@ class RequestedClass:
 
 
 def rate_bit_s(scenario: Scenario, direction: str) -> int:
-    """Return the rate in bit/s to which a direction is shaped.
+    """Return the rate in bit/s to which a direction is shaped. With shaper = none nothing is
+    shaped, and the rate has no effect.
 
     direction: "down" or "up".
     """
