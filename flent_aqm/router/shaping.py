@@ -117,8 +117,8 @@ def _prio(scenario: Scenario) -> int:
 
 
 def _subscriber_classes(scenario: Scenario, direction: str, rate: int) -> list[RequestedClass]:
-    """Return a class for each subscriber: an equal share of `rate` when all are busy, up to the
-    plan's rate otherwise. Without a plan, a subscriber may use the whole `rate`.
+    """Return a class for each subscriber, in the order of their numbers. The guaranteed rate is an
+    equal share of `rate`, and the ceil is the plan's rate, or the whole `rate` without a plan.
 
     Args:
         scenario: the scenario, whose topology has subscribers.

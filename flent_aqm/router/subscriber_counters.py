@@ -22,9 +22,10 @@ _COUNTS = ("bytes", "packets", "drops", "overlimits", "requeues", "backlog", "ql
 def subscriber_counters(direction: Direction) -> dict[str, object]:
     """Return the counters of a device with a class for each subscriber, for the data file: "shaper"
     (root qdisc), "qdisc" (the sum of all subscribers' queues), "class" (the access node's), and
-    "subscribers", a mapping from subN to that subscriber's "class" and "qdisc". Of a "qdisc" there
-    are only the counters in _COUNTS. Subscribers whose class sent no packets are left out. With
-    CAKE, the sum also has "tins": a list with one mapping, the sum of all tins."""
+    "subscribers", a mapping from subN to that subscriber's "class" and "qdisc". Of queues there are
+    only the counters in _COUNTS, which can be added, such as bytes and drops. Subscribers whose
+    class sent no packets are left out. With CAKE, the sum also has "tins": a list with one mapping,
+    the sum of all tins."""
     root = next(qdisc for qdisc in direction.qdiscs if qdisc.parent == "root")
     leaves = {qdisc.handle: qdisc for qdisc in direction.qdiscs if qdisc is not root}
     node_class = next(qdisc for qdisc in direction.classes if qdisc.parent == "root")

@@ -12,8 +12,9 @@ _OFFLOADS: tuple[str, ...] = ("tso", "gso", "gro")
 
 def warnings(scenario: Scenario, report: ReadBack) -> list[str]:
     """Return a warning for each condition on the router that would hide the effect of the AQM:
-    offloads, unless CAKE splits their packets, or, without a shaper, a network card's driver
-    without byte queue limits. Each begins with "down: " or "up: ". Empty if there is none."""
+    offloads of a device that are on, all in one warning, unless the AQM is cake with split_gso, or,
+    without a shaper, a network card's driver without byte queue limits. Each begins with "down: "
+    or "up: ". Empty if there is none."""
     return [f"{direction_name}: {text}" for direction_name, direction in report.directions.items()
             for text in _warnings_of_direction(scenario, direction_name, direction, report)]
 
@@ -21,14 +22,14 @@ def warnings(scenario: Scenario, report: ReadBack) -> list[str]:
 def _warnings_of_direction(scenario: Scenario, direction_name: str, direction: Direction,
                            report: ReadBack) -> list[str]:
     """Return the warnings about the device of one direction, each a line that doesn't name the
-    direction. Empty if there is none.
+    direction. Empty if there is none. An offload whose state is unknown counts as off.
 
     Args:
         scenario: the requested settings.
         direction_name: "down" or "up".
         direction: the device.
-        report: the router's report on both directions. It has the device from which the IFB device
-            gets its packets.
+        report: the router's report on both directions. For the IFB device, only gro of the device
+            "up" counts, from which it gets its packets.
     """
     texts = []
     # CAKE splits such packets itself unless told not to.

@@ -40,7 +40,8 @@ class QueueSample:
 
     Attributes:
         drops: number of dropped packets.
-        overlimits: number of times that a packet had to wait for the rate.
+        overlimits: number of times that a packet had to wait for the shaper's rate. Without a
+            shaper at the root, some AQMs there count drops and marks instead.
         marks: number of packets that were marked with ECN instead of dropped.
         sent_bytes: bytes of the packets that left the queues.
     """
@@ -68,7 +69,8 @@ def is_complete(answer: bytes) -> bool:
 
     answer: all that was received so far.
 
-    Raises ParseError if the kernel answered with an error, or if a message is cut off.
+    Raises ParseError if the kernel answered with an error, or if a message is cut off behind its
+    header.
     """
     return any(kind == NLMSG_DONE for kind, _ in _split_messages(answer))
 
@@ -111,9 +113,9 @@ def parse_dump(answer: bytes) -> dict[int, QueueSample]:
 
 
 def _count_marks(kind: str, app: bytes) -> int:
-    """Return the number of packets that a qdisc marked with ECN. 0 if the qdisc doesn't mark.
-    Raises ParseError if an attribute is shorter than its header, and struct.error if a counter of
-    CAKE is cut off.
+    """Return the number of packets that a qdisc marked with ECN. 0 if the qdisc doesn't mark, its
+    kind is unknown, or the kernel doesn't report the marks. Raises ParseError if an attribute is
+    shorter than its header, and struct.error if a counter of CAKE is cut off.
 
     Args:
         kind: name of the qdisc.

@@ -58,7 +58,7 @@ class Qdisc:
     Attributes:
         kind: name of the qdisc.
         handle: its handle, such as "10:".
-        parent: "root", or the handle of a class.
+        parent: "root", the handle of a class, or "ffff:fff1" for the ingress qdisc.
         parameters: values under tc's names and in tc's units.
         counters: numbers by name. CAKE's "tins" are a list of mappings.
         printed: True if the parameters are from tc's text, which has units and fewer digits.
@@ -112,7 +112,7 @@ class DrrClass:
 
     Attributes:
         handle: handle of the class, such as "10:1".
-        quantum_bytes: bytes that the class may send per round.
+        quantum_bytes: bytes that the class may send per round, rounded as tc prints sizes.
         counters: numbers by name.
     """
 
@@ -123,10 +123,10 @@ class DrrClass:
 
 @dataclass(frozen=True)
 class ClassesAndFilters:
-    """All classes and filters of a device.
+    """Classes and filters of a device.
 
     Attributes:
-        htb: classes of HTB and HFSC.
+        htb: classes of HTB and HFSC, without HFSC's root class.
         drr: classes of DRR.
         filters: lines as describe_filter() makes them.
     """
@@ -216,7 +216,7 @@ def parse_read_back(text: str) -> ReadBack:
 
 def _split_at_lines(text: str) -> Iterator[tuple[str, str, str]]:
     """Yield name and value of each @ line but the first and the last, and the text up to the next @
-    line. Raises ParseError if the first or the last line is missing."""
+    line. Raises ParseError if the first line isn't "@format 2", or the last isn't "@end"."""
     blocks = re.split(r"^@", text, flags=re.MULTILINE)
     if not text.strip():
         raise ParseError(f"{_REPORT} is empty; expected its first line to be '@format 2'"
@@ -265,9 +265,9 @@ def _with_version(tc: str) -> Iterator[None]:
 
 
 def _parse_direction(entries: Mapping[str, str], role: str, tc: str) -> Direction:
-    """Parse the lines about one device. Without the line bql or hardware it has no byte queue limit
-    or is virtual, without the line queues it has one. Raises ParseError if another line is missing,
-    or if one is damaged.
+    """Parse the lines about one device. Without the line bql the device has no byte queue limit,
+    without hardware it is virtual, and without queues it has one transmit queue. Raises ParseError
+    if another line is missing, or if one is damaged.
 
     Args:
         entries: name of the @ line -> value or text.
@@ -358,7 +358,8 @@ def parse_qdiscs_json(text: str, where: str) -> tuple[Qdisc, ...]:
 
 
 def _qdisc_from_json(value: object, where: str) -> Qdisc:
-    """Convert a qdisc of tc's JSON. Raises ParseError if a value is missing or of a wrong type.
+    """Convert a qdisc of tc's JSON. Its options are the parameters, except for those that count
+    packets, which are counters. Raises ParseError if a value is missing or of a wrong type.
 
     Args:
         value: the JSON object.
@@ -461,12 +462,12 @@ _SWITCHES: Mapping[str, tuple[str, Scalar]] = {"ecn": ("ecn", True), "noecn": ("
 
 
 def parse_qdiscs_text(text: str, where: str) -> tuple[Qdisc, ...]:
-    """Parse tc's text of one device's qdiscs.
+    """Parse tc's text of one device's qdiscs. Empty for a text without any.
 
     where: name of the device, for messages.
 
-    Raises ParseError if a qdisc's first line or its counters are not as tc -s -d prints them. Other
-    lines are not checked.
+    Raises ParseError if the text doesn't begin with a qdisc, or a qdisc's first line or its line of
+    counters ("Sent …") is not as tc -s -d prints it. Other lines are not checked.
     """
     blocks = re.split(r"^(?=qdisc )", text, flags=re.MULTILINE)
     if blocks[0].strip():
@@ -476,8 +477,9 @@ def parse_qdiscs_text(text: str, where: str) -> tuple[Qdisc, ...]:
 
 
 def _qdisc_from_text(block: str, where: str) -> Qdisc:
-    """Parse tc's text of one qdisc. Raises ParseError if its first line or its counters are not as
-    tc -s -d prints them.
+    """Parse tc's text of one qdisc. Of its counters only those that all qdiscs have are read, and
+    CAKE's memory. Raises ParseError if the first line or the line "Sent …" is not as tc -s -d
+    prints it.
 
     where: name of the device, for messages.
     """
@@ -507,7 +509,9 @@ def _qdisc_from_text(block: str, where: str) -> Qdisc:
 
 def _parameters_from_words(kind: str, words: list[str]) -> dict[str, Scalar]:
     """Return the parameters in tc's text, under the names that tc's JSON has for them. Values are
-    texts with their units, switches are True or False.
+    mostly texts as tc prints them, with their units. A word that stands alone, such as "noecn" or
+    CAKE's "besteffort", becomes the value that the JSON has for it, such as False. Of a list, only
+    the first number is kept.
 
     Args:
         kind: name of the qdisc.
@@ -547,7 +551,9 @@ def _hexadecimal_to_decimal(text: str) -> str:
 
 def _switches_and_names(kind: str) -> tuple[Mapping[str, tuple[str, Scalar]], Mapping[str, str]]:
     """Return two mappings for reading tc's text of a kind of qdisc: word without a value -> name
-    and value of the parameter in tc's JSON, and parameter's name in the text -> name in tc's JSON.
+    and value of the parameter in tc's JSON, and parameter's name in the text -> name in tc's JSON,
+    if they differ. For an unknown kind, the first has only "ecn" and "noecn", and the second is
+    empty.
 
     kind: name of the qdisc.
     """
@@ -595,8 +601,10 @@ def parse_classes(text: str, where: str) -> ClassesAndFilters:
     print them, one after the other. HFSC's root class is left out. where: name of the device, for
     messages.
 
-    Raises ParseError if the first line of a class or filter, or a class's counters, are not as tc
-    prints them, or if a class is of another qdisc than HTB, HFSC or DRR."""
+    Raises ParseError if the text doesn't begin with a class or filter, if a class or the first line
+    of a filter is not as tc prints it, or if a class is of another qdisc than HTB, HFSC or DRR, or
+    of HFSC with other curves than this package requests.
+    """
     blocks = re.split(r"^(?=class |filter )", text, flags=re.MULTILINE)
     if blocks[0].strip():
         raise ParseError(f"{where}: tc's list of classes and filters begins with "
@@ -650,8 +658,9 @@ def _parse_htb_class(block: str, where: str) -> ReportedClass:
 
 def _parse_hfsc_class(block: str, where: str) -> list[ReportedClass]:
     """Parse one `class hfsc` block. Return one ReportedClass in a list, or an empty list for the
-    root class, which stands for the qdisc. Raises ParseError if the block is not as tc prints it.
-    where: name of the device, for messages."""
+    root class, which stands for the qdisc. Raises ParseError if the class has other curves than ls
+    and ul of one slope each, or if the block is not as tc prints it. where: name of the device, for
+    messages."""
     if re.match(r"class hfsc [0-9a-f]+: root\b", block):
         return []
     match, level = _HFSC.match(block), _HFSC_LEVEL.search(block)
@@ -703,7 +712,8 @@ def _parse_filter(block: str, where: str) -> list[str]:
     is empty for a block that isn't a filter but the heading of a list, or a hash table.
 
     A filter of a kind that this package never makes, such as bpf, has the rule "all" if it has a
-    target, else the rule "unknown". A filter without a target has the target "nowhere".
+    target, else the rule "unknown". The target of a flow filter is its base class. Other filters
+    without a target have the target "nowhere".
 
     where: name of the device, for the message.
 
