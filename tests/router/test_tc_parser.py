@@ -15,6 +15,7 @@ from flent_aqm.router.proof import differences
 from flent_aqm.router.tc.read_back import (
     bit_per_s,
     parse_classes,
+    parse_qdiscs_json,
     parse_qdiscs_text,
     parse_read_back,
 )
@@ -457,3 +458,9 @@ def test_words_before_the_first_queue_or_class_are_told() -> None:
         parse_qdiscs_text("odd\nqdisc pfifo 10: root limit 9p\n", "up")
     with pytest.raises(ParseError, match=r"^up: tc's list of classes and filters begins with 'odd"):
         parse_classes(f"odd\n{CLASS}", "up")
+
+
+def test_answer_that_is_nested_beyond_reason_is_refused() -> None:
+    """A router's answer ended with an error of Python, and its text form was never asked for."""
+    with pytest.raises(ParseError, match="eth0: tc's list of qdiscs is not valid JSON"):
+        parse_qdiscs_json("[" * 100_000, "eth0")

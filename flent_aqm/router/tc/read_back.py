@@ -348,7 +348,7 @@ def parse_qdiscs_json(text: str, where: str) -> tuple[Qdisc, ...]:
     """
     try:
         whole = json.loads(_HFSC_OPTIONS.sub(r'{"default":"0x\1"}', text))
-    except ValueError as fault:
+    except (ValueError, RecursionError) as fault:  # the latter is of a router's odd answer
         raise ParseError(f"{where}: tc's list of qdiscs is not valid JSON: {fault}; it begins with "
                          f"{text.strip()[:80]!r}") from None
     if not isinstance(whole, list):
