@@ -28,8 +28,8 @@ FEWEST_PROBES = 10
 MOST_STILL = 0.1
 # Tests of `flent-aqm speedtest`, which measures the idle line in a run of its own, without a file.
 _SPEEDTEST = "speedtest_"
-_ASK_SPEEDTEST = ("`flent-aqm speedtest -i -s` measures the idle line for a minute, and prints "
-                  "advice")
+_ASK_SPEEDTEST = ("what `flent-aqm speedtest -i -s` measures of the idle line is in no file, so "
+                  "follow the advice that it prints")
 BOTH = "downloads and uploads"
 _BUSY = {"download": "downloads", "upload": "uploads"}
 # Queues that let latency grow until they are full. With any other queue, the router limits latency.
