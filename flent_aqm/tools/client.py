@@ -33,11 +33,12 @@ class Call:
     """The arguments of a tool's client, as its command line has them.
 
     Attributes:
-        host: address of the server.
+        host: address or name of the server. It is an address if there are programs.
         port: port of the server.
         tls: True to use TLS, and accept any certificate.
         ip_version: 4, 6, or 0 for either.
-        programs: paths of the programs that the Tool needs, the client's first.
+        programs: paths of the programs and scripts that the client starts, the client program
+            first. Empty if it needs none.
         options: the client's options, by the names of the test parameters.
     """
 
@@ -50,7 +51,8 @@ class Call:
 
     @property
     def program(self) -> str:
-        """Path of the client program, the first entry of `programs`, which must not be empty."""
+        """Path of the client program, the first entry of `programs`. Raises IndexError if there is
+        none."""
         return self.programs[0]
 
     @property
@@ -65,7 +67,8 @@ class Call:
 
     def words(self) -> list[str]:
         """Return the arguments as words NAME=VALUE of a command line, from which call_of() makes an
-        equal Call."""
+        equal Call, unless an option has a name of another argument (host, port, tls, ip_version,
+        program)."""
         return [f"host={self.host}", f"port={self.port}", *(["tls=yes"] if self.tls else []),
                 *([f"ip_version={self.ip_version}"] if self.ip_version else []),
                 *(f"program={path}" for path in self.programs),
@@ -74,8 +77,9 @@ class Call:
 
 def call_of(words: Iterable[str]) -> Call:
     """Return the Call that the words of Call.words() describe. A word `tls` with any value, also
-    "no", turns TLS on. Raises KeyError if host or port is missing, ValueError if port or ip_version
-    isn't a whole number."""
+    "no", turns TLS on. Words of unknown names are options. Of words with the same name the last one
+    counts, except that each `program` adds a path. Raises KeyError if host or port is missing,
+    ValueError if port or ip_version isn't a whole number."""
     pairs = [word.partition("=")[::2] for word in words]
     values = dict(pairs)
     own = ("host", "port", "tls", "ip_version", "program")
@@ -91,7 +95,7 @@ class Line:
 
     Attributes:
         at_s: time at which the line arrived, in monotonic seconds.
-        text: the line without its end.
+        text: the line without its end, which is a line feed, a carriage return or both.
     """
 
     at_s: float
@@ -99,16 +103,17 @@ class Line:
 
 
 def lines_of(name: str, words: list[str], folder: str | None = None) -> Iterator[Line]:
-    """Run a program, and yield each line of its output and errors when it arrives. The program is
-    killed if the caller stops early. Call it in the main thread, because it uses delayed().
+    """Run a program, and yield each line of its output and errors when it arrives. The program
+    starts when the first line is asked for, in the main thread, because that uses delayed(). It is
+    killed if the iterator is closed or dropped before the program's end.
 
     Args:
         name: the program's name, for messages.
         words: its command line.
         folder: its working folder (default: the current one).
 
-    After the last line, raises BadResult with the last line that isn't blank if the program ended
-    with a status other than 0 or by a signal. Raises OSError if it can't be started.
+    After the last line, raises BadResult with the begin of the last line that isn't blank if the
+    program ended with a status other than 0 or by a signal. Raises OSError if it can't be started.
     """
     last = ""
     process: subprocess.Popen[str] | None = None
@@ -144,7 +149,8 @@ def _environment() -> dict[str, str]:
 @contextmanager
 def delayed(number: signal.Signals) -> Iterator[None]:
     """In a with statement, in the main thread: hold back a signal that arrives during the block,
-    and send it to this process again at the block's end, unless the block raises an error.
+    and send it once to this process again at the block's end. If the block raises an error, the
+    signal is lost.
 
     Popen() returns only once the program runs. An exception from a signal handler before that would
     leave a running program that this process doesn't know.
@@ -162,11 +168,12 @@ def delayed(number: signal.Signals) -> Iterator[None]:
 
 
 def main(name: str, measure: Callable[[Call, ClientReport], None]) -> int:
-    """Run a client with the arguments on the command line, and print its report.
+    """Run a client with the arguments on the command line, and print its report as JSON.
 
     Return the exit status: 0, or 1 with a line on standard error and no report if `measure` raises
     AqmError or OSError. Other errors are raised, also those of call_of(). From this call on,
-    SIGTERM raises SystemExit, so that the programs that the client has started end with it.
+    SIGTERM raises SystemExit, so that the programs that the client has started with lines_of() end
+    with it.
 
     Args:
         name: name of the client, for the report and messages.

@@ -61,13 +61,13 @@ _END_OF_PAIR = re.compile(rf"=(?:{'|'.join(NUMBERS)})(?:\*\S+)?\s")
 
 @dataclass(frozen=True)
 class NumberSource:
-    """The place of a number in a client's output: a path in JSON, or a pattern in text.
+    """The place of a number in a client's output: a path in its last JSON, or a pattern in text.
 
     Attributes:
         name: name of the number, a key of NUMBERS.
-        path: keys and indexes that lead to the number in JSON. Empty for text.
+        path: keys, and indexes from 0, that lead to the number in JSON. Empty for text.
         factor: the number in the output is multiplied by this.
-        pattern: regular expression with a group for the number. "" for JSON.
+        pattern: regular expression whose only group is the number. "" for JSON.
     """
 
     name: str
@@ -77,12 +77,12 @@ class NumberSource:
 
 
 def parse_number_sources(text: str) -> list[NumberSource]:
-    """Parse the value of the option --reads: "json:" or "text:", and the source of each number,
-    such as "json: down.mbps=download_mbps" or "text: 'Ping: (.*) ms=latency_ms'". Return the
-    sources in their order.
+    """Parse the value of the option --reads: "json:" or "text:", and the source of each number, in
+    words with quotes as in a shell. Examples are in the module's text. Return the sources in their
+    order.
 
-    Raises ConfigError if it isn't of this form, names a number that is none of NUMBERS, or has
-    neither download_mbps nor upload_mbps.
+    Raises ConfigError if the value or a word isn't of this form, see _parse_json_path() and
+    _parse_pattern(), or if it has neither download_mbps nor upload_mbps.
     """
     form, _, rest = text.partition(":")
     try:
@@ -112,9 +112,9 @@ def _parse_factor(text: str | None) -> float:
 
 
 def _parse_json_path(word: str) -> NumberSource:
-    """Parse a word of the form PLACE=NUMBER or PLACE*FACTOR=NUMBER, where PLACE has keys and
-    indexes joined by dots. Raises ConfigError if it has another form, or if the number is none of
-    NUMBERS."""
+    """Return the source that a word PLACE=NUMBER or PLACE*FACTOR=NUMBER states, where PLACE has
+    keys and indexes joined by dots. Raises ConfigError if it has another form, if the factor isn't
+    a finite number above 0, or if the number is none of NUMBERS."""
     first, _, second = word.partition("=")
     if first in NUMBERS and second not in NUMBERS:
         why = (f"{second[:40]!r} is not the name of a number{did_you_mean(second, NUMBERS)}; if it "
@@ -140,8 +140,8 @@ def _refuse_unknown(word: str, name: str) -> None:
     """Raise ConfigError if there is no number of this name.
 
     Args:
-        word: word of the option, for the message.
-        name: name of the number.
+        word: word of the option --reads, for the message.
+        name: name of the number, which should be one of NUMBERS.
     """
     if name in NUMBERS:
         return
@@ -151,9 +151,10 @@ def _refuse_unknown(word: str, name: str) -> None:
 
 
 def _parse_pattern(word: str) -> NumberSource:
-    """Parse a word of the form PATTERN=NUMBER or PATTERN=NUMBER*FACTOR. Raises ConfigError if it
-    has another form, if the number is none of NUMBERS, or if the pattern is too long, is not a
-    regular expression, or hasn't exactly one group."""
+    """Return the source that a word PATTERN=NUMBER or PATTERN=NUMBER*FACTOR states. The last =
+    counts. Raises ConfigError if it has another form, if the number is none of NUMBERS, if the
+    factor isn't a finite number above 0, or if the pattern is longer than _LONGEST_PATTERN, is not
+    a regular expression, or hasn't exactly one group."""
     pattern, mark, name = word.rpartition("=")
     if len(pattern) > _LONGEST_PATTERN:
         _refuse_joined(pattern)
@@ -182,7 +183,9 @@ def _parse_pattern(word: str) -> NumberSource:
 
 
 def _refuse_joined(pattern: str) -> None:
-    """Raise ConfigError if a wrong pattern has the end of another PATTERN=NUMBER within it."""
+    """Raise ConfigError if a pattern contains =NUMBER or =NUMBER*FACTOR before white space, as if
+    several PATTERN=NUMBER stood in one pair of quotes. Called for patterns that are wrong anyway,
+    to say a better reason."""
     if _END_OF_PAIR.search(pattern):
         raise ConfigError(f"--reads: {pattern[:60]!r}: one pair of quotes has several "
                           "PATTERN=NUMBER; give each its own, as in \"text: "
@@ -201,7 +204,8 @@ def check_placeholders(client: str, server: str) -> None:
 
 
 def command_tool(name: str, client: str, server: str, reads: str, longest_s: float = 60.0) -> Tool:
-    """Return the Tool that a client's and a server's command line make.
+    """Return the Tool that a client's and a server's command line make. It has the server's command
+    and the numbers. The client's command is only described: measure_by() runs it.
 
     Args:
         name: name of the tool.
@@ -224,20 +228,20 @@ def command_tool(name: str, client: str, server: str, reads: str, longest_s: flo
 
 
 def _without_folders(command: str) -> str:
-    """Return a command line with only the file's name of each word that is an absolute path: the
-    path would show a reader of the page the user's folders. Words are joined by blanks, without
-    their quotes."""
+    """Return the words of a command line, joined by blanks without their quotes. Of words that are
+    absolute paths, only what follows the last slash is left, so that readers of the Tool's
+    description don't see the user's folders. Raises ValueError if quotes are unbalanced."""
     return " ".join(os.path.basename(word) if os.path.isabs(word) else word
                     for word in shlex.split(command))
 
 
 def words_of(option: str, text: str) -> list[str]:
-    """Return the words of a command line. The program, and words that are paths of existing files,
-    become absolute paths.
+    """Return the words of a command line. The program, and words that are paths of existing files
+    (not folders), become absolute paths.
 
     Args:
         option: the option with the command line, for messages.
-        text: the command line.
+        text: the command line, with quotes as in a shell.
 
     Raises ConfigError if the text is empty or has unbalanced quotes, or if the program can't be
     started, see find_command().
@@ -261,8 +265,8 @@ def find_command(option: str, name: str) -> str:
         option: the option with the command line, for messages.
         name: the first word of the command line.
 
-    Raises ConfigError if there is no such program, if it is not executable, or if it is a text
-    whose first line names no interpreter, so that a shell would try to read it.
+    Raises ConfigError if there is no such program, if it is a folder, an empty file or not
+    executable, or if it is a text that doesn't begin with #!, so that a shell would try to read it.
     """
     program = shutil.which(name)
     if program is None and os.path.isfile(name):
@@ -289,7 +293,8 @@ def find_command(option: str, name: str) -> str:
 
 
 def _why_not_started(name: str) -> str:
-    """Return the reason why the shell would not start an existing file, and how to mend that.
+    """Return the reason why the shell would not start an existing file, and how to mend that, as
+    the end of a message, such as "NAME is not executable; run: chmod +x NAME".
 
     name: the first word of the command line, the path of a file that shutil.which() doesn't find.
     """
@@ -308,21 +313,22 @@ def _why_not_started(name: str) -> str:
 
 
 def files_of(*commands: str) -> list[str]:
-    """Return the absolute paths of the files that command lines name, programs included. Runs need
-    these files. Raises ConfigError if a command line is empty or has unbalanced quotes, or if its
+    """Return the absolute paths of the files that words of command lines name, programs included,
+    in the order of the words, repeated ones again. Files within a word, such as --config=FILE, are
+    left out. Raises ConfigError if a command line is empty or has unbalanced quotes, or if its
     program can't be started."""
     return [word for text in commands for word in words_of("command", text)
             if os.path.isabs(word) and os.path.isfile(word)]
 
 
 def measure_by(client: str, reads: str, call: Call, report: ClientReport) -> None:
-    """Run a client, and fill the report with its numbers. A rate counts as constant from the
-    client's start to its end.
+    """Run a client, wait for its end, and fill the report with its numbers. A rate counts as
+    constant from the client's start to its end. Call it in the main thread, see lines_of().
 
     Args:
         client: command line of the client, with {host} and {port}.
         reads: value of the option --reads.
-        call: address of the server.
+        call: has the server's host and port. Its other attributes are ignored.
         report: the report to fill.
 
     Raises BadResult if the client fails, or if a number in its output is missing or wrong,
@@ -345,15 +351,16 @@ def measure_by(client: str, reads: str, call: Call, report: ClientReport) -> Non
 
 def read_numbers(name: str, text: str, sources: list[NumberSource]) -> dict[str, float]:
     """Return the numbers in a client's output, by name, multiplied by the factors of their sources.
-    In JSON, true and false count as 1 and 0.
+    If several sources have the same name, the last one counts. In JSON, true and false count as 1
+    and 0, and texts are no numbers.
 
     Args:
         name: name of the client, for messages.
         text: its output.
-        sources: places of the numbers.
+        sources: places of the numbers, either all in JSON or all in text.
 
-    Raises BadResult if the output is empty or has no JSON, or if a number is missing, below 0 or
-    not finite.
+    Raises BadResult if the output is empty, if sources are in JSON and it has none, or if a value
+    is missing, no number, below 0 or not finite.
     """
     is_text = any(source.pattern for source in sources)
     if not text.strip():
@@ -400,14 +407,15 @@ def _multiply(name: str, place: str, number: float, source: NumberSource) -> flo
 
 
 def _find_number(name: str, text: str, source: NumberSource) -> float:
-    """Return the number that a pattern finds in a client's output, without the factor. A comma in
-    it counts as decimal point. If the pattern matches several times, the last match counts. Only
-    the first 2000 characters of each line are searched. Raises BadResult if it matches nowhere, or
-    if the match isn't a number of at least 0.
+    """Return the number that a pattern's group finds in a client's output, without the factor. A
+    comma in it counts as decimal point. Each line is searched by itself, up to _LONGEST_LINE. If
+    the pattern matches several times, the last match counts. Raises BadResult if it matches
+    nowhere, if its group has no part in the last match, or if the group isn't a finite number of at
+    least 0.
 
     Args:
         name: name of the client, for messages.
-        text: its output.
+        text: its output, which isn't blank.
         source: the pattern.
     """
     found = None
@@ -431,9 +439,11 @@ def _find_number(name: str, text: str, source: NumberSource) -> float:
 
 def _find_json(name: str, text: str) -> Any:
     """Return the last JSON in a client's output, a dict or list: one or several lines that have
-    nothing else. Raises BadResult if there is none.
+    nothing else. JSON that can't be parsed is passed over. Raises BadResult if there is none.
 
-    name: name of the client, for the message.
+    Args:
+        name: name of the client, for the message.
+        text: its output.
     """
     found, end = None, 0
     for begins in _BEGINS_JSON.finditer(text):
@@ -450,11 +460,12 @@ def _find_json(name: str, text: str) -> Any:
 
 
 def _describe_missing(output: Any, path: Sequence[str]) -> str:
-    """Return the words after "is" for a place that a client's output lacks: where the way to it
-    ends, and what is there instead. "null" if the place is there, and has null.
+    """Return the words after "is" for a place where a client's output has no value: "missing: ",
+    where the way to it ends, and what is there instead, such as `missing: down has "kbps", "ms"`.
+    "null" if the last key is in its dict and has null. Don't call it for a place with a value.
 
     Args:
-        output: the client's JSON.
+        output: the client's JSON, a dict or list.
         path: keys and indexes that lead to the place.
     """
     value = output
@@ -473,7 +484,8 @@ def _describe_missing(output: Any, path: Sequence[str]) -> str:
 
 
 def _value_at(value: Any, key: str) -> Any:
-    """Return the value under a key of a dict, or at an index of a list. None if there is none."""
+    """Return the value under a key of a dict, or at an index of a list, from 0, which `key` states
+    in digits. None if there is none, or if `value` is neither dict nor list."""
     if isinstance(value, dict):
         return value.get(key)
     # An index of thousands of digits would be none that int() takes.

@@ -55,10 +55,11 @@ _PARAMETERS = {"ndt7_tls": FLAG, "ndt7_early_exit": FLAG,
 
 
 def _requested_server(settings: Mapping[str, object]) -> Server:
-    """Return the server that the settings request, one of SERVERS.
+    """Return the server that the settings request, one of SERVERS. Raises KeyError if ndt7_server
+    has another value than those below.
 
-    settings: the run's test parameters, of which ndt7_tls is used (a switch, off by default), and
-        the key ndt7_server ("own", the default, or "mlab").
+    settings: the run's test parameters, of which ndt7_tls is used (a switch; any other value counts
+    as off, the default), and the key ndt7_server ("own", the default, or "mlab").
     """
     tls = bool(switch(settings.get("ndt7_tls", "no")))
     return SERVERS[str(settings.get("ndt7_server", "own")), tls]
@@ -66,7 +67,8 @@ def _requested_server(settings: Mapping[str, object]) -> Server:
 
 def _with_server(client: tuple[Program | str, ...], settings: Mapping[str, object]
                  ) -> tuple[Program | str, ...]:
-    """Return the client's programs, and M-Lab's server if the key ndt7_server requests it.
+    """Return the client's programs, with M-Lab's server at the end if the key ndt7_server is
+    "mlab".
 
     Args:
         client: the client's programs.

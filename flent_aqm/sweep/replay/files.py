@@ -27,16 +27,18 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 def without_paths(requested: Mapping[str, Any], aqm: Mapping[str, Any], places: Sequence[Path]
                   ) -> dict[str, Any]:
-    """Return a copy of the requested settings, with the path of each trace replaced by that of a
-    file with the same content.
+    """Return a copy of the requested settings, in which `link_down_trace` and `link_up_trace` are
+    the paths, as text, of files with the content of the recorded traces. Traces that are made from
+    a seed (`seeded+…`) stay as they are.
 
     Args:
-        requested: settings of the recorded run.
-        aqm: the data file's object AQM.
-        places: files, and folders with files, in which to look.
+        requested: settings of the recorded run, by batch key.
+        aqm: the data file's object AQM, which has size and SHA-256 of the traces.
+        places: files, and folders with files, in which to look, in this order.
 
     Raises ConfigError if there is no such file, if its size or hash is not recorded, if it is
-    larger than 64 MiB, if `topology` is the path of a file, or if `link_trace` is set.
+    larger than _MOST_BYTES, if a `seeded+…` is wrong, if `topology` is the path of a file, or if
+    `link_trace` is set.
     """
     topology = str(requested.get("topology", "")).strip()
     if topology.endswith(SUFFIX):
@@ -59,11 +61,12 @@ def _trace_path(key: str, link: Mapping[str, Any], places: Sequence[Path]) -> Pa
 
     Args:
         key: the setting, for messages.
-        link: the data file's record of the trace: size_bytes, sha256 and its name.
+        link: the data file's record of the trace: `size_bytes`, `sha256`, and `trace`, the file's
+            name, for messages.
         places: files and folders in which to look.
 
-    Raises ConfigError if there is none, if the record has no size or SHA-256, or if the size is
-    above _MOST_BYTES.
+    Raises ConfigError if there is none, if the record has no valid size or SHA-256 (64 digits in
+    lower case), or if the size is above _MOST_BYTES.
     """
     size_bytes, sha256 = link.get("size_bytes"), link.get("sha256")
     if type(size_bytes) is not int or not isinstance(sha256, str) or not _SHA256.fullmatch(sha256):
@@ -82,8 +85,9 @@ def _trace_path(key: str, link: Mapping[str, Any], places: Sequence[Path]) -> Pa
 
 
 def _files_at(places: Sequence[Path]) -> Iterator[Path]:
-    """Yield the paths that are not folders, and in place of each folder the sorted paths of its
-    entries. Folders that can't be read are left out."""
+    """Yield each path that is not a folder, whether it exists or not, and in place of each folder
+    the sorted paths of its entries, among them its subfolders, but not what is in those. Folders
+    that can't be read are left out."""
     for place in places:
         if os.path.isdir(place):
             try:

@@ -33,8 +33,8 @@ LEFT_OUT: dict[str, str] = {
 
 
 def _without_folder(value: object) -> object:
-    """Return a command line with the folder of its program removed. A value that is not text is
-    returned unchanged."""
+    """Return a command line without the folder of its program: its first word, which ends at a
+    blank, loses all up to its last slash. A value that is not text is returned unchanged."""
     return re.sub(r"^\S*/", "", value) if isinstance(value, str) else value
 
 
@@ -43,7 +43,8 @@ class Reduced:
     """A metadata value of which only a part is compared.
 
     Attributes:
-        by: returns the part of the value that is compared.
+        by: function (value) that returns the part to compare. It gets any JSON value, or NOTHING if
+            a file lacks the value.
         why: the reason why the rest is not compared.
     """
 
@@ -58,8 +59,8 @@ REDUCED: dict[str, Reduced] = {
 
 
 def matches(path: tuple[str, ...], pattern: str) -> bool:
-    """Return whether a key path matches a pattern: keys joined by dots, of which `*` stands for any
-    one key. Keys of the path may have dots in them, but patterns' keys may not."""
+    """Return whether a key path matches a pattern of as many keys, joined by dots, of which `*`
+    stands for any one key. Keys of the path may have dots in them, but patterns' keys may not."""
     parts = pattern.split(".")
     return len(parts) == len(path) and all(
         part in ("*", key) for part, key in zip(parts, path, strict=True))

@@ -34,7 +34,8 @@ class RecordedRun:
     """A data file's run.
 
     Attributes:
-        data: content of the data file.
+        data: the data file's whole content, parsed: version, metadata, x_values, results and
+            others.
         cell: the cell that repeats the run.
     """
 
@@ -44,15 +45,16 @@ class RecordedRun:
 
 def read(path: Path, folder: Path, traces: Sequence[Path] = (), *, run_programs: bool = False
          ) -> RecordedRun:
-    """Read a data file, and return its content and the cell that repeats its run.
+    """Read a data file, and return its content and the cell that repeats its run. Nothing is run.
 
     Args:
         path: the data file.
         folder: where the repeated run's data file is written.
-        traces: files and folders in which traces of links may be, besides the data file's own
+        traces: files and folders in which traces of links are looked for before the data file's own
             folder.
-        run_programs: True if the user allows the commands that the file names. A file may be of
-            somebody else, and they run with the user's rights.
+        run_programs: True if the user allows the commands of client, server and router that the
+            file names. A file may be of somebody else, and they run with the user's rights. If
+            False, a file that names any is refused.
 
     Raises BadResult, with the path and the reason, if the file can't be read or its run can't be
     repeated.
@@ -92,18 +94,19 @@ def read(path: Path, folder: Path, traces: Sequence[Path] = (), *, run_programs:
 
 def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: Mapping[str, Any],
                path: Path, folder: Path, *, run_programs: bool) -> Cell:
-    """Make the cell that repeats a run from metadata. Its values are checked here. Its length_s is
-    0, because files don't record it.
+    """Make the cell that repeats a run from metadata, and check the values it takes from them. The
+    cell's length_s is 0, because files don't record it.
 
     Args:
         run: the file's AQM.run: test, settings, commands.
         requested: the requested settings, with paths of this machine's traces.
-        metadata: all of the file's metadata.
-        path: the data file, whose name the new file gets.
+        metadata: all of the file's metadata, of which batch, title and note are kept.
+        path: the data file. The new file gets its name (without DATA_SUFFIX, if it has that).
         folder: folder in which the new file is written.
         run_programs: False to refuse a run that started programs of its user.
 
-    Raises ConfigError if the run can't be repeated, or if something is unknown.
+    Raises ConfigError if the run can't be repeated, or if its test, a setting or a key is unknown
+    or has a wrong value.
     """
     _refuse_removed(run, requested)
     test, settings = run.get("test"), run.get("settings")
@@ -153,7 +156,9 @@ def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: M
 
 
 def _refuse_removed(run: Mapping[str, Any], requested: Mapping[str, Any]) -> None:
-    """Raise ConfigError if a value that determines the run was removed when the file was shared.
+    """Raise ConfigError, which names the key, if a value of AQM.run, of its settings or test
+    parameters, or of the requested settings is GONE, the mark of a value that was removed when the
+    file was shared.
 
     Args:
         run: the file's AQM.run.
@@ -173,7 +178,8 @@ def _refuse_removed(run: Mapping[str, Any], requested: Mapping[str, Any]) -> Non
 
 
 def _test_names() -> set[str]:
-    """Return the names of all test definitions, this package's and Flent's."""
+    """Return the names of all test definitions, this package's and Flent's, without path and
+    suffix."""
     spec = find_spec("flent")
     assert spec is not None, "Flent is a requirement of this package"
     folders = [Path(place) / "tests" for place in spec.submodule_search_locations or ()]
@@ -182,8 +188,8 @@ def _test_names() -> set[str]:
 
 
 def _refuse_odd_form(data: Mapping[str, Any]) -> None:
-    """Raise BadResult if x_values or results are missing or have another form than Flent's format
-    version 4, so that they can't be compared.
+    """Raise BadResult if a file's version isn't 4, if its x_values aren't a list, or if its results
+    aren't a dict of lists, so that they can't be compared.
 
     Args:
         data: content of a data file.

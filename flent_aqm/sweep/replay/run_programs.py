@@ -10,7 +10,8 @@ RUN_PROGRAMS = "--run-programs"
 
 
 def add_run_programs(parser: argparse.ArgumentParser) -> None:
-    """Add the switch --run-programs (RUN_PROGRAMS) to a parser."""
+    """Add the switch --run-programs (RUN_PROGRAMS) to a parser. It sets run_programs to True in the
+    parsed arguments, which is False without it."""
     parser.add_argument(
         RUN_PROGRAMS, action="store_true",
         help="run the client's, server's and router's commands that the file names (keys "
