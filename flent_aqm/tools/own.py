@@ -38,9 +38,10 @@ REFUSAL = (f"{NAME}: no file is named; set {environment.OWN_TOOL} to the path of
 @cache
 def load_user_file() -> ModuleType | None:
     """Execute the file that the environment variable FLENT_AQM_OWN_TOOL names, and return it as a
-    module. Later calls return the same module without a look at the variable. None if the variable
-    isn't set or is empty. Raises ConfigError if the file's name doesn't end in .py, or if it can't
-    be read or fails."""
+    module. None if the variable isn't set or is empty. After a call that returned, later calls
+    return the same, a module or None, without a look at the variable. Raises ConfigError if the
+    file's name doesn't end in .py, or if it can't be read or raises an error. SystemExit of the
+    file is passed on."""
     path = os.environ.get(environment.OWN_TOOL)
     if not path:
         return None
@@ -62,9 +63,11 @@ def load_user_file() -> ModuleType | None:
 
 def tool() -> Tool:
     """Return the Tool of the user's file, which the environment variable FLENT_AQM_OWN_TOOL names,
-    as the test own_test. UNSET, whose test is refused, if the variable isn't set. Raises
+    as the test own_test: with this name for the tool and its server, and `shown`, if missing, made
+    of its numbers. UNSET, whose test is refused, if the variable isn't set or is empty. Raises
     ConfigError if the file fails, has no TOOL with a rate, or names a program that each run has of
-    its own, or its `shown` has a wrong number of rates or names a number that doesn't exist."""
+    its own, or if its `shown` has a number of rates other than 0 or 2, names two rates of which the
+    tool has neither, or a latency or verdict that it doesn't have."""
     user_module = load_user_file()
     if user_module is None:
         return UNSET
@@ -109,16 +112,17 @@ def tool() -> Tool:
 
 
 def directions() -> list[str]:
-    """Return the directions of which the user's tool reports a rate, "download", "upload" or both.
-    Return both if no file is named. Raises ConfigError if the user's file fails, or its TOOL is
-    missing or wrong."""
+    """Return the directions of which the user's tool reports a rate: "download", "upload" or both,
+    in this order. Return both if no file is named. Raises ConfigError if the user's file fails, or
+    its TOOL is missing or wrong."""
     names = {number.name for number in tool().numbers}
     return [direction for direction in WAYS if f"{direction}_mbps" in names] or list(WAYS)
 
 
 def files() -> list[str]:
-    """Return the paths of the files that runs of the user's tool read: the file itself, and those
-    that it names in FILES. Empty without a file. Raises ConfigError if the file fails."""
+    """Return the paths of the files that runs of the user's tool read: the absolute path of the
+    file itself, then those that it names in FILES, unchanged. Empty without a file. Raises
+    ConfigError if the file fails."""
     user_module = load_user_file()
     if user_module is None:
         return []

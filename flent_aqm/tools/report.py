@@ -29,9 +29,11 @@ class DirectionLoad:
 
     Attributes:
         start_s: begin of the load, None before it begins.
-        end_s: end of the load so far, as begin(), show() or the client set it.
-        mbps: throughput that the client shows, in Mbit/s. None if it shows none.
-        total_bytes: bytes that were transferred, as count() adds them.
+        end_s: end of the load so far, as begin(), show() or the client set it. 0 before the load
+            begins.
+        mbps: throughput that the client shows, in Mbit/s. The client sets it: read_report() refuses
+            a report in which a load has begun and this is None.
+        total_bytes: bytes that were transferred, as count() adds them. Not in the report.
         own_clock: True if the client counts its times from a moment that this process can't see. A
             capture may show the load's begin better.
         warms_up: True if the connection carries data before the load begins, so a capture can't
@@ -50,7 +52,7 @@ class DirectionLoad:
     probes: list[tuple[float, str, float]] = field(default_factory=list)
 
     def begin(self, at_s: float) -> None:
-        """Record that the load begins, unless it has begun before.
+        """Record that the load begins, in start_s and end_s, unless it has begun before.
 
         at_s: the time in monotonic seconds.
         """
@@ -58,9 +60,9 @@ class DirectionLoad:
             self.start_s = self.end_s = at_s
 
     def show(self, at_s: float, mbps: float) -> None:
-        """Record a rate that the client displayed. It is taken as constant since the previous rate,
-        or since the begin. begin() comes first. If no time has passed since then, or the time is
-        earlier, the rate is left out.
+        """Record in `rates` a rate that the client displayed. It is taken as constant since the
+        previous rate, or since the begin. begin() comes first. If no time has passed since then, or
+        the time is earlier, the rate is left out. The attribute `mbps` stays as it is.
 
         Args:
             at_s: the time in monotonic seconds.
@@ -77,7 +79,7 @@ class DirectionLoad:
         self.end_s = max(self.end_s, at_s)
 
     def count(self, size: int) -> None:
-        """Add to the bytes that were transferred.
+        """Add to total_bytes, the bytes that were transferred.
 
         size: number of bytes.
         """
@@ -87,7 +89,8 @@ class DirectionLoad:
         """Record a measured time.
 
         Args:
-            kind: kind of the time, a key of the data file's samples.
+            kind: kind of the time, a key of the data file's samples, such as "http_ms".
+                read_report() puts "idle_" before the kinds of ClientReport.idle.
             sent_s: begin of the measurement in monotonic seconds.
             ms: the measured time in ms.
         """
@@ -100,10 +103,12 @@ class ClientReport:
 
     Attributes:
         client: name of the client.
-        loads: the loads by direction, "download" and "upload".
-        idle: has the latencies that were measured on the idle line.
-        numbers: values of the tool's numbers, by name.
-        notes: sentences that a reader of this run has to know.
+        loads: the loads by direction, "download" and "upload". Missing until load() creates them.
+        idle: its `probes` are the latencies that were measured on the idle line. The rest is
+            unused.
+        numbers: values of the tool's numbers, by Number.name.
+        notes: sentences that a reader of this run has to know. They are in text(), but
+            read_report() leaves them out.
     """
 
     client: str
@@ -129,8 +134,9 @@ class ClientReport:
                      if load.start_s is not None and load.start_s <= at_s <= load.end_s), self.idle)
 
     def text(self) -> str:
-        """Return the report as JSON, with times as epoch seconds to whole microseconds. Directions
-        without a begin are left out."""
+        """Return the report as JSON: an object with client, numbers, notes, idle and ways, the
+        loads by direction. Times are epoch seconds, rounded to microseconds. Directions without a
+        begin are left out. Numbers that are not finite become null."""
         epoch_s = time.time() - time.monotonic()
         return json_text({
             "client": self.client, "numbers": self.numbers, "notes": self.notes,
@@ -148,7 +154,7 @@ class ClientReport:
 
 def _probe_sample(probe: tuple[float, str, float], epoch_s: float) -> Mapping[str, Any]:
     """Return a measured time as a sample of the report: its begin "t" in epoch seconds, and the
-    time in ms under its kind.
+    time in ms under its kind, both rounded to 6 decimals.
 
     Args:
         probe: begin in monotonic seconds, kind, and time in ms.
@@ -162,11 +168,12 @@ def read_report(text: str, tool: Tool) -> dict[str, Parsed]:
     """Return what Flent stores of a report: direction, "download" or "upload" -> series, samples
     and metadata. The series has [epoch s, Mbit/s] for each rate. The samples are sorted by their
     time "t" in epoch s, and have "val" in Mbit/s and "dur" in s, or a latency in ms under its kind.
-    The metadata are MEAN_VALUE, LOAD_START, LOAD_END, CLOCK and SPEEDTEST.
+    The metadata are MEAN_VALUE in Mbit/s, LOAD_START and LOAD_END in epoch s, CLOCK (own_clock and
+    warms_up) and SPEEDTEST (the tool's name as "client", and "numbers").
 
     Latencies of the idle line are among the samples of the first direction, under "idle_" and their
-    kind. Numbers that the tool doesn't declare are left out. The result is empty if no direction
-    was loaded.
+    kind. Notes, and numbers that the tool doesn't declare, are left out. The result is empty if no
+    direction was loaded.
 
     Args:
         text: the report as JSON.

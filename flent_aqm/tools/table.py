@@ -54,7 +54,7 @@ def port_variables(names: Collection[str]) -> dict[str, str]:
     """Return the port variables of servers for the lab's scripts: name of the variable -> ports,
     separated by blanks.
 
-    names: names in SERVERS.
+    names: names in SERVERS. Others are ignored.
     """
     return {variable: " ".join(map(str, ports))
             for name, server in SERVERS.items() if name in names
@@ -62,7 +62,8 @@ def port_variables(names: Collection[str]) -> dict[str, str]:
 
 
 def listening(names: Iterable[str]) -> str:
-    """Return the ports on which servers have to listen, as NAME:PROTOCOL:PORT, separated by blanks.
+    """Return the ports on which servers have to listen, as words NAME:PROTOCOL:PORT, one for each
+    port of each server, separated by blanks. Raises KeyError for an unknown name.
 
     names: names in SERVERS.
     """
@@ -71,7 +72,9 @@ def listening(names: Iterable[str]) -> str:
 
 
 def start_script(names: Iterable[str]) -> str:
-    """Return the shell script that starts servers in the lab, in this order.
+    """Return the shell script that starts servers in the lab, in the order of `names`. Their
+    commands run in the background, and print to the servers' logs. Raises KeyError for an unknown
+    name.
 
     names: names in SERVERS.
     """
@@ -86,7 +89,7 @@ def start_script(names: Iterable[str]) -> str:
 
 
 def _expand_serve(command: str) -> str:
-    """Return a server's command for the shell. `serve …` becomes a call of this package's servers
-    by the interpreter $PYTHON, any other command stays as it is."""
+    """Return one of a server's commands for the shell. `serve …` becomes a call of this package's
+    servers by the interpreter $PYTHON, any other command stays as it is."""
     first, _, rest = command.partition(" ")
     return f'"$PYTHON" -P -m flent_aqm.servers {rest}' if first == "serve" else command

@@ -29,8 +29,7 @@ class Number:
         unit: unit of the metric: "ms", "%", "packets", "bytes", "Mbit/s", "RPM", "1/s", or "" for
             none.
         description: text about the metric for the documents.
-        wanted: LOWER, HIGHER or NEITHER, if the unit doesn't decide which values are better. "" if
-            it does.
+        wanted: LOWER, HIGHER or NEITHER, which values are better. "" if the unit decides that.
     """
 
     name: str
@@ -40,12 +39,13 @@ class Number:
 
     @property
     def better(self) -> str:
-        """Whether lower or higher values of this number are better: LOWER, HIGHER or NEITHER."""
+        """Whether lower or higher values of this number are better: LOWER, HIGHER or NEITHER.
+        Raises KeyError if `wanted` is "" and the unit is unknown."""
         return self.wanted or _BETTER[self.unit]
 
 
 def both(name: str, unit: str, description: str, wanted: str = "") -> tuple[Number, ...]:
-    """Return two numbers, for download and upload.
+    """Return two numbers, for download and upload, in this order.
 
     Args:
         name: Number.name. {} becomes "download" or "upload".
@@ -69,11 +69,12 @@ class Program:
         maker: its maker, for the documents.
         licence: its licence, for the documents.
         setup: name for `flent-aqm setup --speedtests`, "" if it is `name`.
-        file: path of the file that is used, in an NPM package. "" for others.
+        file: for a script, the path of its file in an NPM package. "" for others.
         why: clause for messages on who needs what, such as "quic_download needs the package
-            aioquic". "" if it is needed by the test of the same name.
-        also: other names of the program on PATH.
-        variable: environment variable with the path of its folder, "" if there is none.
+            aioquic". "" if a message is to name the tests whose tools have the program.
+        also: other names under which the program is looked for on this machine.
+        variable: for a script, the environment variable with the path of its folder. "" if there is
+            none.
     """
 
     name: str
@@ -96,7 +97,7 @@ class Program:
     @property
     def is_script(self) -> bool:
         """True for a script, which the system can't start as a program: it is found by a variable,
-        or is a file of a package."""
+        or is a file of a package, so that `variable` or `file` is set."""
         return bool(self.variable or self.file)
 
 
@@ -106,10 +107,10 @@ class Server:
 
     Attributes:
         name: name of the server, unique among all tools.
-        ports: variable of the lab's scripts -> ports on which the server listens. The port for the
-            tool's client is the last.
+        ports: variable of the lab's scripts -> ports on which the server listens. The last one of
+            all is the one for clients, see `port`.
         start: commands of a POSIX shell, one per line, that run until they are killed. A command
-            that begins with `serve` is `flent-aqm serve`.
+            whose first word is `serve` is `flent-aqm serve`.
         before: lines of shell that the lab runs before it starts the commands.
         after: lines of shell that the lab runs after it starts the commands.
         log: path of the commands' log in the lab, "" for /run/NAME.log.
@@ -142,12 +143,14 @@ class Server:
 
     @property
     def every_port(self) -> list[int]:
-        """All ports on which the server listens, that for the tool's client last."""
+        """All ports on which the server listens, in the order of `ports`."""
         return [port for ports in self.ports.values() for port in ports]
 
     @property
     def port(self) -> int:
-        """Port of the server to which the tool's client connects, the last in `every_port`."""
+        """Port to which a speed test's client or cross traffic connects, unless a test parameter
+        sets another one: the last in `every_port`. Tests of iperf3 connect to another port of its
+        server."""
         return self.every_port[-1]
 
 
@@ -173,12 +176,12 @@ STREAMS = Form("[1-9]|[1-5][0-9]|6[0-4]", "1 to 64")
 @dataclass(frozen=True)
 class Shown:
     """How the figure of all speed tests shows a tool. Names of metrics are without the tool's
-    prefix.
+    prefix, or those of metrics that all tests have.
 
     Attributes:
         label: name of the tool in the figure.
-        latency: metrics of the latency that the tool shows while it loads the line. The figure
-            takes the largest, or the smallest of metrics in RPM.
+        latency: metrics of the latency that the tool shows while it loads the line, in ms or RPM.
+            The figure takes the largest in ms; RPM are converted.
         verdict: pairs of a metric and a format string for it, in which {} becomes the metric's
             word, or its value if it has no words. {:.0f} and the like become its value.
         rates: metrics of download and upload rate. Empty for a test that doesn't fill the line.
@@ -196,13 +199,14 @@ class Shown:
 
 @dataclass(frozen=True)
 class Cross:
-    """How a tool makes cross traffic. It uses the port of the tool's server.
+    """How a tool makes cross traffic. It uses the port of the tool's server, unless the test
+    parameter cross_port sets another one.
 
     Attributes:
         word: value of the key `cross_traffic`.
         directions: directions of the cross traffic, "upload" and "download". None for those of the
             load, or what the test parameter cross_direction says.
-        runner: name of the runner of the data sets.
+        runner: name of the runner, in Flent's test definitions, that starts the client.
     """
 
     word: str
@@ -230,8 +234,9 @@ class Tool:
     Attributes:
         name: the names of its tests begin with this name, if has_test.
         server: server of most runs.
-        module: dotted name of the module that is its client, run by `python -m` as client.py
-            describes. "" if another program is the client.
+        module: dotted name of the module that is its client, run by `python -m`. That of a speed
+            test gets the arguments that client.py describes, that of cross traffic the server's
+            address and port. "" if another program is the client.
         method: how the test works, in a sentence for the documents.
         source: source of that sentence.
         numbers: numbers that the tool shows.
@@ -243,7 +248,7 @@ class Tool:
         programs: programs of client and server, the client's first. Programs that every set-up has
             are given by name.
         sometimes: further programs that some runs need.
-        servers: its other servers.
+        servers: its other servers, which some runs need.
         choose: function that returns the server for a run's test parameters and its key
             `ndt7_server`. None if it is always `server`.
         choose_programs: function that returns the programs for the same, in place of `programs`.
@@ -288,14 +293,15 @@ class Tool:
     @property
     def client_programs(self) -> tuple[Program | str, ...]:
         """The `programs` that the client starts: all but each Program that is the program of one of
-        the servers. The first of `programs` is always among them."""
+        the servers. The first of `programs`, and those given by name, are always among them."""
         of_servers = {server.program for server in (self.server, *self.servers)}
         return tuple(program for number, program in enumerate(self.programs)
                      if not number or not isinstance(program, Program)
                      or program.name not in of_servers)
 
     def program_names(self, settings: Mapping[str, object]) -> tuple[str, ...]:
-        """Return the names of the programs for a run, the client's first.
+        """Return the names of the programs that client and server need for a run, the client's
+        first.
 
         settings: the run's test parameters, and the key `ndt7_server`.
         """
@@ -313,6 +319,8 @@ class Tool:
     def options(self, parameters: Mapping[str, object], refuse: Callable[[str], object]
                 ) -> dict[str, str]:
         """Return the client's options among a run's test parameters, name -> value as text.
+        Parameters that the tool doesn't have are ignored. Those that aren't for the client are
+        checked, and left out.
 
         Args:
             parameters: the run's test parameters by name.

@@ -28,8 +28,9 @@ _NAME_THE_PLACE = ("pyvenv.cfg", ".set-up", "lib/python*/site-packages/flent_aqm
 
 
 def copy_checkout(folder: Path) -> Path:
-    """Copy sources and environment to `folder`, which must not exist, and return it. Build
-    products, caches, results and .git are left out."""
+    """Copy this checkout's files, also uncommitted ones, and this process's environment to
+    `folder`, which must not exist (FileExistsError), and return it. Build products, caches, results
+    and .git are left out. Raises CalledProcessError if the environment can't be copied."""
     def ignored(above: str, names: list[str]) -> set[str]:
         return set(names) & (_NOWHERE | (_NOT_AT_TOP if Path(above) == SOURCE else set()))
 
@@ -41,8 +42,8 @@ def copy_checkout(folder: Path) -> Path:
 @contextmanager
 def python_for_all_users() -> Iterator[Path]:
     """Context manager: yield the path of a Python with this package that every user can start. It
-    is this process's own, or, below a home that others can't look into, that of a copy, which is
-    removed at the end of the with statement."""
+    is this process's own if others may read and enter this checkout and all folders above it.
+    Otherwise it is that of a copy, which is removed at the end of the with statement."""
     if all(path.stat().st_mode & 0o005 == 0o005 for path in (SOURCE, *SOURCE.parents)):
         yield Path(sys.executable)
         return
@@ -52,9 +53,10 @@ def python_for_all_users() -> Iterator[Path]:
 
 
 def copy_environment(folder: Path) -> None:
-    """Give the checkout in `folder`, which has none yet, an environment (.venv) with the packages
-    of this process's own. Its files are hard links to those of the old one where that is possible,
-    so they must not be changed in place."""
+    """Give the checkout in `folder` an environment (.venv) with the packages of this process's own.
+    It must not have one yet. Its files are hard links to those of the old one where that is
+    possible, so they must not be changed in place, but files that name the old place are new.
+    Raises CalledProcessError if they can't be copied."""
     old, new = Path(sys.prefix), folder / ".venv"
     # `cp -l` stops at the first file that can't be linked
     if subprocess.run(["cp", "-a", "-l", old, new], capture_output=True, check=False).returncode:
@@ -75,9 +77,10 @@ def copy_environment(folder: Path) -> None:
 
 
 def _with_new_path(content: bytes, old: bytes, new: bytes) -> bytes:
-    """Return a file's content with the path of a checkout replaced. A program of the checkout whose
-    interpreter would have a path with a blank, or of more than 120 bytes, is started by a shell, as
-    in the programs that pip writes.
+    """Return a file's content with the path of a checkout replaced wherever it occurs. If the
+    interpreter in a program's first line lies in the checkout, and the new path has a blank or that
+    line would have more than 120 bytes after #!, the program is started by a shell, as in the
+    programs that pip writes.
 
     Args:
         content: content of the file.

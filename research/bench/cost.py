@@ -24,7 +24,7 @@ class Figure:
     Attributes:
         name: name of the figure.
         unit: unit of all values.
-        value: median of the values: wall time, unless `unit` names something else.
+        value: the middle one of the values: wall time, unless `unit` names something else.
         values: all measured values.
         target: greatest value that is wanted, None without a target.
         cpu: median of the processor's time in the same unit, None if it wasn't measured.
@@ -51,7 +51,8 @@ class Cost:
 
 
 def cost_of(do: Callable[[], object]) -> Cost:
-    """Call `do` and return what the call costs, including children that it waits for."""
+    """Call `do` and return what the call costs, including children that it waits for. Errors of
+    `do` are passed on."""
     wall_s, cpu_s = time.monotonic(), _cpu_s()
     do()
     return Cost(time.monotonic() - wall_s, _cpu_s() - cpu_s)
@@ -76,9 +77,9 @@ def figure(name: str, unit: str, target: float | None, repeat: int,
     Args:
         name: name of the figure.
         unit: unit of the costs.
-        target: greatest wall time that is wanted, None without a target.
-        repeat: number of measurements. The first is always made; after LONG_S (25 s) no further one
-            begins.
+        target: greatest wall time that is wanted, None without a target. Only stored.
+        repeat: number of measurements. The first is always made; after LONG_S seconds no further
+            one begins.
         measure: function that makes one measurement.
     """
     costs: list[Cost] = []
@@ -92,14 +93,15 @@ def figure(name: str, unit: str, target: float | None, repeat: int,
 
 def lab_cost(argv: list[str], rate_mbps: float, servers: tuple[str, ...], *,
              set_up: bool = True, router_model: str = "ideal") -> Cost:
-    """Return the cost of a lab that runs one command, from start to power-off.
+    """Return the cost of a lab that runs one command: wall time from the guest's start to
+    power-off, and processor time with the preparation before it.
 
     Args:
         argv: the command.
         rate_mbps: rate of the router's shaper, the same in both directions. The queue is FQ-CoDel.
-        servers: names of the servers in the lab.
+        servers: names of the servers in the lab, as in tools/table.SERVERS.
         set_up: whether shaper and queue are set up.
-        router_model: text of the router model.
+        router_model: value of the key `router_model`.
 
     Raises SystemExit if the command fails, AqmError if the lab can't be started or fails.
     """
