@@ -21,6 +21,7 @@ Any other exception that leaves a command is a defect of this package.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -67,6 +68,16 @@ def cause_of(fault: Exception) -> str:
     if isinstance(fault, OSError) and fault.strerror:
         return fault.strerror
     return str(fault) or type(fault).__name__
+
+
+def why_unreadable(folder: os.PathLike[str]) -> str:
+    """Return the reason why the entries of a folder can't be listed, such as "No such file or
+    directory" or "Not a directory", "" if they can."""
+    try:
+        os.scandir(folder).close()
+    except OSError as error:
+        return cause_of(error)
+    return ""
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from flent_aqm.base.errors import BadResult, ConfigError, a_defect, cause_of
+from flent_aqm.base.errors import BadResult, ConfigError, a_defect, cause_of, why_unreadable
 from flent_aqm.base.regular_file import open_regular
 from flent_aqm.base.waiting import with_progress
 from flent_aqm.base.words import plain
@@ -76,10 +76,8 @@ def _is_of_sweep(path: Path) -> bool:
 def _why_no_files(folder: Path) -> str:
     """Return the reason why no data file was found in and below a folder: it can't be read, or it
     has none."""
-    try:
-        os.scandir(folder).close()
-    except OSError as error:
-        return f"this folder can't be read: {cause_of(error)}"
+    if why := why_unreadable(folder):
+        return f"this folder can't be read: {why}"
     names = ", ".join(f"*{suffix}" for suffix in SUFFIXES)
     return f"no data files ({names}) in this folder or below it"
 

@@ -18,7 +18,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.base.errors import BadResult, ConfigError, SetupError, ToolMissing, cause_of
+from flent_aqm.base.errors import (
+    BadResult,
+    ConfigError,
+    SetupError,
+    ToolMissing,
+    cause_of,
+    why_unreadable,
+)
 from flent_aqm.base.json_text import json_text
 from flent_aqm.base.waiting import with_progress
 from flent_aqm.base.words import counted, plain
@@ -60,11 +67,9 @@ class Resumed:
         the time from the names of logs and of the folder. Raises ConfigError if the folder can't
         be read."""
         self._folder = Path(folder)
-        try:
-            os.scandir(self._folder).close()
-        except OSError as error:
-            raise ConfigError(f"--batch-resume {folder}: {cause_of(error)}; expected the folder "
-                              "with the data files of the batch to go on with") from None
+        if why := why_unreadable(self._folder):
+            raise ConfigError(f"--batch-resume {folder}: {why}; expected the folder with the data "
+                              "files of the batch to go on with")
         self.time: datetime | None = None
         self.uuid = str(uuid.uuid4())
         for file in sorted(self._folder.rglob(f"*{SUFFIX}")):

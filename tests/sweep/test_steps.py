@@ -12,7 +12,7 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -509,30 +509,8 @@ def raising_interrupts() -> Iterator[None]:
         yield
 
 
-def test_interrupt_counts_runs_whose_older_data_files_are_there(
-        tmp_path: Path, testbed: Counting, capfd: pytest.CaptureFixture[str]) -> None:
-    """They were to be made again. The sweep ended as if it had made them."""
-    cells = [cell(tmp_path, name) for name in ("one", "two", "three")]
-    for one in cells:
-        one.data_file.write_bytes(b"older")
-    made = planned(cells)
-    with raising_interrupts(), made:
-        made.start()
-        made.submit(cells[0])
-        made.drain()
-        signal.raise_signal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt):
-        made.report()
-    assert "Interrupted: 1 run done, 2 left; go on with" in capfd.readouterr().err
-
-
-def test_first_interrupt_ends_the_sweep_after_the_running_cell(
-        tmp_path: Path, testbed: Counting, capfd: pytest.CaptureFixture[str]) -> None:
-    """And says how to go on, in one line of any length; a folder's name is no markup."""
-    folder = tmp_path / f"[red]{'long-' * 30}"
-    folder.mkdir()
-    cells = [cell(folder, name) for name in ("one", "two", "three")]
-    made = planned(cells)
+def interrupt_after_first(made: Sweep, cells: Sequence[Cell]) -> None:
+    """Make the first cell's run, press ^C, and see that the second doesn't start."""
     with raising_interrupts(), made:
         made.start()
         made.submit(cells[0])
@@ -542,6 +520,25 @@ def test_first_interrupt_ends_the_sweep_after_the_running_cell(
             made.submit(cells[1])
     with pytest.raises(KeyboardInterrupt):
         made.report()
+
+
+def test_interrupt_counts_runs_whose_older_data_files_are_there(
+        tmp_path: Path, testbed: Counting, capfd: pytest.CaptureFixture[str]) -> None:
+    """They were to be made again. The sweep ended as if it had made them."""
+    cells = [cell(tmp_path, name) for name in ("one", "two", "three")]
+    for one in cells:
+        one.data_file.write_bytes(b"older")
+    interrupt_after_first(planned(cells), cells)
+    assert "Interrupted: 1 run done, 2 left; go on with" in capfd.readouterr().err
+
+
+def test_first_interrupt_ends_the_sweep_after_the_running_cell(
+        tmp_path: Path, testbed: Counting, capfd: pytest.CaptureFixture[str]) -> None:
+    """And says how to go on, in one line of any length; a folder's name is no markup."""
+    folder = tmp_path / f"[red]{'long-' * 30}"
+    folder.mkdir()
+    cells = [cell(folder, name) for name in ("one", "two", "three")]
+    interrupt_after_first(planned(cells), cells)
     text = capfd.readouterr().err
     assert "\nInterrupted: no new runs start; waiting for those that are running. Press" in text
     assert text.endswith("\nInterrupted: 1 run done, 2 left; go on with the same command and "

@@ -82,16 +82,12 @@ def cross_ports_of(metadata: Mapping[str, Any]) -> frozenset[int]:
     without cross traffic, or if the value in the metadata is invalid."""
     parameters = test_parameters(metadata)
     try:
-        parsed = parse_cross_traffic("cross_traffic", parameters.get("cross_traffic", "no"))
+        tool = kind_of(parse_cross_traffic("cross_traffic", parameters.get("cross_traffic", "no")))
     except ConfigError:
         return frozenset()
-    tool = kind_of(parsed)
-    if tool is None:
+    if tool is None or tool.server is None:
         return frozenset()
     own = parameters.get("cross_port")
     if own is not None and str(own).isdecimal():
         return frozenset({int(own)})
-    # Of iperf3's servers, the other one is that of a test by iperf3.
-    is_bulk = parsed is True
-    return frozenset({defaults.IPERF3_CROSS_PORT} if is_bulk or not tool.server
-                     else tool.server.every_port)
+    return frozenset({tool.server.port})

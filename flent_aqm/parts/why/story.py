@@ -529,9 +529,9 @@ def _line_mbps(run: WatchedRun, stop: _Stop) -> float:
     scenario = run.cell.scenario
     if stop.router != MODEM and scenario.router.shaper != "none":
         return float(scenario.router.rate_mbps(stop.direction))
-    modem_mbps = {"up": scenario.path.modem_up_mbps, "down": scenario.path.modem_down_mbps}
-    if stop.router == MODEM and (rate_mbps := modem_mbps[stop.direction]) is not None:
-        return float(rate_mbps)
+    modem_mbps = scenario.path.modem_mbps(stop.direction)
+    if stop.router == MODEM and modem_mbps is not None:
+        return modem_mbps
     passage = stop.passage
     order = passage.by_departure
     busy = order[passage.sojourn_ns[order] > 1_000_000]

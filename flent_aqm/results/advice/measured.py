@@ -156,11 +156,11 @@ def measured(run: Run) -> Measured | Unavailable:
     except NotAvailable as error:
         return Unavailable.of(error)
     found = measured_of_samples(idle, loaded, throughput(run))
-    if isinstance(found, Unavailable):
-        of_speedtest = str(run.settings.get("test")).startswith(_SPEEDTEST)
-        return replace(found, because=f"{found.because}; {_ASK_SPEEDTEST}") if (
-            of_speedtest and idle.rtt_ms.size < FEWEST_PROBES) else found
-    return replace(found, utilisation_pct=_by_direction(run, utilisation_pct))
+    if isinstance(found, Measured):
+        return replace(found, utilisation_pct=_by_direction(run, utilisation_pct))
+    if idle.rtt_ms.size < FEWEST_PROBES and str(run.settings.get("test")).startswith(_SPEEDTEST):
+        return replace(found, because=f"{found.because}; {_ASK_SPEEDTEST}")
+    return found
 
 
 def measured_of_samples(idle: Samples, loaded: Mapping[str, Samples], mbps: Mapping[str, float]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
 
 from flent_aqm.base.errors import NotAvailable
@@ -19,6 +20,7 @@ from flent_aqm.results.score.expression import (
 from flent_aqm.results.score.leaves import Leaf
 
 Values = Mapping[Leaf, float | Unavailable]
+_OPERATIONS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 
 
 def truth(node: Node, values: Values) -> bool:
@@ -76,8 +78,7 @@ def number(node: Node, values: Values) -> float:
     left, right = number(node.left, values), number(node.right, values)
     if node.sign == "/" and right == 0:
         raise NotAvailable("the expression divides by 0")
-    result = (left / right if node.sign == "/" else left * right / node.scale if node.sign == "*"
-              else left + right if node.sign == "+" else left - right)
+    result: float = _OPERATIONS[node.sign](left, right) / node.scale
     if math.isnan(result):
         raise NotAvailable("it has no value for lost probes, such as their difference")
     return result

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.base.errors import BadResult, ConfigError, a_defect, cause_of
+from flent_aqm.base.errors import BadResult, ConfigError, a_defect, cause_of, why_unreadable
 from flent_aqm.base.json_text import json_text
 from flent_aqm.base.words import plain
 from flent_aqm.results import status
@@ -51,11 +51,8 @@ class Follower:
 
     def __init__(self, folders: Sequence[Path], title: str, jobs: int | None = None) -> None:
         for folder in folders:
-            try:
-                os.scandir(folder).close()
-            except OSError as error:
-                raise ConfigError(f"{folder}: {cause_of(error)}; expected a folder that a sweep "
-                                  "writes to") from None
+            if why := why_unreadable(folder):
+                raise ConfigError(f"{folder}: {why}; expected a folder that a sweep writes to")
         self._folders, self._title, self._jobs = folders, title, jobs
         self._results: dict[Path, tuple[tuple[int, int], ReportRow | BadResult]] = {}
         self._version = 0

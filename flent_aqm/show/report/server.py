@@ -72,7 +72,7 @@ def serve(follower: Follower, host: str, port: int) -> None:
 
     try:
         print(f"serving the results at {server.address}; press ^C to end", flush=True)
-        if not ipaddress.ip_address(str(server.server_address[0]).partition("%")[0]).is_loopback:
+        if not ipaddress.ip_address(str(server.server_address[0])).is_loopback:
             print("warning: this server is not restricted to this machine: anybody who can "
                   f"reach {server.address} can see the results", file=sys.stderr)
         threading.Thread(target=look_until_ended, daemon=True).start()

@@ -78,8 +78,8 @@ def _read_aqm(key: str, settings: Settings) -> str:
         key: "aqm".
         settings: all given settings.
     """
-    value = settings.get(key)
-    return _check_aqm(key, "no_aqm" if value in (None, "") else value, settings)
+    _, value = named_value(key, "", settings)
+    return _check_aqm(key, "no_aqm" if value is None else value, settings)
 
 
 def _read_up_aqm(key: str, settings: Settings) -> str | None:
@@ -91,8 +91,9 @@ def _read_up_aqm(key: str, settings: Settings) -> str | None:
         key: "up_aqm".
         settings: all given settings.
     """
-    if settings.get(key) not in (None, ""):
-        return _check_aqm(key, settings[key], settings)
+    _, value = named_value(key, "", settings)
+    if value is not None:
+        return _check_aqm(key, value, settings)
     # False and 0 are values: up_aqm_ecn = no. Empty values of a batch count as not given.
     own = any(name.startswith("up_aqm_") and value not in ("", None, {})
               for name, value in settings.items())
@@ -112,9 +113,8 @@ def _given_parameters(key: str, settings: Settings) -> dict[str, str]:
     Raises ConfigError if `key` has a value that is neither a mapping nor empty.
     """
     prefix = key.removesuffix("parameters")
-    as_mapping = settings.get(key)
-    if as_mapping in (None, ""):
-        as_mapping = {}
+    _, as_mapping = named_value(key, "", settings)
+    as_mapping = {} if as_mapping is None else as_mapping
     if not isinstance(as_mapping, Mapping):
         raise ConfigError(f"{key}: {str(as_mapping)[:60]!r} is not a set of parameters; give each "
                           f"parameter as {prefix}NAME = value", key)

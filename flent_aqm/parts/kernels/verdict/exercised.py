@@ -53,8 +53,6 @@ NOTE, KEPT = "coverage.json", "exercised.json"
 Blocks = list[tuple[int, int]]
 # A line that ran less often than this took part in no load: thousands of packets pass in each cell.
 RARELY = 20
-# Words for lines of which no run is recorded: if every cell has a record, and if one has none.
-_NEVER = {False: "never", True: "in no recorded run"}
 # Ranges of lines, and cells, that a sentence names.
 MOST_NAMED = 4
 # Ends of a line after which a new statement begins.
@@ -503,7 +501,8 @@ def sentence(exercised: Exercised) -> str:
     if exercised.never:
         ranges = exercised.ranges(exercised.never)
         more = len(ranges) - MOST_NAMED
-        text += f"; {_NEVER[bool(exercised.unrecorded)]}: " + "; ".join(ranges[:MOST_NAMED]) + (
+        never = "in no recorded run" if exercised.unrecorded else "never"
+        text += f"; {never}: " + "; ".join(ranges[:MOST_NAMED]) + (
             f"; and {counted(more, 'range')} more" if more > 0 else "")
     if exercised.rarely:
         often = max(max(exercised.ran[place].values()) for place in exercised.rarely)
@@ -519,15 +518,6 @@ def _some(cells: Sequence[str]) -> str:
     """Return the names of the first four cells (MOST_NAMED), and how many more there are."""
     more = len(cells) - MOST_NAMED
     return ", ".join(cells[:MOST_NAMED]) + (f", and {more} more" if more > 0 else "")
-
-
-def never_ran(exercised: Exercised) -> list[str]:
-    """Return the page's list of changed lines that never ran: a heading, and a text for each range
-    with its file and function. Empty if all ran."""
-    ranges = exercised.ranges(exercised.never)
-    heading = f"Changed lines that ran {_NEVER[True]}" if exercised.unrecorded else (
-        "Changed lines that never ran")
-    return [f"{heading}:", *ranges] if ranges else []
 
 
 def function_at(text: str, line: int) -> str:

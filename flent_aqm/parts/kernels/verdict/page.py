@@ -28,7 +28,6 @@ from flent_aqm.parts.kernels.verdict.decide import (
 from flent_aqm.parts.kernels.verdict.exercised import (
     Exercised,
     Reach,
-    never_ran,
     reach_of_change,
 )
 from flent_aqm.parts.kernels.verdict.exercised import sentence as exercised_sentence
@@ -182,8 +181,9 @@ def markdown(heading: str, comparison: Comparison, judged: Sequence[JudgedMetric
             others = ", ".join(effect.cell for effect in deciding[MOST_CELLS:])
             lines.append(f"| `{row.metric.name}` | {row.verdict} | also: {_escape(others)} "
                          "| | | | |")
-    if exercised is not None and (never := never_ran(exercised)):
-        lines += ["", never[0], "", *(f"- {_escape(one)}" for one in never[1:])]
+    if exercised is not None and (never := exercised.ranges(exercised.never)):
+        how = "ran in no recorded run" if exercised.unrecorded else "never ran"
+        lines += ["", f"Changed lines that {how}:", "", *(f"- {_escape(one)}" for one in never)]
     lines += ["", HOW]
     return "\n".join(lines) + "\n"
 
