@@ -168,7 +168,7 @@ class RunEnvironment:
         self.flent_files = self.results
         if options.get("writable_cwd") and options.get("for_flent"):
             self.flent_files /= guest_files.FLENT_FILES
-        self._left = out / "left"
+        self._left, self._ends_here = out / "left", out / "ends_here"
         self._status, self._uptime = out / "status", out / "uptime"
 
     def __enter__(self) -> Self:
@@ -190,6 +190,12 @@ class RunEnvironment:
         except (FileNotFoundError, IsADirectoryError):
             return ""
         return plain(first.removeprefix("/run/results/"))
+
+    def files_that_end_here(self) -> list[Path]:
+        """Return the absolute paths of the files with content that are in the guest's own /tmp, /run
+        and /dev/shm when the command ends, and that aren't handed over. Empty before its end, and if
+        it could write no files for the user. They were written inside, so they may be any text."""
+        return [Path(name) for name in read_text(self._ends_here).split("\0") if name]
 
     def _command_line(self) -> list[str]:
         """Return the words of the command that start() runs in the folder. Subclasses implement

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError, cause_of
+from flent_aqm.base.words import plain
 from flent_aqm.lab.copy_out import OutputFollower, copy_out
 from flent_aqm.lab.place import RunEnvironment
 from flent_aqm.lab.virtual import Lab
@@ -21,6 +22,8 @@ from flent_aqm.setup.tools import can_start
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.tools.table import SERVERS
 
+# Folders in which the guest has files of its own, and those above. They end with the lab.
+_GUEST_FOLDERS = {Path(path) for path in ("/", "/tmp", "/run", "/dev", "/dev/shm")}
 # At most this many bytes of a script that the command names are read.
 _SCRIPT_BYTES = 1 << 20
 
@@ -72,7 +75,7 @@ def run_command(scenario: Scenario, command: Sequence[str], *, prelude: Sequence
         with shown:
             status = lab.run().status
         # The command sees the files of the current folder, but of no other results folder.
-        copy_results(lab, folder or here, since_ns if folder in (None, here) else None)
+        copy_results(lab, folder or here, since_ns if folder in (None, here) else None, command)
         shown.refuse_lost()
         return status
 
@@ -147,17 +150,20 @@ def make_results_folder(folder: Path | None) -> Path | None:
     return folder.resolve()
 
 
-def copy_results(lab: RunEnvironment, results: Path, since_ns: int | None) -> None:
+def copy_results(lab: RunEnvironment, results: Path, since_ns: int | None,
+                 command: Sequence[str]) -> None:
     """Copy the files that the command wrote out of the lab, as copy_out() does: an existing file is
     replaced only if the command saw it, otherwise it stays, and the copy gets a number in its name
-    unless its content is the same. Print to standard error the new names, and the first file that
-    the lab did not hand over. Raises ConfigError if a file can't be read or written.
+    unless its content is the same. Print to standard error the new names, the first file that the
+    lab did not hand over, and the first file outside of the current folder that the command names.
+    Raises ConfigError if a file can't be read or written.
 
     Args:
         lab: the lab, which has ended and is not closed yet.
         results: existing folder to copy to.
         since_ns: start of the lab in ns since the epoch, if the command saw the files in `results`.
             None if it did not.
+        command: words of the command.
     """
     for name, got in copy_out(lab.results, results, since_ns=since_ns):
         print(f"flent-aqm: {name!r} existed before and was kept; the command's file is named "
@@ -165,3 +171,15 @@ def copy_results(lab: RunEnvironment, results: Path, since_ns: int | None) -> No
     if lab.left_behind:
         print(f"flent-aqm: not copied out of the lab: {lab.left_behind}: more than 100 folders in "
               "one another, or a path of more than 2,000 bytes", file=sys.stderr)
+    if lost := [path for path in lab.files_that_end_here() if _is_named(path, command)]:
+        print(f"flent-aqm: not copied out of the lab: {plain(str(lost[0]))}"
+              f"{f' and {len(lost) - 1} more' if lost[1:] else ''}: outside of the current folder; "
+              "let the command write below it, and give --results for another folder",
+              file=sys.stderr)
+
+
+def _is_named(file: Path, command: Sequence[str]) -> bool:
+    """Return whether a word of the command contains the path of a file, or of a folder above it,
+    absolute or relative to the current folder. /tmp, /run and /dev/shm themselves don't count."""
+    paths = [str(path) for path in (file, *file.parents) if path not in _GUEST_FOLDERS]
+    return any(path in word or os.path.relpath(path) in word for path in paths for word in command)

@@ -78,7 +78,7 @@ def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
         # The rest are the user's.
         lab.flent_files = lab.flent_files.rename(out / "flent-files")
         try:
-            copy_results(lab, folder, None)
+            copy_results(lab, folder, None, command)
         except AqmError as error:
             copy_fault = error
             raise
