@@ -65,6 +65,9 @@ def publish(args: argparse.Namespace, files: Sequence[Path], copy: Callable[[Pat
 
     if os.path.lexists(args.output):
         raise ConfigError(f"{args.output}: exists already; name a new folder with -o")
+    if not args.author:
+        print("flent-aqm: the folder gets no CITATION.cff, because no author is named; to have "
+              "one, stop, and add --author 'FAMILY, GIVEN'", file=sys.stderr)
     parent = args.output.absolute().parent
     parent.mkdir(parents=True, exist_ok=True)
     # The folder gets its name only after everything in it has been checked.
@@ -96,9 +99,6 @@ def publish(args: argparse.Namespace, files: Sequence[Path], copy: Callable[[Pat
     else:
         print(f"flent-aqm: the folder has no batch file: {why_none}; --batch FILE adds it",
               file=sys.stderr)
-    if not args.author:
-        print("flent-aqm: the folder has no CITATION.cff, because no author is named; --author "
-              "'FAMILY, GIVEN' adds it", file=sys.stderr)
     for name, why in checked.not_again.items():
         print(f"flent-aqm: {name}: not repeated: {plain(why)}", file=sys.stderr)
     return int(any(one.testbed == VIRTUAL and one.name in checked.not_again for one in packed))

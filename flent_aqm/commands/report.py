@@ -122,12 +122,13 @@ def _serve_following(args: argparse.Namespace, results: list[Path]) -> int:
 
 
 def purpose_of(folders: Sequence[Folder]) -> str:
-    """Return the purpose of the folders' batches if it is the same for all folders. Return "" if
-    folders differ, if there are none, or if the purpose is not known. It is known only for batches
-    of this package."""
+    """Return the purpose of the folders' batches, see purpose(), if it is the same for all commands
+    by which all folders were made. Return "" if they differ, if there are none, or if the purpose
+    is not known. It is known only for batches of this package."""
     from flent_aqm.show.report.commands import purpose
 
-    purposes = {purpose(folder.status.command) if folder.status else "" for folder in folders}
+    purposes = {purpose(command) for folder in folders
+                for command in (folder.status.commands if folder.status else [[]])}
     return purposes.pop() if len(purposes) == 1 else ""
 
 

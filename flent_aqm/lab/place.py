@@ -192,9 +192,10 @@ class RunEnvironment:
         return plain(first.removeprefix("/run/results/"))
 
     def files_that_end_here(self) -> list[Path]:
-        """Return the absolute paths of the files with content that are in the guest's own /tmp, /run
-        and /dev/shm when the command ends, and that aren't handed over. Empty before its end, and if
-        it could write no files for the user. They were written inside, so they may be any text."""
+        """Return the absolute paths of the files with content that are in the guest's own /tmp,
+        /run and /dev/shm when the command ends, and that aren't handed over. Empty before its end,
+        and if it could write no files for the user. They were written inside, so they may be any
+        text."""
         return [Path(name) for name in read_text(self._ends_here).split("\0") if name]
 
     def _command_line(self) -> list[str]:

@@ -38,6 +38,8 @@ class Status:
         failed: name of a data file -> cause of its run's failure.
         batches: for this sweep and each earlier one that it resumed: path of a batch file ->
             SHA-256.
+        earlier: words of the different command lines of earlier sweeps whose data files are in the
+            folder, the oldest first.
     """
 
     command: Sequence[str]
@@ -47,6 +49,12 @@ class Status:
     ended_s: float | None = None
     failed: Mapping[str, str] = field(default_factory=dict)
     batches: Sequence[Mapping[str, str]] = ()
+    earlier: Sequence[Sequence[str]] = ()
+
+    @property
+    def commands(self) -> list[Sequence[str]]:
+        """Words of the command lines of all sweeps in the folder, this one's last."""
+        return [*self.earlier, self.command]
 
     def with_failed(self, name: str, cause: str) -> Status:
         """Return the status with one more failed run.
@@ -84,7 +92,8 @@ def write(folder: Path, status: Status) -> None:
             "schema": SCHEMA_VERSION, "command": list(status.command),
             "planned": status.planned, "before": status.before, "began_s": status.began_s,
             "ended_s": status.ended_s, "failed": dict(status.failed),
-            "batches": [dict(files) for files in status.batches]}, indent=1) + "\n")
+            "batches": [dict(files) for files in status.batches],
+            "earlier": [list(words) for words in status.earlier]}, indent=1) + "\n")
 
 
 def read(folder: Path) -> Status | None:
@@ -109,7 +118,7 @@ def read(folder: Path) -> Status | None:
     return Status([str(word) for word in command], planned, before, began_s,
                   a_number(note.get("ended_s")),
                   {name: str(cause) for name, cause in failed.items()},
-                  _batches(note.get("batches")))
+                  _batches(note.get("batches")), _commands(note.get("earlier")))
 
 
 def _batches(note: Any) -> tuple[dict[str, str], ...]:
@@ -121,6 +130,13 @@ def _batches(note: Any) -> tuple[dict[str, str], ...]:
     read = ({path: digest for path, digest in files.items() if isinstance(digest, str)}
             for files in note if isinstance(files, dict))
     return tuple(files for files in read if files)
+
+
+def _commands(note: Any) -> tuple[list[str], ...]:
+    """Return the command lines in the entry `earlier` of a sweep.json, each as its words. Empty if
+    the entry is not a list. What is no list in it is left out."""
+    return tuple([str(word) for word in words] for words in note if isinstance(words, list)) \
+        if isinstance(note, list) else ()
 
 
 def count_done(folder: Path) -> int:

@@ -411,10 +411,10 @@ class Sweep:
 
     def _begin_status(self, cells: Sequence[Cell]) -> None:
         """Write the sweep's status (sweep.json) to each results folder: the command without
-        --batch-resume, the numbers of runs, and the batch files of this sweep and of those whose
-        data files are in the folder. The report and watchers read the progress from it. They count
-        all data files of a folder, so those that are not of this sweep count as planned, too, and
-        as done before.
+        --batch-resume, the numbers of runs, and the batch files and other commands of the sweeps
+        whose data files are in the folder. The report and watchers read the progress from it. They
+        count all data files of a folder, so those that are not of this sweep count as planned, too,
+        and as done before.
 
         Args:
             cells: all planned runs, also those whose data files exist.
@@ -431,7 +431,8 @@ class Sweep:
             batches += [self.batch_files] if self.batch_files not in batches else []
             self._status[folder] = status.Status(
                 command, len(here) + of_others, done + of_others, time.time(),
-                batches=tuple(batches) if self.batch_files else ())
+                batches=tuple(batches) if self.batch_files else (),
+                earlier=[one for one in earlier.commands if one != command] if earlier else ())
             status.write(folder, self._status[folder])
 
     def _stop_after_interrupt(self) -> None:

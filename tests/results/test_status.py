@@ -65,6 +65,18 @@ def test_status_that_makes_no_sense_is_none(change: dict[str, Any], tmp_path: Pa
     assert status.read(tmp_path) is None
 
 
+@pytest.mark.parametrize(("note", "read"), [
+    ([["flent", "-B", "x"], ["flent"]], (["flent", "-B", "x"], ["flent"])), ([[1], "x"], (["1"],)),
+    ("flent", ()), (None, ())])
+def test_earlier_commands_that_make_no_sense_are_left_out(
+        note: Any, read: tuple[list[str], ...], tmp_path: Path) -> None:
+    (tmp_path / NAME).write_text(json.dumps({**GOOD, "earlier": note}))
+    now = status.read(tmp_path)
+    assert now is not None
+    assert now.earlier == read
+    assert now.commands == [*read, ["flent"]]
+
+
 def test_status_that_is_no_file_of_json_is_none(tmp_path: Path) -> None:
     """Nor one that is too large, nor a link to another."""
     assert status.read(tmp_path) is None

@@ -817,14 +817,16 @@ def test_status_counts_the_folders_runs_and_what_was_there_before(
         tmp_path: Path, testbed: Counting, monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str], there: tuple[str, ...], others: tuple[str, ...],
         counted: tuple[int, int]) -> None:
-    """And keeps what earlier batches of these files were, each once. Another folder's is apart."""
+    """And keeps what earlier batches and commands of these files were, each once. Another folder's
+    is apart."""
     monkeypatch.setattr(sweep, "set_aside_unfinished", lambda planned: ())
     folder = tmp_path / "a"
     folder.mkdir()
     for name in (*there, *others):
         (folder / f"{name}.flent.gz").touch()
     earlier = {"first.batch": "abc"}
-    status.write(folder, status.Status(["flent"], 3, 0, 0.0, 1.0, batches=(earlier,)))
+    status.write(folder, status.Status(["first"], 3, 0, 0.0, 1.0, batches=(earlier,),
+                                       earlier=(["older"],)))
     made = planned([cell(folder, "one"), cell(folder, "two"), cell(tmp_path, "three")])
     made.batch_files = {"mine.batch": "def"}
     with made:
@@ -834,6 +836,8 @@ def test_status_counts_the_folders_runs_and_what_was_there_before(
     assert apart is not None
     assert ((begun.planned, begun.before), (apart.planned, apart.before)) == (counted, (1, 0))
     assert begun.batches == ((earlier,) if there or others else ()) + (made.batch_files,)
+    assert begun.earlier == ((["older"], ["first"]) if there or others else ())
+    assert begun.commands == [*begun.earlier, begun.command]
     again = planned([cell(folder, "one")])
     again.batch_files = {"mine.batch": "def"}
     (folder / "one.flent.gz").touch()
@@ -842,6 +846,7 @@ def test_status_counts_the_folders_runs_and_what_was_there_before(
         begun = status.read(folder)
     assert begun is not None
     assert begun.batches.count(made.batch_files) == 1
+    assert begun.command not in begun.earlier
 
 
 def test_runs_that_differ_in_one_parameter_of_several_are_told_it(

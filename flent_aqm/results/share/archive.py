@@ -182,10 +182,11 @@ def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
 
 
 def pack_overrides(sources: Sequence[Path], target: Path) -> None:
-    """Write the sweeps' `--batch-override` arguments, as each folder's sweep.json records them, to
-    `target`/batch/overrides.txt, each different KEY=VALUE once, one a line. The folder is made if
-    it is missing. Secrets are replaced as in a batch file, and lines that were changed are printed.
-    Nothing is written if there are no such arguments.
+    """Write the `--batch-override` arguments of the sweeps' commands, as each folder's sweep.json
+    records them, to `target`/batch/overrides.txt: each different KEY=VALUE of a command once, one a
+    line. If the commands have different ones, each command's are a paragraph with a heading. The
+    folder is made if it is missing. Secrets are replaced as in a batch file, and lines that were
+    changed are printed. Nothing is written if there are no such arguments.
 
     Args:
         sources: the folders of the data files.
@@ -194,16 +195,21 @@ def pack_overrides(sources: Sequence[Path], target: Path) -> None:
     Raises BadResult if a line would still reveal a machine or a person after cleaning, or the lines
     name too many hosts, and OSError if the file can't be written.
     """
-    sweeps = [status.read(folder) for folder in dict.fromkeys(sources)]
-    lines = dict.fromkeys(plain(one) for sweep in sweeps if sweep
-                          for one in _overrides(sweep.command))
-    if not lines:
+    sweeps = filter(None, map(status.read, dict.fromkeys(sources)))
+    of_commands = list(dict.fromkeys(
+        tuple(dict.fromkeys(plain(one) for one in _overrides(command)))
+        for sweep in sweeps for command in sweep.commands))
+    if not any(of_commands):
         return
-    clean = clean_batch(OVERRIDES, "".join(f"{line}\n" for line in lines))
-    for line in clean.changed:
-        print(f"  {plain(line)}")
+    paragraphs = []
+    for number, lines in enumerate(of_commands, 1):
+        clean = clean_batch(OVERRIDES, "".join(f"{line}\n" for line in lines))
+        for line in clean.changed:
+            print(f"  {plain(line)}")
+        heading = f"# {number}{'' if lines else ': without overrides'}\n"
+        paragraphs.append(f"{heading if of_commands[1:] else ''}{clean.text}")
     (target / BATCH).mkdir(exist_ok=True)
-    (target / BATCH / OVERRIDES).write_text(clean.text, encoding="utf-8")
+    (target / BATCH / OVERRIDES).write_text("\n".join(paragraphs), encoding="utf-8")
 
 
 def _overrides(command: Sequence[str]) -> Iterator[str]:
@@ -476,8 +482,8 @@ def _readme(target: Path, packed: Sequence[Packed], checked: ReplayedRuns, title
     if batch != BASE and (target / BATCH / BASE).is_file():
         more += f"| `{BATCH}/{BASE}` | the settings that the batch inherits |\n"
     if (target / BATCH / OVERRIDES).is_file():
-        more += (f"| `{BATCH}/{OVERRIDES}` | what the sweep's command line changed in the batch, "
-                 "each line a `--batch-override` |\n")
+        more += (f"| `{BATCH}/{OVERRIDES}` | what the command line changed in the batch, each line "
+                 "a `--batch-override`; if there were several commands, a paragraph each |\n")
     if (target / KERNEL).is_dir():
         more += KERNEL_LINE
     return README.format(

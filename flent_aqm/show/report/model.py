@@ -344,7 +344,7 @@ def _commands(rows: Sequence[ReportRow], folders: Sequence[Folder]) -> list[tupl
     three files. Commands that could do harm are shell comments, see sweep_command() and
     offered_command()."""
     commands = [sweep_command(command) for command in dict.fromkeys(
-        tuple(one.status.command) for one in folders if one.status)]
+        tuple(command) for one in folders if one.status for command in one.status.commands)]
     # Any run may be replayed. The first one is the example.
     ours = [row for row in rows if row.facts.proof]
     if ours:

