@@ -23,6 +23,7 @@ from flent_aqm.results.advice.advice import SQM_PCT
 from flent_aqm.results.data_file import as_data_file
 from flent_aqm.results.metrics.latency import (
     LISTED_GLITCH_MS,
+    glitches,
     glitches_per_minute,
     loaded_ms,
 )
@@ -64,6 +65,9 @@ class Outcome:
         samples_sha256: SHA-256 of the run's samples, "" if it failed.
         around: (s since the first answered probe, RTT in ms) of the answered probes within 1 s
             (AROUND_S) of the probe.
+        sent_s: when the probe was sent, in s since the first answered one.
+        glitches: start and end of each glitch under load, in s since the first answered probe. None
+            if they can't be found.
         fault: cause of a failed run, "" for none.
     """
 
@@ -75,6 +79,8 @@ class Outcome:
     download_mbps: float | None = None
     samples_sha256: str = ""
     around: Sequence[tuple[float, float]] = ()
+    sent_s: float = 0.0
+    glitches: Sequence[tuple[float, float]] | None = None
     fault: str = ""
 
 
@@ -82,9 +88,10 @@ class Verdict(StrEnum):
     """What a change does to a glitch: REMOVES, MOVES, SPARES, KEEPS or FAILED, see judge(). The
     value is its words for users."""
 
-    # The probe is not slow any more, and no other probe under load is.
+    # The probe is not slow any more, and no other probe under load is, but for glitches that the
+    # unchanged run has at another time.
     REMOVES = "removes the glitch"
-    # The probe is not slow any more, but others are.
+    # The probe is not slow any more, but others are, near it or where none was.
     MOVES = "spares the probe"
     # The probe is not slow any more. The run has too few probes to tell about others.
     SPARES = "spares the probe, others unknown"
@@ -92,12 +99,13 @@ class Verdict(StrEnum):
     FAILED = "failed"
 
 
-def judge(now: Outcome, idle_ms: float) -> Verdict:
+def judge(was: Outcome, now: Outcome, idle_ms: float) -> Verdict:
     """Return what a change does to a glitch: FAILED if the run failed, KEEPS if the probe still is
-    a glitch, REMOVES if the run has no glitch under load any more, MOVES if it has others, SPARES
-    if their number isn't known.
+    a glitch, SPARES if the glitches of a run aren't known, MOVES if the run has a glitch at the
+    time of the removed one, or at a time at which the unchanged run has none, else REMOVES.
 
     Args:
+        was: outcome of the unchanged run, in which the probe is a glitch.
         now: outcome of the run with the change.
         idle_ms: median RTT before the load in the run itself.
     """
@@ -105,9 +113,19 @@ def judge(now: Outcome, idle_ms: float) -> Verdict:
         return Verdict.FAILED
     if is_glitch(now.probe_ms, idle_ms):
         return Verdict.KEEPS
-    if now.glitches_per_minute is None:
+    if was.glitches is None or now.glitches is None:
         return Verdict.SPARES
-    return Verdict.MOVES if now.glitches_per_minute > 0 else Verdict.REMOVES
+    removed = [one for one in was.glitches if one[0] <= was.sent_s <= one[1]]
+    others = [one for one in was.glitches if one not in removed]
+    return Verdict.REMOVES if all(
+        _overlaps(one, others) and not _overlaps(one, removed) for one in now.glitches
+    ) else Verdict.MOVES
+
+
+def _overlaps(glitch: tuple[float, float], others: Sequence[tuple[float, float]]) -> bool:
+    """Return whether a glitch, as its start and end, has a moment in common with one of the
+    others."""
+    return any(glitch[0] <= end and start <= glitch[1] for start, end in others)
 
 
 def is_glitch(probe_ms: float | None, idle_ms: float) -> bool:
@@ -144,7 +162,18 @@ def outcome(change: str, data: Mapping[str, Any], run: Run, number: int) -> Outc
         _of(lambda: loaded_ms(run, "p99")), _of(lambda: glitches_per_minute(run, LISTED_GLITCH_MS)),
         _of(lambda: throughput_mbps(run, "upload")),
         _of(lambda: throughput_mbps(run, "download")), samples_sha256(data),
-        [(at_s, rtt_ms) for at_s, rtt_ms in around if abs(at_s - middle_s) <= AROUND_S])
+        [(at_s, rtt_ms) for at_s, rtt_ms in around if abs(at_s - middle_s) <= AROUND_S],
+        middle_s, _glitches(run, begin_ns / 1e9))
+
+
+def _glitches(run: Run, begin_s: float) -> Sequence[tuple[float, float]] | None:
+    """Return start and end of each glitch under load, in s since `begin_s`, which is in epoch
+    seconds. None if they can't be found."""
+    try:
+        return [(one.start_s - begin_s, one.start_s - begin_s + one.length_ms / 1000)
+                for one in glitches(run, LISTED_GLITCH_MS)]
+    except NotAvailable:
+        return None
 
 
 def _of(metric: Any) -> float | None:

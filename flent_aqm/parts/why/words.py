@@ -270,12 +270,12 @@ def _judged(was: Outcome, ran: Sequence[Outcome], idle_ms: float | None) -> list
     if not is_glitch(was.probe_ms, idle_ms):
         return [_fastest(was, ran)]
     told = []
-    verdicts = [judge(one, idle_ms) for one in ran]
+    verdicts = [judge(was, one, idle_ms) for one in ran]
     for verdict, words in ((Verdict.REMOVES, "Removes the glitch"),
                            (Verdict.SPARES, _SPARES),
                            (Verdict.MOVES, "Spares this probe, but not others"),
                            (Verdict.KEEPS, "Does not remove it")):
-        some = [_changed(was, one, others=verdict is Verdict.MOVES)
+        some = [_changed(was, one, verdict)
                 for one, its in zip(ran, verdicts, strict=True) if its is verdict]
         if some:
             told.append(f"{words}: {', '.join(some)}.")
@@ -299,20 +299,24 @@ def _fastest(was: Outcome, ran: Sequence[Outcome]) -> str:
     if not faster:
         return f"{before}None of these changes made it faster."
     best = min(faster, key=lambda one: one.probe_ms or 0.0)
-    return f"{before}Fastest: {_changed(was, best, others=False)}."
+    return f"{before}Fastest: {_changed(was, best, None)}."
 
 
-def _changed(was: Outcome, now: Outcome, *, others: bool) -> str:
-    """Return a change with the probe's RTT, and the throughput of each direction in which it fell
-    by more than 5 %.
+def _changed(was: Outcome, now: Outcome, verdict: Verdict | None) -> str:
+    """Return a change with the probe's RTT, the number of other glitches, and the throughput of
+    each direction in which it fell by more than 5 %.
 
     Args:
         was: outcome of the run itself.
         now: outcome of the run with the change.
-        others: whether to tell the number of glitches, which then is known.
+        verdict: what the change does to the glitch, None if the probe was none. Glitches are told
+            with REMOVES (those that stay) and MOVES (all, per minute).
     """
     facts = ["lost" if now.probe_ms is None else f"{now.probe_ms:.1f} ms"]
-    if others:
+    if verdict is Verdict.REMOVES and now.glitches:
+        facts.append(f"{counted(len(now.glitches), 'glitch', 'glitches')} elsewhere in the run "
+                     f"{'stays' if len(now.glitches) == 1 else 'stay'}")
+    if verdict is Verdict.MOVES:
         facts.append(f"{now.glitches_per_minute:.1f} glitches/min")
     for name, before, after in (("upload", was.upload_mbps, now.upload_mbps),
                                 ("download", was.download_mbps, now.download_mbps)):

@@ -139,24 +139,37 @@ def test_what_the_queue_did_is_told_and_why_it_did_nothing() -> None:
     assert len(set(nothing.values())) == len(nothing)
 
 
-WAS = Outcome("nothing changed", 95.0, 80.0, 10.0, 18.9)
-GONE, MOVED = Outcome("aqm=sfq", 20.1, 22.0, 0.0, 18.9), Outcome("aqm=codel", 21.0, 30.0, 9.5, 18.8)
+# The probe is in the second of the run's two glitches.
+WAS = Outcome("nothing changed", 95.0, 80.0, 10.0, 18.9, sent_s=5.5,
+              glitches=[(1.0, 2.0), (5.0, 6.0)])
+GONE = Outcome("aqm=sfq", 20.1, 22.0, 0.0, 18.9, glitches=[])
+FIRST_STAYS = replace(GONE, glitches=[(1.5, 2.5)], glitches_per_minute=5.0)
+MOVED = Outcome("aqm=codel", 21.0, 30.0, 9.5, 18.8, glitches=[(1.5, 2.5), (7.0, 8.0)])
+SHORTER = replace(MOVED, glitches=[(1.5, 2.5), (5.6, 5.7)])
+UNKNOWN = replace(MOVED, glitches=None, glitches_per_minute=None)
 STAYS = Outcome("aqm_limit=500", 60.0, 70.0, 10.0, 18.9)
 LOST = Outcome("aqm=pie", None, 70.0, 10.0, 18.9)
 
 
 @pytest.mark.parametrize(("sentence", "true", "false"), [
     ("Removes the glitch: aqm=sfq (20.1 ms).", [GONE], [MOVED]),
+    ("Removes the glitch: aqm=sfq (20.1 ms, 1 glitch elsewhere in the run stays).", [FIRST_STAYS],
+     [GONE]),
+    ("(20.1 ms, 2 glitches elsewhere in the run stay, upload 18.9 to 12.0 Mbit/s).",
+     [replace(FIRST_STAYS, glitches=[(1.0, 1.2), (1.7, 1.9)], upload_mbps=12.0)],
+     [FIRST_STAYS]),
+    ("Removes the glitch", [FIRST_STAYS], [SHORTER]),
+    ("None of these changes removes the glitch.", [MOVED, SHORTER, STAYS], [FIRST_STAYS, STAYS]),
     ("None of these changes removes the glitch.", [MOVED, STAYS], [GONE, STAYS]),
     ("Spares this probe, but not others: aqm=codel (21.0 ms, 9.5 glitches/min).", [GONE, MOVED],
      [GONE, STAYS]),
     ("Does not remove it: aqm_limit=500 (60.0 ms).", [STAYS], [GONE]),
     ("Does not remove it: aqm=pie (lost).", [LOST], [replace(LOST, probe_ms=20.0)]),
     ("Spares this probe; there are too few probes to tell about others: aqm=codel (21.0 ms).",
-     [replace(MOVED, glitches_per_minute=None)], [MOVED]),
+     [UNKNOWN], [MOVED]),
     ("None of these changes removes the glitch.", [STAYS],
-     [replace(MOVED, glitches_per_minute=None), STAYS]),
-    ("Spares this probe, but not others", [MOVED], [replace(MOVED, glitches_per_minute=None)]),
+     [UNKNOWN, STAYS]),
+    ("Spares this probe, but not others", [MOVED], [UNKNOWN]),
     ("(20.1 ms, upload 18.9 to 12.0 Mbit/s)", [replace(GONE, upload_mbps=12.0)],
      [replace(GONE, upload_mbps=18.0)]),
     ("Removes the glitch: aqm=sfq", [GONE], [replace(GONE, fault="refused"), STAYS]),
