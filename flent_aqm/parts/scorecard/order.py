@@ -78,8 +78,10 @@ class Order:
 
 
 def compare(page: Sequence[Card], others: Sequence[Card], name: str) -> Order:
-    """Compare the order of tests on the page with that in other cards. Only tests with a card on
-    both sides count, and cells that all of these cards have.
+    """Compare the order of tests on the page with that in other cards, for each kind of score but
+    those of cost. Only tests with a card on both sides count, and of their readings those of the
+    cells (places without seed) that all of these cards have. Kinds by which no pair of tests can be
+    compared are left out.
 
     Args:
         page: cards of the page.
@@ -117,11 +119,11 @@ def _restrict_to(card: Card, cells: set[str]) -> Card:
 
 
 def _describe_runs(theirs: Mapping[str, Card], cells: set[str]) -> str:
-    """Return a description of the other runs: their number, cells, and seeds or real time. Example:
-    "154 runs of 77 cells (seeds 4, 5)".
+    """Return a description of the other runs: the number of runs of all tests together, that of
+    cells, and seeds or real time. Example: "208 runs of 16 cells (seed 11)".
 
     Args:
-        theirs: test -> card of the other runs.
+        theirs: test -> card of the other runs, with the readings of these cells only.
         cells: the cells that all cards have.
     """
     readings = [one for card in theirs.values() for one in card.readings]
@@ -137,7 +139,8 @@ def _compare_score(kind: str,
                    scores: Sequence[tuple[str, Score | None,
                                           Score | None]]) -> ScoreComparison | None:
     """Compare the order of tests by one kind of score. A pair counts if its intervals on the page
-    don't overlap, and both tests have the score in the other runs.
+    don't overlap, and both tests have the score in the other runs. If their scores there are equal,
+    this is another order.
 
     Args:
         kind: key of scores.KIND.
@@ -174,15 +177,16 @@ def _compare_values(first: Score | None, second: Score | None) -> int:
 
 def hold(output: Path, folder: Path) -> Order:
     """Compare the page's cards with those of another folder. Return the result, and write it to
-    OUTPUT/order/NAME.json, NAME being the other folder's name.
+    OUTPUT/order/NAME.json, NAME being the other folder's name, in place of an existing file.
 
     Args:
         output: the page's folder, of the option -o. Its folders have the cards.
-        folder: the other runs' folder of the option -o.
+        folder: the other runs' folder, of the option --against: the -o of another scorecard
+            command.
 
     Raises ConfigError if a folder has no scorecards, if the two don't have two tests and a cell in
-    common, or if the result can't be written. Raises BadResult if a card can't be read, is damaged,
-    or has another schema.
+    common, or if the result can't be written. Raises BadResult if a card, or a result of --worst
+    beside it, can't be read or is damaged, or if a card has another schema.
     """
     name = folder.resolve().name
     for option, place in (("-o", output), ("--against", folder)):

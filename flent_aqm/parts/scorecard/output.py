@@ -15,8 +15,10 @@ _NO_FILE = (errno.EISDIR, errno.EINVAL, errno.ENXIO, errno.ELOOP)
 
 
 def refusal(path: Path, fault: Exception, kind: str, again: str) -> BadResult:
-    """Return the BadResult for a file in the folder of the option -o that could not be read. The
-    user is not told to remove a file that may be good, or somebody else's.
+    """Return the BadResult for a file in the folder of the option -o that can't be read or is
+    damaged. Its message has the cause and what to do: after an error of the system, make the file
+    readable or name another folder; if the content is wrong, or the path is no regular file, as
+    do_again() says.
 
     Args:
         path: path of the file.
@@ -32,7 +34,8 @@ def refusal(path: Path, fault: Exception, kind: str, again: str) -> BadResult:
 
 def do_again(again: str) -> str:
     """Return the end of a message about a file in the folder of the option -o that this version
-    can't use. The file may be another program's.
+    can't use: if flent-aqm wrote the file, remove it and make it again, otherwise name another
+    folder.
 
     Args:
         again: how to make the file again, such as "score the test again".
@@ -41,8 +44,9 @@ def do_again(again: str) -> str:
 
 
 def write_output(path: Path, text: str) -> None:
-    """Write a text file, which appears complete or not at all, and create its folder. Raises
-    ConfigError if that fails."""
+    """Write a text file in UTF-8, in place of an existing one, and create its folder and those
+    above. The file appears complete or not at all. Raises ConfigError if the folder or file can't
+    be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, text)

@@ -35,15 +35,16 @@ _INTERPRETER = re.compile(r"(?:python|perl|ruby|node|lua|php|sh|bash|dash)[\d.]*
 
 def write_tool(output: Path, name: str | None, client: str, server: str, reads: str,
                longest_s: float) -> Path:
-    """Write the Python file own/NAME.py with the test's TOOL below `output`, and return its path.
-    Programs and files in the commands are replaced by their paths.
+    """Write the Python file own/NAME.py with the test's TOOL below `output`, in place of an
+    existing one, and return its path. The programs, and words that are paths of files, are written
+    as absolute paths.
 
     Args:
         output: folder of the option -o.
         name: name of the test, None for that of the client's program, or of the script that an
             interpreter runs, without .py.
-        client: command of the client.
-        server: command of the server.
+        client: command line of the client, with {host} and {port}.
+        server: command line of the server, with {port}.
         reads: the option --reads: where the client's output has the numbers.
         longest_s: longest duration of a run.
 

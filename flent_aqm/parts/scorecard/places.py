@@ -35,15 +35,17 @@ class Line:
 
     @property
     def name(self) -> str:
-        """Name for files, such as 300-30mbit-10ms."""
+        """Name for files, such as 300-30mbit-10ms, or 50mbit-20ms-jitter4ms with equal rates and
+        jitter."""
         rates = f"{self.down_mbps:g}" + (
             "" if self.down_mbps == self.up_mbps else f"-{self.up_mbps:g}")
         jitter = f"-jitter{self.jitter_ms:g}ms" if self.jitter_ms else ""
         return f"{rates}mbit-{self.rtt_ms:g}ms{jitter}"
 
     def settings(self) -> dict[str, object]:
-        """Return batch key -> value of the line without its queue. Jitter is that of a faster link
-        behind the router."""
+        """Return batch key -> value of the line without its queue: the shaper's rates and the
+        round-trip time. With jitter, also that of a link behind the router, and the link's rate,
+        which is so high that no queue stands there."""
         link = {"modem_mbps": _BEHIND * max(self.down_mbps, self.up_mbps),
                 "link_jitter_ms": self.jitter_ms} if self.jitter_ms else {}
         return {"rate_down_mbps": self.down_mbps, "rate_up_mbps": self.up_mbps,
@@ -72,7 +74,8 @@ class Buffer:
 
     def settings(self, line: Line) -> dict[str, object]:
         """Return batch key -> value of the queue on a line: AQM and, for a drop-tail queue with a
-        size, its limits in bytes."""
+        size, its limit in bytes, as text. If the upload's limit is another, its AQM and limit have
+        their own keys."""
         if self.buffer_ms is None:
             return {"aqm": self.aqm}
         down, up = (_queue_bytes(mbps, self.buffer_ms) for mbps in (line.down_mbps, line.up_mbps))
@@ -181,7 +184,8 @@ class Place:
 
     def settings(self) -> dict[str, object]:
         """Return batch key -> value of the place: line, queue, seed, and whether there is cross
-        traffic."""
+        traffic. The bulk flow's congestion control is not among them. Raises KeyError if the queue
+        is unknown."""
         return {**self.line.settings(), "cross_traffic": bool(self.beside), "seed": self.seed,
                 **self.buffer.settings(self.line)}
 
@@ -192,9 +196,9 @@ class Group:
 
     Attributes:
         lines: the lines.
-        queues: the queues, by name.
+        queues: the queues, each as Place.queue.
         seeds: the seeds.
-        beside: each as Place.beside.
+        beside: the bulk flows beside the test, each as Place.beside.
     """
 
     lines: Sequence[Line]
@@ -203,7 +207,8 @@ class Group:
     beside: Sequence[str] = ("",)
 
     def places(self) -> Iterator[Place]:
-        """Yield the places of the combinations, queues innermost."""
+        """Yield the places of the combinations. The queue changes fastest, then seed, bulk flow and
+        line."""
         for line in self.lines:
             for beside in self.beside:
                 for seed in self.seeds:

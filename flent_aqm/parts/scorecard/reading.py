@@ -40,13 +40,14 @@ GLITCH_MS = 100
 @dataclass(frozen=True)
 class DirectionValues:
     """Values of a direction, or of both the worse value for each attribute, without throughputs.
-    None: not known. `others_median_ms` and `others_p95_ms` are infinite if so many probes were lost
-    that the percentile is a lost one; an `idle_ms` of which that holds is None.
+    None: not known, or not shown by the test. `others_median_ms` and `others_p95_ms` are infinite
+    if so many probes were lost that the percentile is a lost one; `idle_ms` is None then.
 
     Attributes:
         shown_mbps: throughput as the test shows it.
         possible_mbps: throughput that the line makes possible. None beside a bulk flow.
-        shown_ms: latency as the test shows it. RPM is converted to ms.
+        shown_ms: latency as the test shows it, the largest if it shows several. RPM is converted to
+            ms.
         others_median_ms: median round trip of the probe under load.
         others_p95_ms: 95th percentile of the round trips of the probe under load.
         idle_ms: median round trip of the probe on the idle line.
@@ -82,7 +83,7 @@ class DirectionValues:
     @property
     def rise_median_ms(self) -> float | None:
         """Median of the probe under load minus that on the idle line, in ms. None if either isn't
-        known, infinite if most probes were lost."""
+        known, infinite if half or more of the probes under load were lost."""
         return _difference(self.others_median_ms, self.idle_ms)
 
 
@@ -126,8 +127,8 @@ class Reading:
     @property
     def telling(self) -> list[tuple[str, DirectionValues]]:
         """(direction, values) of each direction for which the test shows a latency: "download",
-        "upload" or both. If it shows one latency without a direction, (WORSE, values) alone. Empty
-        if it shows none."""
+        "upload" or both. If there is none, but it shows a latency without a direction, (WORSE,
+        values) alone. Empty if it shows no latency."""
         shown = [(name, way) for name, way in self.ways.items() if way.shown_ms is not None]
         return [one for one in shown if one[0] != WORSE] or shown
 
@@ -167,9 +168,10 @@ def read(contestant: Contestant, place: Place, data: DataFile) -> Reading:
         place: the run's place.
         data: the run's data file.
 
-    Raises BadResult if the file is damaged or has no rate of the link, or if the test shows
-    impossible numbers: a negative latency, or a throughput that is negative, or 8 times the
-    possible one (UNIT_FACTOR) or more.
+    Raises BadResult if the data are damaged or impossible, see as_run(), or have no rate of the
+    link. Also if the test shows impossible numbers for the time of load: a negative latency, or a
+    throughput that is negative, or 8 times the possible one (UNIT_FACTOR) or more. A direction
+    without probes under its load is not checked, nor is the idle latency.
     """
     run = as_run(data)
     ways = {way: _read_direction(contestant, run, way, place) for way in DIRECTIONS}
@@ -283,14 +285,16 @@ def _shown_idle_ms(contestant: Contestant, run: Run) -> float | None:
 
 def _shown_rise_ms(contestant: Contestant, run: Run, way: str) -> float | None:
     """Return the latency that the test shows for a direction minus that which it shows for the idle
-    line, in ms. None if it doesn't show both, or shows a single latency for both.
+    line, in ms. None if it doesn't show both, or shows a single latency, which counts as that of
+    the idle line, too.
 
     Args:
         contestant: the test.
         run: the run.
         way: "download" or "upload". "": latency of no direction.
 
-    Raises BadResult if a latency of the direction is negative.
+    Raises BadResult if a latency of the direction is negative, unless the test shows a single
+    latency.
     """
     if set(contestant.idle) & set(contestant.shown.latency):
         return None  # it shows a single latency, that of the idle line
