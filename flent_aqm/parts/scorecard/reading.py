@@ -326,8 +326,8 @@ def _own_verdict(run: Run, verdict: Verdict | None) -> bool | None:
 def _glitches_per_minute(run: Run, way: str) -> float:
     """Return the number of glitches of the probe per minute of a direction's load: times in which
     it was lost, or took more than GLITCH_MS (100) longer than the idle line's median. NaN if the
-    load has no length. Raises NotAvailable without probes under the load or before it, or if probes
-    are more than 20 ms apart or can't tell losses.
+    load has no length. Raises NotAvailable without probes under the load, with too few before it or
+    half or more of these lost, or if probes are usually more than 20 ms apart or can't tell losses.
 
     Args:
         run: the run.
@@ -352,8 +352,8 @@ def _megabytes(run: Run) -> float | None:
 
 
 def _router_counters(run: Run, moment: str, way: str) -> Mapping[str, Any]:
-    """Return the counters of the router's shaper, or else queue, in a direction. Empty if they
-    aren't recorded.
+    """Return the counters of the router's shaper, or else queue, in a direction: tc's name, such as
+    "bytes", -> value as recorded. Empty if they aren't recorded.
 
     Args:
         run: the run.

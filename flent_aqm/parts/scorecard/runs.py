@@ -54,8 +54,8 @@ _OF_TEST = re.compile(
 
 def failures(folder: Path, cells: Sequence[Cell]) -> dict[str, str]:
     """Return name of a place -> why its run has no data file. Runs with a data file are left out.
-    Of a cause that has the error of the test's own client, only that error is returned. "it was not
-    made" if the sweep's status has no cause.
+    If a cause has the error of the test's own client, all that stands before this error is left
+    out. "it was not made" if the sweep's status has no cause.
 
     Args:
         folder: folder of the runs, with the sweep's status.

@@ -46,10 +46,10 @@ LIMIT_MS, LEAST_SHARE = 100.0, 0.8
 
 @dataclass(frozen=True)
 class Case:
-    """A cell as an example for a score.
+    """A cell, or a pair of cells that are compared, as an example for a score.
 
     Attributes:
-        cell: description of the cell.
+        cell: description of the cell or of both.
         value: value in the cell, None for a share's cases.
     """
 
@@ -106,7 +106,7 @@ class Kind:
 
 def scores(readings: Sequence[Reading]) -> dict[str, Score]:
     """Return the scores of a test's readings, by the names of their kinds. Kinds without a score
-    are left out."""
+    are left out. Raises KeyError if a reading lacks "download", "upload" or WORSE in `ways`."""
     by_name = {kind.name: kind.of(readings) for kind in KINDS}
     return {name: score for name, score in by_name.items() if score is not None}
 
@@ -134,8 +134,8 @@ def _median_score(values: Iterable[Value], best: float) -> Score | None:
 
 def _bootstrap_over_lines(values: Sequence[Value], statistic: Callable[[Any], Any]
                           ) -> tuple[float, float] | None:
-    """Return the 95 % interval of a statistic, by drawing whole lines with replacement. The draws
-    are the same in each call. None if there is only one line.
+    """Return the 95 % interval (low, high) of a statistic, by drawing whole lines with replacement.
+    The draws depend on nothing but the number of lines. None with fewer than two lines.
 
     Args:
         values: (value, description of its cell, name of its line).
@@ -155,8 +155,8 @@ def _bootstrap_over_lines(values: Sequence[Value], statistic: Callable[[Any], An
 
 def _wider_interval(exact: tuple[float, float] | None, over_lines: tuple[float, float] | None
                     ) -> tuple[float, float] | tuple[None, None]:
-    """Return the interval that spans both, or (None, None) if there are too few cells for an exact
-    one.
+    """Return the interval that spans both, the exact one alone if the other is None, or (None,
+    None) if the exact one is None.
 
     Args:
         exact: exact interval, None with too few cells.
@@ -201,8 +201,9 @@ def _share_score(cases: Iterable[Value], best: float) -> Score | None:
 
 def _directions_with_latency(readings: Iterable[Reading]) -> Iterator[tuple[DirectionValues,
                                                                             Reading, str]]:
-    """Yield (values, reading, direction) of each direction for which the test shows a latency. For
-    a test that shows none per direction, the direction is WORSE (see Reading.telling)."""
+    """Yield (values, reading, direction) of each direction for which the test shows a latency, for
+    each reading. If a reading has only a latency without a direction, the direction is WORSE (see
+    Reading.telling). Nothing for a reading without a latency."""
     for one in readings:
         for name, way in one.telling:
             yield way, one, name
@@ -259,7 +260,7 @@ def _latency_ratio_scorer(true_ms: Callable[[DirectionValues], float | None]
     """
     def latency_ratio_score(readings: Sequence[Reading]) -> Score | None:
         """Return the score of shown latency / `true_ms`. None if no direction of a reading has
-        both."""
+        both, with a true one that is neither lost nor 0."""
         return _median_score((
             (way.shown_ms / true, f"{one.words}, {name}", one.line)
             for way, one, name in _directions_with_latency(readings)
@@ -299,13 +300,15 @@ def _orders_scorer(truth: Callable[[DirectionValues], float | None], least: floa
     """Return a function that scores the order of queues by another truth than the 95th percentile:
     the share of pairs of queues that clearly differ in it and that the test's latency orders
     rightly (ideal: 1), None without such pairs. A pair whose shown latencies differ by less than a
-    tenth (ALIKE_SHARE) isn't ordered rightly.
+    tenth (ALIKE_SHARE) isn't ordered rightly. Directions without a true 95th percentile are left
+    out as in _queue_pairs().
 
     Args:
         truth: function that returns the truth of a direction, larger for a worse queue. None: not
             known.
-        least: least difference of a pair that clearly differs.
-        factor: least ratio of a pair that clearly differs, which has to hold, too.
+        least: least difference of a pair that clearly differs, in the unit of the truth.
+        factor: least ratio, larger to smaller, of a pair that clearly differs, which has to hold,
+            too. It always holds if the smaller value is 0 or less.
     """
     def orders_score(readings: Sequence[Reading]) -> Score | None:
         """Return the share that the test orders rightly of the pairs that differ clearly in
@@ -326,8 +329,8 @@ def _orders_scorer(truth: Callable[[DirectionValues], float | None], least: floa
 
 def _invents_difference(readings: Sequence[Reading]) -> Score | None:
     """Return the share of the pairs of queues which are alike, as their true 95th percentiles
-    differ by less than a tenth (ALIKE_SHARE), whose shown latencies differ by a tenth or more
-    (ideal: 0). None without such pairs."""
+    differ by less than a tenth (ALIKE_SHARE) or are both lost, whose shown latencies differ by a
+    tenth or more (ideal: 0). None without such pairs."""
     return _share_score(((_ratio_of_attribute(first, second, "shown_ms") >= 1 + ALIKE_SHARE, cells,
                           line)
                          for first, second, cells, line in _queue_pairs(readings)
@@ -336,9 +339,9 @@ def _invents_difference(readings: Sequence[Reading]) -> Score | None:
 
 
 def _ratio_of_attribute(first: DirectionValues, second: DirectionValues, name: str) -> float:
-    """Return larger / smaller value of the attribute `name` of two directions, at least 1. Infinite
-    if only the smaller value is 0, or one is lost. 1 if they are equal, as two lost percentiles
-    are. Neither value may be None."""
+    """Return larger / smaller value of the attribute `name` of two directions, at least 1. 1 if
+    they are equal, as two lost percentiles are. Otherwise infinite if the smaller value is not
+    above 0, or the larger one is lost. Neither value may be None."""
     low, high = sorted((getattr(first, name), getattr(second, name)))
     if low == high:
         return 1.0
@@ -357,8 +360,9 @@ def _wrong_verdict_scorer(says_good: Callable[[Reading], bool | None], *, good: 
     """Return a function that scores wrong verdicts: the share of the runs on bad lines that are
     called good, or of those on good lines that are called bad (ideal: 0). It returns None if no run
     has a verdict, or if there is no such line; otherwise a run without a verdict counts as not
-    wrong. A line is bad if its 95th percentile rises by more than 100 ms (BAD_MS) in the worse
-    direction, good if it rises by less than 20 ms (GOOD_MS).
+    wrong. A line is bad if the probe's 95th percentile under load, in the worse direction, is more
+    than 100 ms (BAD_MS) above its median on the idle line, good if it is less than 20 ms (GOOD_MS)
+    above. Runs in which this rise isn't known are left out.
 
     Args:
         says_good: function that returns the verdict on a reading's line, None for none.
@@ -413,7 +417,8 @@ def _too_slow(readings: Sequence[Reading]) -> Score | None:
 def _unseen_glitches(readings: Sequence[Reading]) -> Score | None:
     """Return the median of the true glitches per minute in the worse direction, over the runs in
     which the test shows no latency, or one that is at most 100 ms (BAD_MS) above the true idle
-    latency (ideal: 0). None without such runs."""
+    latency (ideal: 0). Runs whose glitches or true idle latency aren't known are left out. None if
+    no run is left."""
     return _median_score(((way.glitches_per_minute, one.words, one.line) for one in readings
                           if (way := one.ways[WORSE]).glitches_per_minute is not None
                           and way.idle_ms is not None
@@ -421,8 +426,8 @@ def _unseen_glitches(readings: Sequence[Reading]) -> Score | None:
 
 
 def _idle_ratio(readings: Sequence[Reading]) -> Score | None:
-    """Return the median of shown / true latency of the idle line (ideal: 1). None if the test shows
-    none, or no reading has the true one."""
+    """Return the median of shown / true latency of the idle line (ideal: 1). None if no reading has
+    both."""
     return _median_score(((one.shown_idle_ms / true, one.words, one.line) for one in readings
                           if one.shown_idle_ms is not None and (true := one.ways[WORSE].idle_ms)),
                          1)
@@ -430,8 +435,8 @@ def _idle_ratio(readings: Sequence[Reading]) -> Score | None:
 
 def _rise_error_ms(readings: Sequence[Reading]) -> Score | None:
     """Return the median of shown - true rise of the latency under load, in ms (ideal: 0). The true
-    rise is that of the probe's median. None if no direction has both. Directions in which most
-    probes were lost are left out."""
+    rise is that of the probe's median. Directions in which half or more of the probes were lost are
+    left out. None if no other direction has both."""
     return _median_score(((way.shown_rise_ms - way.rise_median_ms, f"{one.words}, {name}", one.line)
                           for way, one, name in _directions_with_latency(readings)
                           if way.shown_rise_ms is not None and way.rise_median_ms is not None), 0)

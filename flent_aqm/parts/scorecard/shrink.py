@@ -45,7 +45,8 @@ class _Setting:
 
     Attributes:
         words: format of its description, in which {:g} stands for the value.
-        of: function that returns the setting's value in a place.
+        of: function that returns the setting's value in a place, 0 if the place has no such
+            setting.
         put: function that returns the place with another value of the setting.
         ends: least and greatest value.
     """
@@ -73,8 +74,9 @@ _SETTINGS: Sequence[_Setting] = (
 def simplified(lines: Lines, worst: Point) -> Point:
     """Return the test's result on a line with fewer unusual settings. One after the other, the bulk
     flow is removed, and rate and round trip get usual values (50 Mbit/s both ways, 40 ms). A change
-    is kept if there is a result with it whose error is at least 0.8 (SAME_SHARE) times that of
-    `worst`. The queue stays as it is. Without any such change, return `worst`.
+    is kept if there is a result with it whose error, a logarithm (Point.error), is at least 0.8
+    (SAME_SHARE) times that of `worst`. The queue stays as it is. Without any such change, return
+    `worst`.
 
     Args:
         lines: runs the test on lines.
@@ -117,9 +119,10 @@ def _changes_of_flow_and_queue(lines: Lines, wrong: Point) -> Iterator[Change]:
 
 
 def _changes_of_numbers(lines: Lines, wrong: Point) -> Iterator[Change]:
-    """Yield for each numeric setting, upwards and downwards, the smallest change that makes the
+    """Yield for each numeric setting, downwards and upwards, the smallest change that makes the
     error vanish, as at most four bisections between the setting and the end of its range find it.
-    Nothing if the error stays at that end."""
+    Nothing if the error stays at that end or there is no result there, nor for the buffer of a
+    queue without a size in ms."""
     for setting in _SETTINGS:
         value = setting.of(wrong.place)
         for end in setting.ends:
