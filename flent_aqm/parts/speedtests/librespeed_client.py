@@ -99,12 +99,12 @@ async def _load_direction(server: ServerAddress, report: ClientReport, direction
 
 
 async def _measure_mbps(load: DirectionLoad, grace_s: float) -> float:
-    """Wait until the test has lasted long enough, 15 s after the grace time (after the beginning,
-    if nothing is transferred in the grace time), or less on a fast line (each reading of the bytes
-    shortens that by 5 ms per 100 kB/s, but at most 0.4 s), and return the throughput in Mbit/s that
-    LibreSpeed would then show.
+    """Return the throughput in Mbit/s that LibreSpeed would show: 1.06 times the mean rate since
+    the grace time, or since the beginning if nothing is transferred in the grace time. Wait 15 s
+    from there, or less on a fast line.
 
-    The transferred bytes are read every 0.2 s.
+    Every 0.2 s the mean rate so far is computed, and shortens the wait by 5 ms per 100 kB/s, each
+    time by at most 0.4 s.
 
     Args:
         load: the load of the direction.
@@ -146,8 +146,8 @@ async def _repeat_request(server: ServerAddress, load: DirectionLoad,
 
 
 async def _download(connection: Connection, load: DirectionLoad) -> None:
-    """Request 100 MiB of filler, and count the bytes in `load` as they arrive. Raises BadResult if
-    the request fails."""
+    """Request 100 MiB of filler, and wait until all have arrived. Bytes are added to `load` as they
+    arrive. Raises BadResult if the request fails."""
     await connection.get(f"/garbage?ckSize={GARBAGE_CHUNKS}", load.count, patience_s=None)
 
 

@@ -25,7 +25,7 @@ _NUMBERS = {"rate_Mbps": "{}_mbps", "retrans": "retransmits_{}", "rtt_ms": "rtt_
 def measure(call: Call, report: ClientReport) -> None:
     """Run nuttcp for each direction and fill the report. Raises BadResult if it fails or reports no
     rates, OSError if it can't be started. The call's option `length`, the length of each direction
-    in s, is required."""
+    in s, is required: raises KeyError without it."""
     for direction, word in (("download", "-r"), ("upload", "-t")):
         report.load(direction).begin(time.monotonic())
         read(lines_of("nuttcp", [
@@ -35,10 +35,18 @@ def measure(call: Call, report: ClientReport) -> None:
 
 
 def read(lines: Iterable[Line], direction: str, report: ClientReport) -> None:
-    """Read nuttcp's output for a direction, "download" or "upload", into the report: rates of the
-    intervals and of the whole test, retransmissions, and round trip. Raises BadResult if it has no
-    rates of the intervals, or none of the whole test. Before, the direction's load must have begun
-    in the report: times are counted from there."""
+    """Read nuttcp's output for a direction into the report: rates of the intervals and of the whole
+    test, and, as far as the output has them, the direction's retransmissions and the round trip.
+    nuttcp reports the round trip for uploads only.
+
+    Args:
+        lines: the output, as of lines_of(), whose errors are raised here.
+        direction: "download" or "upload".
+        report: the report to fill. The direction's load must have begun in it: times are counted
+            from there.
+
+    Raises BadResult if the output has no rates of the intervals, or none of the whole test.
+    """
     load, complaint = report.load(direction), ""
     load.own_clock = True
     for line in lines:

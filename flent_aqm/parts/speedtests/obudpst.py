@@ -22,7 +22,8 @@ PORT = 24601
 
 def measure(call: Call, report: ClientReport) -> None:
     """Run udpst for the download, then for the upload, and fill the report. Raises BadResult if
-    either reports no result or one of another form, OSError if it can't be started."""
+    either reports no result or one of another form, OSError if it can't be started. An exit status
+    other than 0 is no error if the output has a result."""
     for direction, flag in (("download", "-d"), ("upload", "-u")):
         lines: list[str] = []
         try:
@@ -36,8 +37,9 @@ def measure(call: Call, report: ClientReport) -> None:
 
 
 def read(text: str, direction: str, report: ClientReport) -> None:
-    """Read the client's JSON output for a direction into the report: rates, the least and the mean
-    round trip, and loss. The times in the output are those of this machine's clock.
+    """Read the client's JSON output for a direction into the report: rate of each interval,
+    throughput (that of the best second), the least and the mean round trip, and loss. The times in
+    the output are those of this machine's clock.
 
     Args:
         text: the output.
@@ -49,7 +51,8 @@ def read(text: str, direction: str, report: ClientReport) -> None:
     epoch_s = time.time() - time.monotonic()
 
     def to_monotonic_s(moment: str) -> float:
-        """Return an ISO 8601 time as monotonic s."""
+        """Return an ISO 8601 time as monotonic s. A time without an offset from UTC is local time.
+        Raises ValueError if the text is no such time, TypeError if `moment` is no text."""
         return datetime.fromisoformat(moment).timestamp() - epoch_s
 
     try:

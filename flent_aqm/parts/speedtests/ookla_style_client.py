@@ -54,9 +54,10 @@ async def measure(server: ServerAddress, report: ClientReport, call: Call) -> No
 
 async def _load_direction(server: ServerAddress, report: ClientReport, direction: str) -> None:
     """Load the line in one direction, "download" or "upload", for 15 s, over 4 connections at
-    first, and up to 8 while each further one increases the rate. Record the throughput, the number
-    of connections, and the latency under load unless none was measured. Raises an ExceptionGroup of
-    BadResults if a connection or request fails."""
+    first. In each second of the first half, add a connection, up to 8 in all, if the rate is more
+    than 5 % above that at the previous addition. Record the throughput, the number of connections,
+    and the latency under load unless none was measured. Raises an ExceptionGroup of BadResults if a
+    connection or request fails."""
     load = report.load(direction)
     async with Metered(load), asyncio.TaskGroup() as group:
         tasks = [group.create_task(_transfer_chunks(server, load, direction))
@@ -136,8 +137,9 @@ async def _transfer_chunks(server: ServerAddress, load: DirectionLoad, direction
 
 
 async def _measure_latency(server: ServerAddress, load: DirectionLoad) -> None:
-    """Record the latency of a small request, sent 0.2 s after each response on a connection of its
-    own, until cancelled. Raises BadResult if the connection or a request fails."""
+    """Record in `load` the time from a small request to the headers of its response, again and
+    again until cancelled. The next request is sent 0.2 s after each response, on a connection of
+    its own for all. Raises BadResult if the connection or a request fails."""
     async with Http1Connection(server) as connection:
         while True:
             reply = await connection.get("/latency", patience_s=None)

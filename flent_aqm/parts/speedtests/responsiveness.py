@@ -18,7 +18,8 @@ HTTP3 = Server(
 
 
 def _over_quic(parameters: Mapping[str, object]) -> bool:
-    """Return whether the test's parameters request HTTP/3."""
+    """Return whether the test's parameters request HTTP/3: `http_version` is 3, as a number or
+    text."""
     return str(parameters.get("http_version")) == "3"
 
 

@@ -125,7 +125,8 @@ class _Test:
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     def add_loads(self, count: int, direction: str) -> None:
-        """Start `count` further load connections, but no more than the maximum allows.
+        """Start `count` further load connections, but only as many as keep their number within
+        `requested.most_connections`.
 
         Args:
             count: number of connections.
@@ -136,7 +137,9 @@ class _Test:
             self.begin(_run_load(self, direction))
 
     def begin(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run a coroutine as a task of the test, which is cancelled at the test's end."""
+        """Start a coroutine as a task of `group`, and keep the task in `tasks` until it is done.
+        measure() cancels these at the test's end. If the coroutine raises an error, the group ends
+        the test."""
         task: asyncio.Task[None] = self.group.create_task(work)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
@@ -167,9 +170,9 @@ def parameters_of(options: Mapping[str, str]) -> Parameters:
 
 
 async def measure(server: ServerAddress, report: ClientReport, call: Call) -> None:
-    """Run the whole test and fill the report. Raises BadResult, alone or in an ExceptionGroup, if a
-    connection or request fails, or too few probes come back. The options of the call are those of
-    parameters_of()."""
+    """Run the whole test and fill the report. The options of the call are those of parameters_of().
+    Raises BadResult, alone or in an ExceptionGroup, if a connection or request fails, or too few
+    probes come back. Raises the errors of parameters_of() and kind_of(), too."""
     requested = parameters_of(call.options)
     kind = kind_of(requested.http_version)
     async with kind(server) as connection:
@@ -198,12 +201,14 @@ async def measure(server: ServerAddress, report: ClientReport, call: Call) -> No
 
 
 async def _test_direction(test: _Test, direction: str) -> dict[str, float]:
-    """Test one direction, "download" or "upload". Return its numbers by name: "rpm", the mean of
-    "foreign_rpm" (of probes on new connections) and "loaded_rpm" (of probes on connections of the
-    load); what goresponsiveness would compute of them, "go_rpm" from trimmed means and "go_p90_rpm"
-    from 90th percentiles; "goodput_mbps", the confidences "goodput_confidence" and "confidence" (0
-    low to 2 high), "connections" (open at the end), and the numbers of probes in the last
-    intervals, "foreign_probes" (on new connections) and "self_probes" (on those of the load).
+    """Test one direction, "download" or "upload", until first the goodput and then the
+    responsiveness is stable, each for about 20 s at most. Return its numbers by name: "rpm", the
+    mean of "foreign_rpm" (of probes on new connections) and "loaded_rpm" (of probes on connections
+    of the load); what goresponsiveness would compute of them, "go_rpm" from trimmed means and
+    "go_p90_rpm" from 90th percentiles; "goodput_mbps", the confidences "goodput_confidence" and
+    "confidence" (0 low to 2 high), "connections" (open at the end), and the numbers of probes in
+    the last intervals, "foreign_probes" (on new connections) and "self_probes" (on those of the
+    load).
 
     Load and probes go on afterwards, until the caller cancels test.tasks. Raises BadResult if fewer
     than 5 probes of a kind came back in the last intervals.
@@ -278,8 +283,8 @@ def _probes_since(probes: list[TimedRequest], since_s: float) -> list[TimedReque
 
 
 def rpm_of(foreign: list[TimedRequest], own: list[TimedRequest], requested: Parameters) -> float:
-    """Return the draft's Responsiveness in round trips per minute, by its formulas for TLS or for
-    TCP only.
+    """Return the draft's Responsiveness in round trips per minute: the mean of two rates, 60,000 /
+    foreign_ms() and 60,000 / trimmed mean in ms of the probes on connections of the load.
 
     Args:
         foreign: probes on new connections, at least one.
@@ -304,19 +309,21 @@ def foreign_ms(probes: list[TimedRequest], requested: Parameters) -> float:
 
 
 def trimmed_ms(times_ms: list[float], kept: float) -> float:
-    """Return the mean in ms of the fastest share `kept` (0 to 1) of the times, of which there is at
-    least one. The number of times that are left out is rounded down."""
+    """Return the mean in ms of the fastest share `kept` (above 0, up to 1) of the times, of which
+    there is at least one. The number of times that are left out is rounded down."""
     return mean(without(times_ms, highest=1 - kept))
 
 
 def go_rpm(foreign: list[TimedRequest], own: list[TimedRequest], *, percentile: bool) -> float:
-    """Return goresponsiveness' result in round trips per minute. It counts a foreign probe as
-    several round trips of equal length.
+    """Return goresponsiveness' result in round trips per minute: 60,000 / the mean of two times in
+    ms, one of the foreign probes and one of the others. The time of a foreign probe is the mean of
+    its handshakes (TCP, and TLS if any) and its request.
 
     Args:
         foreign: probes on new connections, at least one.
         own: probes on connections of the load, at least one.
-        percentile: True: compute it from 90th percentiles. False: from means of the fastest 5 %.
+        percentile: True: the two times are 90th percentiles. False: they are means of the fastest 5
+            %, at least of one probe.
     """
     trips = [[one.tcp_ms, one.http_ms, *([one.tls_ms] if one.tls_ms is not None else [])]
              for one in foreign]
@@ -331,8 +338,12 @@ def go_rpm(foreign: list[TimedRequest], own: list[TimedRequest], *, percentile: 
 
 
 async def _run_load(test: _Test, direction: str) -> None:
-    """Run one connection of the load, "download" or "upload", until cancelled. Raises BadResult if
-    it ends by itself or breaks."""
+    """Open one connection of the load, add it to test.connections, and transfer on it until
+    cancelled. The bytes are counted in test.load. Raises BadResult if the connection can't be
+    opened, breaks, or its transfer ends by itself.
+
+    direction: "download" or "upload".
+    """
     connection = test.kind(test.server)
     async with connection:
         test.connections.append(connection)
@@ -374,8 +385,9 @@ async def _start_probes(test: _Test) -> None:
 
 
 async def _probe_new_connection(test: _Test) -> None:
-    """Time a request on a new connection, and record it as a foreign probe. Raises BadResult if the
-    connection or the request fails."""
+    """Open a connection, time its handshakes and a small request, and close it. Record the times in
+    test.foreign and as probes of test.load. Raises BadResult if the connection or the request
+    fails."""
     began_s = time.monotonic()
     async with test.kind(test.server) as connection:
         reply = await connection.get("/small", patience_s=None)
@@ -388,8 +400,8 @@ async def _probe_new_connection(test: _Test) -> None:
 
 
 async def _probe_load_connection(test: _Test, connection: Connection) -> None:
-    """Time a request on a connection of the load, and record it as a self probe. Raises BadResult
-    if the request fails."""
+    """Time a small request on a connection of the load, and record the time in test.own and as a
+    probe of test.load. Raises BadResult if the request fails."""
     reply = await connection.get("/small", patience_s=None)
     test.own.append(TimedRequest(reply.end_s, reply.whole_ms))
     test.load.probe("self_http_ms", reply.sent_s, reply.whole_ms)

@@ -107,8 +107,9 @@ async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
 
 def fill(report: ClientReport, direction: str, sender: EndRecord, receiver: EndRecord,
          began_s: float, length_s: float) -> None:
-    """Record the results of one direction in the report: rates, and delays and losses of frames.
-    Round trips, jitter and losses of packets are recorded if the sender got reports of them.
+    """Record the results of one direction in the report: rates, losses of frames, and how much
+    longer frames took than the fastest one. Round trips, jitter and losses of packets are recorded
+    if the sender got reports of them.
 
     Args:
         report: the report to fill.
@@ -119,7 +120,7 @@ def fill(report: ClientReport, direction: str, sender: EndRecord, receiver: EndR
         length_s: length of the call.
 
     Raises BadResult if no frame arrived, fewer than two were sent, or the receiver has too few
-    counts of received bytes.
+    counts of received bytes from the first `length_s` seconds.
     """
     # aiortc knows that a frame is complete when the next one begins, so it never shows the last.
     expected = sender.sent - 1

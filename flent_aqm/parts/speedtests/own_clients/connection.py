@@ -33,7 +33,7 @@ class ServerAddress:
     """Address of the server.
 
     Attributes:
-        host_and_port: HOST:PORT, for the Host header and messages.
+        host_and_port: HOST:PORT, for the Host header and messages. An IPv6 address has brackets.
         family: socket.AF_INET or AF_INET6.
         address: the address in the form that socket.connect() takes.
         secure: True if the client shall use TLS.
@@ -46,7 +46,7 @@ class ServerAddress:
 
     def new_socket(self, kind: int) -> socket.socket:
         """Return a new socket of the address's family that doesn't block. kind: SOCK_STREAM or
-        SOCK_DGRAM. Raises BadResult if the system has no such sockets."""
+        SOCK_DGRAM. Raises BadResult if the system refuses one, such as without IPv6."""
         try:
             sock = socket.socket(self.family, kind)
         except OSError as fault:
@@ -96,14 +96,15 @@ class PendingRequest:
     Args:
         method: "GET" or "POST".
         size: bytes to upload, 0 without a body.
-        count: function that gets the number of bytes of each transferred piece, None for none.
+        count: function that gets the number of bytes of each piece: of the response's body for GET,
+            of the upload for POST. None for none.
 
     Attributes:
         future: gets the Reply, or a BadResult.
         reply: the response so far.
         count: the argument of the same name.
         is_upload: whether the method is POST.
-        left: bytes of an upload that are still to be sent.
+        left: bytes of an upload that are still to be sent. The connection reduces it.
     """
 
     def __init__(self, method: str, size: int, count: Count | None) -> None:
@@ -114,7 +115,9 @@ class PendingRequest:
         self.left = size
 
     def take(self, data: bytes) -> None:
-        """Add a piece of the response's body. For a GET request, report its size to `count`."""
+        """Add a piece of the response's body to `reply`. Of the whole body only the first 64 KiB
+        are kept, but all bytes are counted in its size. For a GET request, report the piece's size
+        to `count`."""
         self.reply.size += len(data)
         if len(self.reply.body) < KEPT_BYTES:
             self.reply.body += bytes(data[:KEPT_BYTES - len(self.reply.body)])
