@@ -125,8 +125,8 @@ class PendingRequest:
             self.count(len(data))
 
     def finish(self, now_s: float) -> None:
-        """Set `reply` as the future's result, unless the future is done already. The response was
-        complete at `now_s`, in monotonic seconds."""
+        """Record in `reply` that the response was complete at `now_s`, in monotonic seconds. Set
+        `reply` as the future's result, unless the future is done already."""
         self.reply.end_s = now_s
         if not self.future.done():
             self.future.set_result(self.reply)
@@ -176,15 +176,18 @@ def _is_address(host: str) -> bool:
 
 class Connection(ABC, asyncio.Protocol):
     """Base class of connections to the server. As a context for `async with`, a connection is
-    opened at the begin and aborted at the end.
+    opened at the beginning, as by open(), and aborted at the end.
 
     Attributes:
-        alpn: ALPN name of the protocol, "" without ALPN.
+        alpn: ALPN name of the protocol, "" if the class names none.
         server: address of the server.
-        tcp_ms: duration of the TCP handshake, 0 until the connection is open.
-        tls_ms: duration of the TLS handshake, None in cleartext and until the connection is open.
-        paused: True while asyncio's write buffer is full.
-        limit: limit of unsent bytes in the kernel, not there until the connection is open.
+        tcp_ms: duration of the TCP handshake (HTTP/3: QUIC handshake), 0 until the connection is
+            open.
+        tls_ms: duration of the TLS handshake, None in cleartext, with HTTP/3, and until the
+            connection is open.
+        paused: True while asyncio's write buffer is full. Always False with HTTP/3.
+        limit: limit of unsent bytes in the kernel, not there until the connection is open, and
+            never with HTTP/3.
         transport: asyncio's transport, likewise.
     """
 
@@ -200,7 +203,8 @@ class Connection(ABC, asyncio.Protocol):
         self._ended = ""
 
     async def open(self) -> None:
-        """Connect, with TLS if the server is secure. Raises BadResult if that fails."""
+        """Connect, with TLS if the server is secure, and set tcp_ms and tls_ms. Raises BadResult if
+        that fails or takes longer than 30 s."""
         loop = asyncio.get_running_loop()
         sock = self.server.new_socket(socket.SOCK_STREAM)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -296,7 +300,7 @@ class Connection(ABC, asyncio.Protocol):
 
         Args:
             requested: "draft" (5 ms at the connection's rate), "kernel" (no limit) or a number of
-                bytes as text, of which the limit is at least 1448.
+                bytes as text. Both limits are at least 1448 bytes.
 
         Raises ValueError for another text.
         """
@@ -306,7 +310,8 @@ class Connection(ABC, asyncio.Protocol):
     def request(self, method: str, path: str, size: int, count: Count | None
                 ) -> asyncio.Future[Reply]:
         """Send a request on the open connection. Return a future of the response, whatever its
-        status. The future gets a BadResult if the connection ends before.
+        status. The future gets a BadResult if, before the response is complete, the connection
+        ends, the server resets the request, or it sends something that isn't HTTP.
 
         Args:
             method: "GET" or "POST".
@@ -319,11 +324,12 @@ class Connection(ABC, asyncio.Protocol):
     @abstractmethod
     def fail(self, why: str) -> None:
         """Let all requests that are under way fail with a BadResult, whose message gives the reason
-        `why`."""
+        `why`, or the one that was recorded before, see broken()."""
 
     @abstractmethod
     def fill(self) -> None:
-        """Send further bytes of uploads, as many as the kernel takes."""
+        """Send further bytes of uploads, as many as the kernel takes now and the protocol allows.
+        Called when a request begins, and when asyncio's write buffer has room again."""
 
     # The methods below are called by asyncio.
 
@@ -346,7 +352,8 @@ class Connection(ABC, asyncio.Protocol):
         self.paused = True
 
     def resume_writing(self) -> None:
-        """Called by asyncio when its write buffer has room again: go on sending."""
+        """Called by asyncio when its write buffer has room again: go on sending, unless the
+        connection is being closed."""
         self.paused = False
         if not self.transport.is_closing():
             self.fill()
@@ -360,8 +367,9 @@ class Connection(ABC, asyncio.Protocol):
 
 
 def _reason(fault: OSError) -> str:
-    """Return the cause of an error while connecting, in words. Addresses that asyncio puts into the
-    error's text are left out."""
+    """Return the cause of an error while connecting, in words: for a timeout that there was no
+    answer, for a TLS error and others without an error number their text, which may be "",
+    otherwise the system's words. Addresses that asyncio puts into an error's text are left out."""
     if isinstance(fault, TimeoutError):
         return f"no answer within {PATIENCE_S:g} s"
     if isinstance(fault, ssl.SSLError) or not fault.errno:

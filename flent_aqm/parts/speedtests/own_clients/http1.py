@@ -45,10 +45,9 @@ class Http1Connection(Connection):
     def request(self, method: str, path: str, size: int, count: Count | None
                 ) -> asyncio.Future[Reply]:
         """Send a request on the open connection. Return a future of the response, which gets a
-        BadResult if the connection ends before. The previous request must have its complete
-        response, unless the connection has ended.
-        Arguments are those of Connection.request().
-        """
+        BadResult if the connection ends before or the response isn't HTTP/1.1. The previous request
+        must have its complete response, unless the connection has ended. Arguments are those of
+        Connection.request()."""
         assert self._request is None or self._request.future.done(), "one request at a time"
         self._request = pending = PendingRequest(method, size, count)
         headers = [("host", self.server.host_and_port), ("user-agent", _AGENT),
@@ -69,7 +68,8 @@ class Http1Connection(Connection):
         return pending.future
 
     def fill(self) -> None:
-        """Send further bytes of the upload, as many as the kernel takes."""
+        """Send further bytes of the upload, as many as the kernel takes, and report to its `count`
+        those that the kernel has taken. Do nothing if no upload is under way."""
         pending = self._request
         if pending is None:
             return
@@ -155,12 +155,14 @@ class Http1Connection(Connection):
         return rest
 
     def _complete(self, pending: PendingRequest, now_s: float) -> None:
-        """Complete the response at `now_s`, and make h11 ready for the next request."""
+        """Complete the response at `now_s`, in monotonic seconds. Make h11 ready for the next
+        request if this one has been sent completely and the server doesn't close the connection."""
         if self._http.our_state is h11.DONE is self._http.their_state:
             self._http.start_next_cycle()
         pending.finish(now_s)
 
     def fail(self, why: str) -> None:
-        """Let the request that is under way fail with the reason `why`."""
+        """Let the request that is under way, if any, fail with the reason `why`, or the one that
+        was recorded before, see broken()."""
         if self._request is not None:
             self._request.fail(self.broken(why))

@@ -54,9 +54,8 @@ class Http2Connection(Connection):
     def request(self, method: str, path: str, size: int, count: Count | None
                 ) -> asyncio.Future[Reply]:
         """Send a request on a new stream of the open connection. Return a future of the response,
-        which gets a BadResult if the connection ends or the server resets the stream before.
-        Arguments are those of Connection.request().
-        """
+        which gets a BadResult if the connection ends before, the server resets the stream, or what
+        it sends isn't HTTP/2. Arguments are those of Connection.request()."""
         stream = PendingRequest(method, size, count)
         if self.transport.is_closing():
             stream.fail(self.broken("the server closed it"))
@@ -77,8 +76,8 @@ class Http2Connection(Connection):
         return stream.future
 
     def fill(self) -> None:
-        """Send further bytes of all uploads in turn, as many as the kernel and flow control
-        take."""
+        """Send further bytes of all uploads in turn, as many as the kernel and flow control take,
+        and report each piece to its upload's `count`."""
         sent = True
         while sent and not self.paused and not self.transport.is_closing():
             sent = False
@@ -157,12 +156,13 @@ class Http2Connection(Connection):
             self._streams.pop(number).fail(self.broken("the server reset a request"))
 
     def _write_pending(self) -> None:
-        """Write the bytes that h2 has ready, unless the connection is being closed."""
+        """Write the bytes that h2 has ready. If the connection is being closed, drop them."""
         if (data := self._http.data_to_send()) and not self.transport.is_closing():
             self.transport.write(data)
 
     def fail(self, why: str) -> None:
-        """Let all requests that are under way fail with the reason `why`."""
+        """Let all requests that are under way fail with the reason `why`, or the one that was
+        recorded before, see broken()."""
         for stream in self._streams.values():
             stream.fail(self.broken(why))
         self._streams.clear()

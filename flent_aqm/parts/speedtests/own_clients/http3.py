@@ -28,7 +28,8 @@ _AGENT = b"flent-aqm"
 
 
 class Http3Connection(Connection):
-    """An HTTP/3 connection. The methods are documented in Connection.
+    """An HTTP/3 connection. The methods are documented in Connection. It is always encrypted, also
+    if the server's address isn't `secure`.
 
     QUIC's handshake includes that of TLS. Its duration is `tcp_ms`, and `tls_ms` is None.
     """
@@ -39,7 +40,8 @@ class Http3Connection(Connection):
         self._quic_end: _QuicEnd | None = None
 
     async def open(self) -> None:
-        """Connect over QUIC, without a check of the certificate. Raises BadResult if that fails."""
+        """Connect over QUIC, without a check of the certificate, and set tcp_ms. Raises BadResult
+        if that fails or takes longer than 30 s."""
         sock = self.server.new_socket(socket.SOCK_DGRAM)
         quic_settings = configuration(client=True)
         quic_settings.verify_mode = ssl.CERT_NONE
@@ -65,7 +67,8 @@ class Http3Connection(Connection):
         self.tcp_ms = (time.monotonic() - began_s) * 1000
 
     def abort(self) -> None:
-        """Close the connection at once. Requests that are under way fail."""
+        """Close the connection at once. Requests that are under way fail with BadResult, and so do
+        later ones."""
         self._ended = "this client closed it"
         if self._quic_end is not None:
             self._quic_end.end()
@@ -122,8 +125,8 @@ class Http3Connection(Connection):
                 self._streams.pop(http_event.stream_id).finish(now_s)
 
     def fail(self, why: str) -> None:
-        """Let all requests that are under way fail with the reason `why`, and refuse further
-        ones."""
+        """Let all requests that are under way, and all later ones, fail with a BadResult. Its
+        message gives the reason `why`, or the one that was recorded before."""
         self._ended = self._ended or why
         for stream in self._streams.values():
             stream.fail(self.broken(why))
@@ -141,7 +144,7 @@ class _QuicEnd(Bulk):
         words, named: arguments of Bulk, such as aioquic's QuicConnection.
 
     Attributes:
-        unsent: reason why the system refused to send a packet, None if it sent all.
+        unsent: error with which the system last refused to send a packet, None if it refused none.
     """
 
     def __init__(self, connection: Http3Connection, *words: Any, **named: Any) -> None:
@@ -150,8 +153,8 @@ class _QuicEnd(Bulk):
         self.unsent: OSError | None = None
 
     def error_received(self, exc: Exception) -> None:
-        """Called by asyncio if a packet can't be sent: record the reason. aioquic sends the data
-        again later."""
+        """Called by asyncio if a packet can't be sent: record the error in `unsent`. aioquic sends
+        the data again later."""
         if isinstance(exc, OSError):
             self.unsent = exc
 
