@@ -574,12 +574,13 @@ def folder_of(module: Path) -> str:
 
 
 def keep(tried: Mapping[str, int], survivors: Mapping[str, Sequence[str]], how: str) -> None:
-    """Write the survivors of the folders tried to SURVIVORS, in place of those that it had of these
-    folders. Other folders' stay.
+    """Write the survivors of the folders tried to the file SURVIVORS, in place of those that it had
+    of these folders. Other folders' stay. The file is created if it doesn't exist.
 
     Args:
         tried: folder -> number of defects tried.
-        survivors: folder -> its surviving defects.
+        survivors: folder -> the `change` of each surviving defect. A folder without any may be left
+            out.
         how: options of this call, noted in the file.
     """
     sections: dict[str, str] = {}
@@ -595,20 +596,24 @@ def keep(tried: Mapping[str, int], survivors: Mapping[str, Sequence[str]], how: 
 
 
 def modules_of(place: str) -> list[Path]:
-    """Return the modules of a folder or of one file, as paths from the source tree's top. place:
-    path of the folder or file below the package."""
+    """Return the modules of a folder and of all folders in it, sorted, or the one module of a file,
+    as paths from the source tree's top. Empty if nothing is at `place`.
+
+    place: path of the folder or file below the package.
+    """
     path = HERE / PACKAGE / place
     files = [path] if path.is_file() else sorted(path.rglob("*.py"))
     return [file.relative_to(HERE) for file in files]
 
 
 def mutants(top: Path, module: Path, first: int, every: int) -> Iterator[Mutant]:
-    """Yield each `every`-th defect of a module from `first` on, except those in EQUIVALENT.
-    Arguments named in FORBIDDING, and bounds of slices in f-strings, get no defect.
+    """Yield each `every`-th defect of a module from `first` on, in the order of ast.walk(). Those
+    in EQUIVALENT count, but are not yielded. Arguments named in FORBIDDING, and bounds of slices in
+    f-strings, get no defect.
 
     Args:
-        top: folder of the source tree that tests run in, for the names of files in compiled code.
-        module: path of the module below that folder.
+        top: folder of the source tree that has the module, and that tests run in.
+        module: path of the module below that folder, which begins with PACKAGE.
         first: number of defects to leave out at the beginning.
         every: distance between the defects to try.
     """
@@ -636,8 +641,9 @@ def mutants(top: Path, module: Path, first: int, every: int) -> Iterator[Mutant]
 
 
 def functions_of(tree: ast.Module) -> dict[ast.AST, str]:
-    """Return each node of a function's body -> the qualified name of the function, the outermost
-    one if they are nested. Decorators and defaults are outside of it."""
+    """Return each node of a function's body -> the qualified name of the function, such as
+    "Class.method", or that of the outermost one if they are nested. Decorators, defaults, and code
+    outside of functions are left out."""
     found: dict[ast.AST, str] = {}
 
     def search(body: Sequence[ast.AST], prefix: str) -> None:
@@ -655,9 +661,10 @@ def functions_of(tree: ast.Module) -> dict[ast.AST, str]:
 
 
 def defects_of(node: ast.AST) -> Iterator[tuple[str, object]]:
-    """Yield (attribute, wrong value) for each defect that can be put into a node of the syntax
-    tree: another operator, a negation, a number plus one, a switched True or False. The node is not
-    changed; nothing is yielded for one without such a place."""
+    """Yield (name of the attribute, wrong value for it) for each defect that can be put into a node
+    of the syntax tree: another operator (COMPARED, CALCULATED, JOINED), a second `not` behind a
+    `not`, a number plus one, a switched True or False. The node is not changed; nothing is yielded
+    for one without such a place."""
     if isinstance(node, ast.Compare):
         for place, operator in enumerate(node.ops):
             yield "ops", [*node.ops[:place], COMPARED[type(operator)](), *node.ops[place + 1:]]
@@ -672,11 +679,11 @@ def defects_of(node: ast.AST) -> Iterator[tuple[str, object]]:
 
 
 def copy_tree(folder: Path) -> Path:
-    """Copy the package into `folder`, where its modules can be replaced, and link the other files
-    of the checkout, but .git, .venv and results, beside it. Return the folder.
+    """Copy the package into `folder`, where its modules can be replaced, and make links there to
+    all other files and folders at the checkout's top, except .git, .venv and results. Return
+    `folder`.
 
-    Args:
-        folder: an existing, empty folder.
+    folder: an existing, empty folder.
     """
     for entry in HERE.iterdir():
         if entry.name == PACKAGE.name:
@@ -689,9 +696,12 @@ def copy_tree(folder: Path) -> Path:
 
 def try_all(tree: Path, tests: Sequence[str], chosen: Sequence[Mutant]
             ) -> tuple[Called, list[bool]]:
-    """Try defects with a set of tests, and print each survivor. Return what the tests did without a
-    defect, and for each of `chosen` whether it survived. All defects survive if no test passes, or
-    if the tests fail when they are run again without a defect.
+    """Try defects with a set of tests, and print each that survives. Return what the tests did
+    without a defect, and for each of `chosen` whether it survived.
+
+    All defects count as survivors if no test passes, or if the tests fail when they are run again
+    without a defect. A line on standard error says so; in the second case `failed` gets the names
+    of the set.
 
     Args:
         tree: copy of the source tree.
@@ -759,9 +769,9 @@ def defect_in(tree: Path, mutant: Mutant) -> Iterator[None]:
 
 
 def succeeds(work: Callable[[], NoReturn], took_s: float, waited_s: float) -> bool:
-    """Run `work` in a fork. Return whether it ends with status 0 before its limits, and end all
-    processes that it leaves. It may take ENDLESS × `took_s` + 5 s of the processor, and 10 ×
-    (ENDLESS × the longer of both times + 5 s) on the clock.
+    """Run `work` in a fork. Return whether it ends with status 0 before its limits, and kill what
+    is left of its process group. Each of its processes may take ENDLESS × `took_s` + 5 s of the
+    processor; the fork may take 10 × (ENDLESS × the longer of both times + 5 s) on the clock.
 
     Args:
         work: function to run, which ends its process.
@@ -803,22 +813,23 @@ class Selected:
         self.place = {test: number for number, test in enumerate(tests)}
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Keep only the given tests, in the order given. pytest calls this hook."""
+        """Remove all but the given tests from the list `items`, and put it in the order given.
+        pytest calls this hook."""
         items[:] = sorted((item for item in items if item.nodeid in self.place),
                           key=lambda item: self.place[item.nodeid])
 
 
 class Collected:
-    """A plugin of pytest that, instead of running the collected tests once, records what they
-    call, and tries defects of functions.
+    """A plugin of pytest that, in place of pytest's own run of the collected tests, records what
+    they call, and tries the defects that need no new import of the package.
 
     Calls are recorded from the object's creation on. It writes to the pipe `out` a pickled Called,
-    then for each defect tried its number and whether it survived.
+    then for each defect tried a pickled tuple (its index in `chosen`, whether it survived).
 
     Args:
         tree: copy of the source tree.
         chosen: the defects.
-        out: file descriptor of the pipe.
+        out: file descriptor of the pipe, which the object takes over.
     """
 
     def __init__(self, tree: Path, chosen: Sequence[Mutant], out: int) -> None:
@@ -831,7 +842,9 @@ class Collected:
         sys.setprofile(self.record)
 
     def record(self, frame: FrameType, event: str, arg: object) -> None:
-        """Record a call of a function. sys.setprofile() calls this method."""
+        """Record a call of a Python function in `calls`, as (path of its file, qualified name), and
+        set `starts_program` if a program is started or a worker of another test is used.
+        sys.setprofile() and threading.setprofile() call this method."""
         if event == "call":
             # The code object itself would not do: those of two files may be equal.
             self.calls.add((frame.f_code.co_filename, frame.f_code.co_qualname))
@@ -842,7 +855,8 @@ class Collected:
 
     def package_functions(self, calls: Iterable[Function]) -> set[Function]:
         """Return the functions of the package among those called, with the paths of their files
-        below the source tree. A function inside of another one counts as the outer one.
+        below the source tree. A function inside of another one counts as the outer one. The code of
+        a module ("<module>") or of a class counts as a function, too.
 
         calls: absolute path of the file, and qualified name, of each function that was called.
         """
@@ -852,8 +866,8 @@ class Collected:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> Iterator[None]:
-        """Keep what a shared fixture calls, for all tests that use it. pytest calls this hook
-        around a fixture's set-up."""
+        """Keep what a fixture of any scope but "function" calls in `of_fixture`, for all tests that
+        use the fixture. pytest calls this hook around a fixture's set-up."""
         before, self.calls = self.calls, set()
         yield
         if fixturedef.scope != "function":
@@ -861,7 +875,7 @@ class Collected:
         self.calls |= before
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Set `failed` if a test failed. pytest calls this hook."""
+        """Set `failed` if a test, its set-up or its tear-down failed. pytest calls this hook."""
         self.failed = self.failed or report.failed
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -903,8 +917,9 @@ class Collected:
         return True
 
     def call_all(self, session: pytest.Session) -> Called:
-        """Run all tests in this process, and return what each called, how long each took and which
-        failed. `pass_again` is left at True."""
+        """Run all tests in this process, and return which failed, and of those that passed what
+        each called and how long it took. Calls recorded before are taken for those of the
+        collection. `pass_again` is left at True."""
         called = Called(at_import=self.package_functions(self.calls))
         called.modules = {str(Path(module.__file__).relative_to(self.tree))
                           for name, module in list(sys.modules.items())
@@ -963,8 +978,8 @@ class Collected:
 
 
 def forget_results() -> None:
-    """Clear the caches (functools) of the functions of all imported modules of the package, so that
-    each test calls what it uses."""
+    """Clear the caches (functools) of the functions at the top level of the package's imported
+    modules, so that each test calls what it uses. Caches of methods stay."""
     for name, module in list(sys.modules.items()):
         if name.split(".")[0] == PACKAGE.name:
             for value in list(vars(module).values()):
@@ -974,8 +989,11 @@ def forget_results() -> None:
 
 def replace_function(mutant: Mutant) -> None:
     """Give the function that has the defect its defective code, wherever this process refers to it,
-    and clear what the package's functions remember (forget_results()). There is no way back. A
-    module that is imported later has the defect from its file, into which defect_in() writes it."""
+    and clear the caches of the package's functions (forget_results()). There is no way back. For a
+    defect outside of functions, only caches are cleared.
+
+    A module that is imported later has the defect from its file, into which defect_in() writes it.
+    """
     defective = {(code.co_qualname, code.co_firstlineno): code for code in codes_in(mutant.code)}
     forget_results()
     for value in gc.get_objects():
@@ -996,8 +1014,9 @@ def codes_in(code: CodeType) -> Iterator[CodeType]:
 
 
 def run_tests(tree: Path, tests: Sequence[str], plugin: object) -> NoReturn:
-    """Run the tests that need no lab in this process, with a plugin and without output, and end the
-    process with pytest's status. The package is imported anew, from `tree`.
+    """Run the tests that need neither a lab nor a network namespace in this process, with a plugin
+    and without output, until one fails. End the process with pytest's status. The package is
+    imported anew, from `tree`.
 
     Args:
         tree: copy of the source tree, which becomes the working folder.

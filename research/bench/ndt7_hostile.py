@@ -41,7 +41,8 @@ _REQUEST = (
 
 
 def main() -> None:
-    """Measure each misuse beside an upload and a download, and print a table. With --misuse, which
+    """Measure each misuse, or that of --only, beside an upload and a download, and print a line for
+    each. First restart this program in a network namespace of its own. With --misuse, which
     _measure() gives to a process of its own, commit that misuse and measure nothing."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--server", choices=("ours", "ndt-server"), default="ours")
@@ -68,7 +69,8 @@ def main() -> None:
 def _measure(server: str, misuse: str, test: str, client: int) -> tuple[float, float]:
     """Measure one misuse of a fresh server: begin it, and a second later run the honest client
     once. Return the server's largest memory in MiB, and the throughput of the honest client in
-    Mbit/s, 0 if it failed.
+    Mbit/s, as _honest_client_mbps() does. Raises AssertionError if the server doesn't start, or has
+    ended by then; and the errors of _honest_client_mbps().
 
     Args:
         server: "ours" or "ndt-server".
@@ -92,9 +94,10 @@ def _measure(server: str, misuse: str, test: str, client: int) -> tuple[float, f
 
 
 def _honest_client_mbps(test: str, client: int) -> float:
-    """Run ndt7-client and return its own mean over the test in Mbit/s, 0 if it failed. Raises
-    TimeoutExpired if it takes 60 s, ToolMissing if it isn't installed, ParseError if its output
-    can't be read.
+    """Run ndt7-client and return the test's mean throughput at the receiver in Mbit/s, up to the
+    last count of bytes that the client reports, also if the test then fails. 0 if it reports none.
+    Raises TimeoutExpired if it takes 60 s, ToolMissing if it isn't installed, ParseError if its
+    output can't be read.
 
     Args:
         test: "upload" or "download".
@@ -111,8 +114,9 @@ def _honest_client_mbps(test: str, client: int) -> float:
 
 @contextlib.contextmanager
 def _client_namespace() -> Iterator[int]:
-    """Context manager: create a second network namespace behind a shaped link. Yield the id of the
-    process that keeps it, which is killed at the end."""
+    """Context manager: create a second network namespace, and a link shaped to RATE each way from
+    it (address CLIENT) to the namespace of this process (SERVER). Yield the id of the process that
+    keeps it, which is killed at the end. Raises CalledProcessError if ip or tc fails."""
     keeper = subprocess.Popen(["unshare", "--net", "sleep", "infinity"])
     try:
         while os.readlink(f"/proc/{keeper.pid}/ns/net") == os.readlink("/proc/self/ns/net"):
@@ -139,8 +143,9 @@ def _client_namespace() -> Iterator[int]:
 @contextlib.contextmanager
 def _serving(kind: str) -> Iterator[int]:
     """Context manager: start a fresh server, "ours" or "ndt-server", and yield its process id when
-    it takes connections. The server is killed at the end. Raises AssertionError with its log if it
-    ends before."""
+    it takes connections at SERVER, an address that _client_namespace() has made. The server is
+    killed at the end. Raises AssertionError with its log if it ends before it takes connections,
+    FileNotFoundError if ndt-server isn't on PATH."""
     with tempfile.TemporaryDirectory() as folder:
         if kind == "ours":
             words = [sys.executable, "-m", "flent_aqm.servers", "ndt7"]
@@ -208,30 +213,35 @@ def _send_large_texts() -> None:
 
 
 def _send_tiny_messages() -> None:
-    """Send binary messages of one byte, in an upload, for ever."""
+    """Send binary messages of one byte, in an upload, for ever. Open a new upload whenever the
+    server ends it."""
     _reconnect_and_repeat(lambda: _open_websocket("upload"),
                           Frame(Opcode.BINARY, b"x").serialize(mask=True) * 1000)
 
 
 def _send_pings() -> None:
-    """Send pings without a pause, in an upload, for ever."""
+    """Send pings without a pause, in an upload, for ever. Open a new upload whenever the server
+    ends it."""
     _reconnect_and_repeat(lambda: _open_websocket("upload"),
                           Frame(Opcode.PING, b"x").serialize(mask=True) * 1000)
 
 
 def _keep_idle_tls() -> None:
-    """Keep 200 connections to the TLS port that say nothing, for ever. They are renewed every 9 s,
-    before the server cuts them off."""
+    """Keep 200 connections to the TLS port that say nothing. Every 9 s, before the server cuts them
+    off, all are closed and opened anew, for ever. Raises OSError if the server refuses one, such as
+    when it has ended."""
     _keep_connections(TLS_PORT, 200, b"")
 
 
 def _keep_idle_uploads() -> None:
-    """Keep 200 uploads that send nothing, for ever. They are renewed every 9 s."""
+    """Keep 200 uploads that send nothing. Every 9 s all are closed and opened anew, for ever.
+    Raises OSError if the server refuses one, such as when it has ended."""
     _keep_connections(PORT, 200, _REQUEST.format(test="upload").encode())
 
 
 def _keep_unread_downloads() -> None:
-    """Keep 200 downloads that read nothing, for ever. They are renewed every 9 s."""
+    """Keep 200 downloads of which nothing is read. Every 9 s all are closed and opened anew, for
+    ever. Raises OSError if the server refuses one, such as when it has ended."""
     _keep_connections(PORT, 200, _REQUEST.format(test="download").encode())
 
 

@@ -46,8 +46,9 @@ EXPECTED = {
 
 def main() -> int:
     """Build the kernel, run the tests, and print a table. Return the exit status, 1 if a failure
-    was not expected, or no test passed. Removes the kernel at the end, unless --keep is given.
-    Raises CalledProcessError if it can't be built or removed."""
+    was not expected, or no test passed. Once built, the kernel is removed at the end, after an
+    error, too, unless --keep is given. Raises CalledProcessError if it can't be built or removed,
+    FileNotFoundError if pytest writes no report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--keep", action="store_true", help=f"keep the kernel {NAME}")
     arguments = parser.parse_args()
@@ -72,7 +73,7 @@ def main() -> int:
 
 def _read_report(report: Path) -> tuple[int, list[str]]:
     """Return the number of tests that passed, and the names of those that failed or had an error,
-    from a JUnit report. Skipped tests count as neither."""
+    without their modules, from a JUnit report. Skipped tests count as neither."""
     passed, failed = 0, []
     for case in ElementTree.parse(report).getroot().iter("testcase"):
         if case.find("failure") is not None or case.find("error") is not None:
@@ -83,8 +84,9 @@ def _read_report(report: Path) -> tuple[int, list[str]]:
 
 
 def _print_failures(failed: list[str]) -> int:
-    """Print a table of the failures, and of each entry of EXPECTED without a failure. Return how
-    many failures were not expected.
+    """Print a table of the failures, and of each entry of EXPECTED without a failure, also if its
+    tests didn't run. Return how many failures were not expected: their names begin with no key of
+    EXPECTED.
 
     failed: names of the tests that failed.
     """

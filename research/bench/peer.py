@@ -49,8 +49,8 @@ class Simulated:
 
 def simulate(program: Path, rate_mbps: int) -> Simulated:
     """Simulate one TCP flow through FqCoDel at 100 Mbit/s for 5 s, or at 1000 Mbit/s for 1 s, by
-    ns-3, and return the result. Raises CommandFailed if the program fails or takes 600 s, KeyError
-    for another rate.
+    ns-3, and return the result. Raises CommandFailed if the program fails or takes 600 s,
+    ToolMissing if it isn't there, KeyError for another rate.
 
     Args:
         program: path of the compiled program.
@@ -63,12 +63,13 @@ def simulate(program: Path, rate_mbps: int) -> Simulated:
 
 
 def peer_program() -> Path:
-    """Return the path of the program that simulates with ns-3. If no cache has it, install ns-3 and
-    compile it.
+    """Return the path of the program that simulates with ns-3. If no cache has it, compile it, and
+    before that install ns-3 if the cache to write doesn't have it. Wait while another set-up works
+    in that cache.
 
-    Raises ToolMissing if g++ is missing, or if PyPI can't be reached or has no package for this
-    machine and Python. Raises CommandFailed if the program can't be compiled, SetupError if there
-    is too little space.
+    Raises ToolMissing if g++ is missing, or if pip can't install ns-3, such as without a network or
+    without a package for this machine and Python. Raises CommandFailed if the program can't be
+    compiled, SetupError if there is too little space or the cache can't be written.
     """
     key = hashlib.sha256(SOURCE.read_bytes() + repr((VERSION, FLAGS, MODULES)).encode())
     name = f"peer-ns3-{key.hexdigest()[:12]}"
@@ -105,16 +106,15 @@ def _install_ns3(cache: Path, library: Path) -> None:
 
 
 def _compile(compiler: Path, ns3: Path, cache: Path, target: Path) -> None:
-    """Compile the program, and link it against the package's headers and libraries where they are.
-    The caller holds the cache's lock.
+    """Compile the program to the file peer_ns3 in `target`, and link it against the package's
+    headers and libraries where they are. The caller holds the cache's lock. Raises CommandFailed if
+    the compiler fails or takes 600 s.
 
     Args:
         compiler: path of g++.
         ns3: folder of the package.
         cache: folder of the cache.
-        target: folder for the program.
-
-    Raises CommandFailed if that fails.
+        target: folder for the program, created here.
     """
     libraries = ns3 / "lib64"
     release = VERSION.partition(".post")[0]

@@ -66,7 +66,8 @@ class Cost:
 
 def main() -> None:
     """Measure commands and plots over links to the data files of the folder that the command line
-    names, print a table, and write the result."""
+    names, print a table, and write the result to a new file in RESULTS. Exits with an error if the
+    folder has no data files, or a command fails."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", type=Path, help="folder with data files of NDT7 runs")
     parser.add_argument("--figures-of", type=int, default=3200, metavar="N")
@@ -102,8 +103,8 @@ def main() -> None:
 
 
 def linked(files: Sequence[Path], count: int, folder: Path) -> Path:
-    """Create `folder`, which must not exist, with `count` symbolic links to the files, in turn, and
-    return it."""
+    """Create `folder` with `count` symbolic links to the files, in turn, and return it. The links'
+    names sort in that order. Raises FileExistsError if it exists."""
     folder.mkdir()
     for number in range(count):
         source = files[number % len(files)].resolve()
@@ -113,13 +114,15 @@ def linked(files: Sequence[Path], count: int, folder: Path) -> Path:
 
 def command_cost(name: str, words: Sequence[str | Path], target_s: float | None = None,
                  target_mb: float | None = None) -> Cost:
-    """Run a command without its output, and return what it costs with all processes that it starts.
-    Processes whose parents have ended count only if this process is their subreaper, as in main().
-    Exits if the command fails.
+    """Run a command without its standard output, and return what it costs with all processes that
+    it starts. Wait for all child processes of this one. Exits if the command fails.
+
+    Of processes whose parents have ended, memory isn't counted, and processor time only if this
+    process is their subreaper, as in main().
 
     Args:
         name: name of the figure.
-        words: the command line.
+        words: the command line, of two words or more.
         target_s: wanted wall time, only noted in the result. None without a target.
         target_mb: wanted memory, only noted in the result. None without a target.
     """
