@@ -879,10 +879,10 @@ class Collected:
         self.failed = self.failed or report.failed
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Record the tests, then try the defects that need no new import, each in a process of its
-        own, and write the results to the pipe. No defect is tried if the tests don't pass a second
-        time without one. Return True, which keeps pytest from running the tests itself. pytest
-        calls this hook."""
+        """Record what each test calls, then try the defects that need no new import, each in a
+        process of its own, and write the results to the pipe. No defect is tried if the tests don't
+        pass a second time without one. Return True, which keeps pytest from running the tests
+        itself. pytest calls this hook."""
         sys.setprofile(None)
         reading, writing = os.pipe()
         child = os.fork()

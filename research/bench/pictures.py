@@ -50,8 +50,9 @@ class Cost:
         name: name of the command or plot.
         wall_s: wall time.
         cpu_s: processor time of all its processes.
-        memory_mb: the most that its processes have at one moment, in MiB (PSS). For a plot, which
-            is drawn in this process: the most that this process has had resident so far.
+        memory_mb: the most that its processes were seen to have at one moment, in MiB (PSS),
+            without those whose parents have ended. For a plot, which is drawn in this process: the
+            most that this process has had resident so far.
         target_s: wanted wall time on two idle cores, None without a target.
         target_mb: wanted memory, None without a target.
     """

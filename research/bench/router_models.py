@@ -24,11 +24,11 @@ def figures(repeat: int, only: str) -> list[Figure]:
     """Measure an upload by iperf3 with irtt beside it, at each rate of CASES, in turn with the
     ideal router and with the case's model. Print and return a figure for each case: the time with
     the model divided by that with the ideal router, as the median of the pairs, on the clock
-    (value) and of the processor (cpu). Raises SystemExit if a command fails, AqmError if the lab
-    does.
+    (value) and of the processor (cpu). Raises AqmError if the lab fails. That iperf3 or irtt fails
+    isn't noticed.
 
     Args:
-        repeat: number of such pairs.
+        repeat: number of such pairs, 1 or more.
         only: part of the names of the figures, "" for all.
     """
     return list(_measure_cases(repeat, only))

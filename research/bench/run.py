@@ -65,8 +65,10 @@ length = 2
 
 
 def main() -> None:
-    """Measure the figures that the command line selects, print them beside the newest kept result,
-    and write them to a new result. With --only nothing is written."""
+    """Measure the figures, or those that --only names, and with --sweep the default sweep as well.
+    Print them beside those of newest_result(), and write them to a new file in RESULTS. With --only
+    nothing is written. All but the sweeps are measured on one core. Errors of the measurements,
+    except those of ns-3, are passed on, and nothing is then written."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeat", type=int, default=3, help="measurements per figure")
     parser.add_argument("--only", metavar="PART", default="",
@@ -105,10 +107,12 @@ def main() -> None:
 
 def lab_figures(repeat: int, only: str) -> list[Figure]:
     """Measure what a lab costs on the cores that this process may use, in main() one: its boot,
-    speed tests at each rate, and Flent. Return the figures.
+    NDT7, iperf3 and Flent's rrul at each rate, and what Flent does around a test. Print and return
+    the figures. Raises SystemExit if a command fails, AqmError if the lab does.
 
     Args:
-        repeat: number of measurements of each figure.
+        repeat: number of measurements of each figure, 1 or more. Fewer are made of one that takes
+            long.
         only: part of the names of the figures, "" for all.
     """
     rows = []
@@ -170,11 +174,13 @@ def lab_figures(repeat: int, only: str) -> list[Figure]:
 
 def peer_figures(repeat: int, only: str) -> tuple[list[Figure], str]:
     """Measure what ns-3 takes to simulate one Cubic flow through FQ-CoDel at each rate of
-    peer.SIMULATED_S. Return the figures, and a line about ns-3: its version and goodputs, or the
-    AqmError that stopped it. The figures measured before such an error are returned, too.
+    peer.SIMULATED_S. Print and return the figures, and return a line about ns-3: its version and
+    goodputs, or "not measured: " and the AqmError that stopped it. The figures measured before such
+    an error are returned, too. If its program isn't there, ns-3 is installed into the cache.
 
     Args:
-        repeat: number of measurements of each figure.
+        repeat: number of measurements of each figure, 1 or more. Fewer are made of one that takes
+            long.
         only: part of the names of the figures, "" for all.
     """
     names = {rate: f"peer: ns-3 FqCoDel, TCP, {rate} Mbit/s" for rate in peer.SIMULATED_S}
@@ -199,10 +205,11 @@ def peer_figures(repeat: int, only: str) -> tuple[list[Figure], str]:
 
 
 def file_figures(only: str) -> list[Figure]:
-    """Measure what finished runs cost: reading and writing one, scoring many. Return the figures.
+    """Measure what finished runs cost: reading and writing the data file GOLDEN, and `flent-aqm
+    score` of 200 and of 3200 copies of it. Print and return the figures. Raises CalledProcessError
+    if the command fails.
 
-    Args:
-        only: part of the names of the figures, "" for all.
+    only: part of the names of the figures, "" for all.
     """
     rows = []
     with tempfile.TemporaryDirectory() as name:
@@ -229,10 +236,10 @@ def file_figures(only: str) -> list[Figure]:
 
 
 def short_sweeps(only: str) -> list[Figure]:
-    """Measure sweeps of 24 short runs with 1 and with 2 jobs. Return the figures.
+    """Measure sweeps of 24 short runs with 1 and with 2 jobs, once each. Print and return the
+    figures. Raises CalledProcessError if a sweep fails.
 
-    Args:
-        only: part of the names of the figures, "" for all.
+    only: part of the names of the figures, "" for all.
     """
     rows = []
     for jobs in (1, 2):
@@ -251,7 +258,8 @@ def short_sweeps(only: str) -> list[Figure]:
 
 
 def sweep_figure() -> Figure:
-    """Run the default sweep on all cores, and return its duration in minutes as a figure."""
+    """Run the sweep aqm_sweep on the cores that this process may use, and return its duration in
+    minutes as a figure. Raises CalledProcessError if it fails."""
     with tempfile.TemporaryDirectory() as folder:
         started = time.monotonic()
         subprocess.run([FLENT, "-B", resource_dir("batches") / "aqm_sweep.batch",
@@ -262,18 +270,20 @@ def sweep_figure() -> Figure:
 
 
 def newest_result() -> dict[str, dict[str, Any]]:
-    """Return the figures of the newest kept result, by name. Empty without a kept result."""
+    """Return name -> fields of the Figure, as in JSON, for the figures of the newest file that
+    main() has left in RESULTS. Empty if there is none."""
     for path in sorted(RESULTS.glob("2*.json"), reverse=True):
         return {one["name"]: one for one in json.loads(path.read_text())["figures"]}
     return {}
 
 
 def print_figures(figures: list[Figure], before: Mapping[str, Mapping[str, Any]]) -> None:
-    """Print a table of the figures, with the ratio to those of an earlier result.
+    """Print a table of the figures: medians, target, whether it is met, and the ratio to the figure
+    of the same name in an earlier result, blank if that has none.
 
     Args:
         figures: the figures.
-        before: name -> figure of the earlier result.
+        before: name -> fields of the earlier figure, as newest_result() returns them.
     """
     table = Table(box=None, pad_edge=False)
     for heading in ("figure", "wall", "CPU", "unit", "target", "", "wall, CPU to the last kept"):

@@ -41,11 +41,11 @@ assert sum(mbps) > 800 and mbps[0] > 0.5 * sum(mbps) / count
 def figures(repeat: int, only: str) -> list[Figure]:
     """Measure downloads of all subscribers at once, including boot, set-up and reading all queues
     back before and after, per virtual second of the downloads. Print and return a figure for 100
-    and one for 500 subscribers. Raises SystemExit if the downloads fail or a subscriber gets too
-    little, AqmError if the lab fails.
+    and one for 500 subscribers. Raises SystemExit if the downloads or the reading fail, or a
+    subscriber or all together get too little; AqmError if the lab fails.
 
     Args:
-        repeat: number of measurements.
+        repeat: number of measurements of each figure. Fewer are made of one that takes long.
         only: part of the names of the figures, "" for all.
     """
     costs = []

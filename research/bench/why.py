@@ -40,13 +40,15 @@ length = 10
 
 
 def figures(repeat: int, only: str) -> list[Figure]:
-    """Measure a replay at 100 Mbit/s without captures, the same with captures and explanation, and
-    the explanation of a run at 900 Mbit/s. Return the figures: the ratio of the first two, the time
-    of the third and, with the third, the memory of the largest process that this process has
-    started so far, also before this call.
+    """Measure a replay at 100 Mbit/s without captures, the same run by `flent-aqm why`, which makes
+    it again with captures and explains it, and `flent-aqm why` of a run at 900 Mbit/s.
+
+    Print and return the figures: the ratio of the first two processor times, the time of the third
+    and, with the third, the memory of the largest process that this process has started so far,
+    also before this call. Raises CalledProcessError if a command fails.
 
     Args:
-        repeat: number of measurements.
+        repeat: number of measurements, 1 or more. Fewer are made of the third if it takes long.
         only: part of the names of the first two figures, "" for all.
     """
     ratio, fast = "why: captures, 100 Mbit/s", "why: 10 s at 900 Mbit/s explained"
@@ -72,7 +74,7 @@ def _captures(name: str, file: Path, repeat: int) -> list[Figure]:
     Args:
         name: name of the figure.
         file: data file of the run.
-        repeat: number of measurements.
+        repeat: number of measurements of each command, 1 or more.
     """
     plain = median_cost([_cost("replay", file) for _ in range(repeat)])
     with_captures = [_cost("why", file) for _ in range(repeat)]
@@ -83,8 +85,9 @@ def _captures(name: str, file: Path, repeat: int) -> list[Figure]:
 
 
 def _made(folder: Path, rate_mbps: int) -> Path:
-    """Make an upload of 10 s through CoDel at this rate, in a new folder of `folder`, and return
-    its data file."""
+    """Make an upload of 10 s through CoDel at this rate, in a new folder of `folder` with the rate
+    as its name, and return its data file. Raises CalledProcessError if that fails, FileExistsError
+    if the new folder is there already."""
     place = folder / str(rate_mbps)
     place.mkdir()
     (place / "base.batch").write_bytes((resource_dir("batches") / "base.batch").read_bytes())
@@ -110,8 +113,9 @@ def _cost(command: str, file: Path) -> Cost:
 
 
 def main() -> None:
-    """Measure the figures, and write them with the machine's load, on which the wall's seconds
-    depend."""
+    """Measure the figures, as often as the first word of the command line says (3 times without
+    it). Write them to a new file why-DATE.json in the folder results, with the machine's load, on
+    which the wall's seconds depend."""
     repeat = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     load_before = os.getloadavg()[0]
     measured = figures(repeat, "")

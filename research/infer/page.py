@@ -79,9 +79,14 @@ _FEW_AQMS = 0.1
 
 
 def main() -> int:
-    """Print the tables and, with -o, write them and the figure to the page. Return the exit status,
-    1 if the archive's file can't be read or the page can't be changed. Raises OSError or ValueError
-    if the table can't be read, OSError if the figure can't be written."""
+    """Print the tables and sentences on the table of runs and, with -o DOCS, write them to the page
+    DOCS/infer.md and draw the figure DOCS/img/infer.png. With --archive, the table of an archive's
+    file is one of them.
+
+    Return the exit status, 1 if that file can't be read, before anything is printed, or if the page
+    can't be changed. Raises OSError or ValueError if the table of runs can't be read, OSError if
+    the figure can't be written.
+    """
     parser = argparse.ArgumentParser(prog="python -m research.infer.page",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("table", type=Path)
@@ -113,14 +118,18 @@ def main() -> int:
 
 
 def _made(rows: Rows) -> Made:
-    """Return the stamp of a table's runs: what they were measured with, when, and their number."""
+    """Return the stamp of a table's runs: what they were measured with, the day of the newest, and
+    their number, in which a run with several rows counts once. Raises ValueError for a table
+    without rows."""
     runs = rows.drop_duplicates(list(OF_RUN))
     return Made(tuple(sorted(set(runs["made_by"]))), tuple(sorted(set(runs["made_with"]))),
                 max(runs["made_on"]), len(runs))
 
 
 class Unseen:
-    """Runs, some of which are judged by a model that hasn't seen any run of their band.
+    """Runs, some of which are judged by a model that hasn't seen any run of their band. Creating
+    one trains a model for each band, on the rows outside of it. If bands overlap, the last one's
+    model judges.
 
     Attributes:
         rows: all runs, a row for each cadence.
@@ -148,8 +157,8 @@ class Unseen:
 
         Args:
             mask: boolean mask of the rows.
-            prior: share of lines with an AQM that the probabilities rest on. None for that of the
-                recipe.
+            prior: share of lines with an AQM that the probabilities rest on. None for that among
+                the runs that each model is made of.
         """
         mask = mask & self.judged
         found = numpy.zeros((len(self.rows), len(CLASSES)))
@@ -172,8 +181,8 @@ class Unseen:
 
 
 def log_loss(truth: Any, probabilities: Numbers, weights: Any = None) -> float:
-    """Return the mean of -log(probability of the true class). A probability counts as 0.001 or
-    more.
+    """Return the weighted mean of -ln(probability of the true class). A probability counts as
+    _LEAST_PROBABILITY or more.
 
     Args:
         truth: true class of each row, of which there is at least one.
@@ -187,7 +196,8 @@ def log_loss(truth: Any, probabilities: Numbers, weights: Any = None) -> float:
 
 
 def _shares_of_classes(rows: Rows) -> Numbers:
-    """Return the share of each class among the rows, in the order of CLASSES."""
+    """Return the share of each class among the rows, from 0 to 1, in the order of CLASSES. NaN if
+    there are no rows."""
     return numpy.array([(rows["truth"] == name).mean() for name in CLASSES])
 
 
@@ -211,7 +221,7 @@ def _cells(test: Rows, ours: Numbers, shares: Numbers, weights: Any = None) -> t
 def _held_out_cases(rows: Rows) -> Iterator[tuple[str, list[Any]]]:
     """Yield (description of what is held out, boolean masks of the rows, which are held out one by
     one) for each case of the table except the fifths of the rates, which the caller adds. A mask
-    may be empty."""
+    may have no row."""
     yield "a fifth of the round trips", list(quantile_masks(rows["line_rtt_ms"]))
     for name, words in _CC.items():
         yield f"{words} as sender", [(rows["cc"] == name).to_numpy()]
@@ -234,7 +244,8 @@ _HEAD = "| runs | log loss | without looking | answered, right, % |"
 def _held_out_table(by_rate: Unseen) -> str:
     """Return a Markdown table of how well runs at M-Lab's cadence are judged by models that have
     seen no run like them: a row for each kind of run that is held out from training, and one for
-    the bands of rates by the features of IMC'17. Kinds without a run are left out.
+    the bands of rates by the features of IMC'17. Models other than those of `by_rate` are trained
+    for it. Kinds without a run are left out.
 
     Args:
         by_rate: the runs, judged by models that haven't seen their band of rates.
@@ -243,7 +254,12 @@ def _held_out_table(by_rate: Unseen) -> str:
     lines = [f"| held out {_HEAD}", "|---" * 5 + "|"]
 
     def add(words: str, unseen: Unseen) -> None:
-        """Add a row to the table: a description, and the runs."""
+        """Add a row to the table: how well the runs of `unseen` at M-Lab's cadence that are in a
+        band are judged. Who doesn't look at them knows the shares of the classes outside of the
+        bands, or of all runs if every run is in one.
+
+        words: the row's description.
+        """
         known = rows if unseen.judged.all() else rows[~unseen.judged]
         cells = _cells(*unseen.archived(), _shares_of_classes(for_training(known)))
         lines.append(f"| {words} | {' | '.join(cells)} |")
@@ -259,10 +275,15 @@ def _held_out_table(by_rate: Unseen) -> str:
 
 def _world_table(unseen: Unseen) -> str:
     """Return a Markdown table of how well runs are judged by models that haven't seen their band of
-    rates: a row for each world of the recipe and for shallow buffers, for all runs at M-Lab's
-    cadence, with every sample and with half as many samples, and for a share of AQMs of 10 %,
-    judged with a prior of 50 % and of 10 %. Runs have M-Lab's cadence unless the row says
-    otherwise. Rows without a run are left out."""
+    rates. Rows without a run are left out.
+
+    It has a row for each world of the recipe and for shallow buffers, for all runs at M-Lab's
+    cadence, with every sample, and with half as many samples as M-Lab's. Two rows judge all runs
+    with a prior of 50 % and of 10 %; only their log losses are weighted as if 10 % of the runs had
+    an AQM. Runs have M-Lab's cadence unless the row says otherwise.
+
+    Raises ZeroDivisionError if none or all of the runs judged have an AQM.
+    """
     rows = unseen.rows
     shares = _shares_of_classes(for_training(rows))
     lines = [f"| kind of run {_HEAD}", "|---" * 5 + "|"]
@@ -297,7 +318,8 @@ def _world_table(unseen: Unseen) -> str:
 
 
 def answers(probabilities: Numbers) -> list[str]:
-    """Return the answer, one of CLASSES, for each row of probabilities."""
+    """Return the answer for each row of probabilities, by answer_of(): the class that is likely
+    enough, otherwise CANT_TELL. Columns are in the order of CLASSES."""
     return [answer_of(dict(zip(CLASSES, map(float, row), strict=True))) for row in probabilities]
 
 
@@ -332,10 +354,10 @@ def _class_table(unseen: Unseen) -> str:
 
 
 def _queue_table(unseen: Unseen) -> str:
-    """Return a Markdown table: number of runs, log loss, how many have an answer and how often it
-    is right, for each kind of queue in the router that has a run at M-Lab's cadence. Wi-Fi and
-    lines with two bottlenecks are left out, as their queue may be another one. `unseen` holds out
-    the bands of rates."""
+    """Return a Markdown table: number of runs, log loss, the percentage of runs with an answer
+    other than CANT_TELL and that of right ones among these, for each kind of queue in the router
+    that has a run at M-Lab's cadence. Wi-Fi and lines with two bottlenecks are left out, as their
+    queue may be another one. `unseen` holds out the bands of rates."""
     own = ~unseen.rows["world"].isin((WIFI, TWO_BOTTLENECKS)).to_numpy()
     test, probabilities = unseen.archived(own)
     kinds = numpy.array([_queue_kind(row) for row in test.to_dict("records")])
@@ -357,8 +379,11 @@ _DEPTHS_MS = ((2, 20), (20, 60), (60, 200), (200, 1500))
 
 def _queue_kind(row: Mapping[str, Any]) -> str:
     """Return the name of the queue in a row's router, for a table's rows: for bfifo "policer" if
-    it has no depth, otherwise the range of _DEPTHS_MS that its depth is in; for any other, its
-    AQM."""
+    its depth is NaN, otherwise _depth_name() of the range of _DEPTHS_MS that its depth is in; for
+    any other, the name of the AQM or queue, such as "fq_codel".
+
+    row: name of a column -> value. `aqm` and `depth_ms` count.
+    """
     if row["aqm"] != "bfifo":
         return str(row["aqm"])
     if math.isnan(row["depth_ms"]):
@@ -367,7 +392,8 @@ def _queue_kind(row: Mapping[str, Any]) -> str:
 
 
 def _depth_name(bounds: tuple[int, int]) -> str:
-    """Return the name of drop-tail queues whose depth in ms is within these bounds."""
+    """Return the name of drop-tail queues whose depth in ms is within these bounds, such as
+    "drop-tail, 2 to 20 ms"."""
     return f"drop-tail, {bounds[0]} to {bounds[1]} ms"
 
 
@@ -382,8 +408,9 @@ def _prior_sentence(rows: Rows) -> str:
 
 
 def _one_lost_sentence(unseen: Unseen) -> str:
-    """Return a sentence on how many answers change in downloads without a loss, and how many of
-    them to "AQM", if one lost segment is added to each. `unseen` holds out the bands of rates."""
+    """Return a sentence on how many answers change in downloads without a loss at M-Lab's cadence,
+    and how many of them to "AQM", if one lost segment is added to each. `unseen` holds out the
+    bands of rates."""
     cadence, loses = unseen.rows["cadence"].to_numpy(), unseen.rows["loses"].to_numpy(dtype=bool)
     pairs = [answers(unseen.of((cadence == name) & ~loses)[1]) for name in (ARCHIVED, ONE_LOST)]
     changed = [(before, after) for before, after in zip(*pairs, strict=True) if before != after]
@@ -393,9 +420,10 @@ def _one_lost_sentence(unseen: Unseen) -> str:
 
 
 def _depth_sentence(unseen: Unseen) -> str:
-    """Return a sentence on drop-tail queues that are recognized: the depth that is said relative to
-    the true depth, and in how many runs it is not above the true one. Wi-Fi and lines with two
-    bottlenecks are left out. `unseen` holds out the bands of rates."""
+    """Return a sentence on drop-tail queues that are recognized at M-Lab's cadence: median and
+    quartiles of the depth that is said relative to the true depth, and in how many runs it is not
+    above the true one; or that none was recognized. Wi-Fi and lines with two bottlenecks are left
+    out. `unseen` holds out the bands of rates."""
     test, probabilities = unseen.archived()
     is_told = numpy.array([answer == DROP_TAIL for answer in answers(probabilities)])
     # Wi-Fi and a modem have queues of their own.
@@ -410,10 +438,10 @@ def _depth_sentence(unseen: Unseen) -> str:
 
 
 def _archive_table(path: Path) -> str:
-    """Return a Markdown table: how many downloads of a file of M-Lab's archive get which answer, or
-    no answer for which reason. Numbers in reasons are replaced by "N". Downloads that
-    read_downloads() leaves out aren't counted. Raises BadResult if the file can't be read, or no
-    download in it is usable."""
+    """Return a Markdown table: how many downloads of a file of M-Lab's archive get which answer of
+    the package's model, or no answer for which reason. Numbers in reasons are replaced by "N".
+    Downloads that read_downloads() leaves out aren't counted. Raises BadResult if the file can't be
+    read, or no download in it is usable."""
     downloads = read_downloads(path)
     counts = Counter(re.sub(r"\d[\d.]*", "N", verdict.reason) or verdict.answer
                      for verdict in judge_all(downloads))
@@ -441,7 +469,8 @@ def reliability_by_bin(truth: Any, probabilities: Numbers) -> Mapping[float, tup
 
 def _draw_reliability(unseen: Unseen, path: Path) -> None:
     """Draw a reliability diagram of all runs at M-Lab's cadence and one of each world, and save
-    them as one picture to `path`. `unseen` holds out the bands of rates."""
+    them as one picture to `path`. That of a world without runs is empty. `unseen` holds out the
+    bands of rates. Raises OSError if the picture can't be written."""
     shown = {"all": unseen.archived(), **{
         words.split(",")[0]: unseen.archived((unseen.rows["world"] == world).to_numpy())
         for world, words in _WORLDS.items()}}

@@ -59,12 +59,14 @@ class Line:
     Attributes:
         number: number of the run, from 0.
         world: one of WORLDS.
-        queue: class drawn for the router's queue. The truth is what table.py says: in WIFI no such
-            queue is used, and with TWO_BOTTLENECKS the modem's may decide.
+        queue: class drawn for the router's queue: DROP_TAIL, AQM or SHORT. The truth is what
+            table.py says: in WIFI no such queue is used, and with TWO_BOTTLENECKS the modem's may
+            decide.
         rate_mbps: the router's shaped rate in the download's direction, not used in WIFI.
         rtt_ms: round-trip time of the idle path.
-        depth_ms: depth of a drop-tail queue, or of the queue of one flow if the queue keeps one
-            without AQM for each, at rate_mbps. None for other queues.
+        depth_ms: depth drawn for a drop-tail queue, which holds two frames even if these are more;
+            or depth of the queue of one flow, if the queue keeps one without AQM for each. At
+            rate_mbps, not used in WIFI. None for a policer and for AQMs.
         settings: batch keys and their values.
     """
 
@@ -113,14 +115,13 @@ def digest() -> str:
 
 
 def cell(run: Line, folder: Path, changes: Mapping[str, object] | None = None) -> Cell:
-    """Return the run in the form that a sweep takes.
+    """Return the run in the form that a sweep takes. Raises ConfigError if the settings don't fit
+    together.
 
     Args:
         run: the run.
         folder: folder for the data file.
-        changes: settings in place of its own, such as a kernel.
-
-    Raises ConfigError if the settings don't fit together.
+        changes: batch keys -> values in place of the run's own, such as a kernel.
     """
     settings = {"testbed": "virtual", **run.settings, **(changes or {})}
     scenario = Scenario.from_settings(settings)
@@ -134,8 +135,9 @@ def cell(run: Line, folder: Path, changes: Mapping[str, object] | None = None) -
 
 
 class _Draw:
-    """Random numbers of one run, which follow from its number. Of Python's generator only random()
-    gives the same numbers in all versions.
+    """Draws the random values of one run. The same calls in the same order give the same values for
+    a number, in all versions of Python, until _VERSION is changed. For that, nothing of Python's
+    generator but random() is used.
 
     Args:
         number: number of the run.
