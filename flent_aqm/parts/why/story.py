@@ -276,7 +276,12 @@ class _Stop:
 
 def explain(run: WatchedRun, number: int) -> Story:
     """Return the explanation of a probe of the run's first latency series. Raises BadResult if no
-    router saw the probe, the capture doesn't have the series, or no probe of it was answered."""
+    router saw the probe, the capture doesn't have the series, or no probe of it was answered.
+
+    Args:
+        run: the run.
+        number: index of the probe in the series, from 0, lost ones included.
+    """
     stops = _stops(run, number)
     if not stops:
         raise BadResult(f"the probe with the number {number} passed no router")
@@ -308,8 +313,14 @@ def explain(run: WatchedRun, number: int) -> Story:
 
 
 def _stops(run: WatchedRun, number: int) -> list[_Stop]:
-    """Return the routers' queues at which a probe and then its reply arrived, in that order. Empty
-    if no router saw them. Raises BadResult if the capture doesn't have the series."""
+    """Return where a probe arrived, router by router and at the modem, in the order in which it
+    came there, and then the same for its reply. Empty if the capture has neither. Raises BadResult
+    if the capture doesn't have the series.
+
+    Args:
+        run: the run.
+        number: index of the probe in the explained series, from 0, lost ones included.
+    """
     names = list(run.ledgers)
     packets = run.packets
     stops = []
@@ -332,10 +343,11 @@ def _place(stop: _Stop) -> str:
 def _parts(stops: Sequence[_Stop], answer: Answer | None, scenario: Scenario
            ) -> Sequence[TimePart]:
     """Return the parts of a round trip, which add up to the RTT: base delay, each queue, the rest
-    at server and client, and between routers. Of a lost probe, the waits in queues only.
+    at server and client, and, if it isn't 0, between routers. Of a lost probe, the waits in the
+    queues that it left only.
 
     Args:
-        stops: the queues that it passed.
+        stops: the queues to which the probe and then its reply came, in that order.
         answer: the probe, None if it was lost.
         scenario: the run's settings.
     """
@@ -363,9 +375,10 @@ def _parts(stops: Sequence[_Stop], answer: Answer | None, scenario: Scenario
 
 def _other_cause(run: WatchedRun, number: int, parts: Sequence[TimePart], stop: _Stop
                  ) -> Cause | None:
-    """Return the cause if the probe waited longer elsewhere than in a queue that the capture shows:
-    PROCESSOR, CARD (see _held_by_cards()) or WIFI, and CANT_TELL for any other place outside the
-    routers. None otherwise.
+    """Return the cause if the probe waited longer elsewhere than in a queue that the capture shows,
+    and longer than 1 ms: PROCESSOR if it was for the router's processor, WIFI if it was at the
+    client and the run has a Wi-Fi channel, and CANT_TELL for any other place outside the routers.
+    CARD whenever _held_by_cards() is true. None otherwise.
 
     Args:
         run: the run.
@@ -397,7 +410,8 @@ def _other_cause(run: WatchedRun, number: int, parts: Sequence[TimePart], stop: 
 
 
 def _client_ms(by_place: Mapping[str, float]) -> float:
-    """Return the time at the client in ms, of ping with its rounding.
+    """Return the time at the client in ms, of ping with its rounding. 0 without such a part, as of
+    a lost probe.
 
     by_place: place of a part of the round trip -> ms.
     """
@@ -408,7 +422,7 @@ def _held_by_cards(run: WatchedRun, by_place: Mapping[str, float], rtt_ms: float
     """Return whether the interrupt moderation of the hosts' cards explains a probe's RTT: the probe
     spent more time at the hosts than in all queues, more than a tenth of the RTT (_CARDS_SHARE),
     and no more than the moderation of both cards, with 0.02 ms each for the interrupt, makes
-    possible.
+    possible. False if the cards have no moderation.
 
     Args:
         run: the run.
@@ -475,7 +489,8 @@ def _queue_story(run: WatchedRun, stop: _Stop, begin_ns: int
 
 
 def _main_flow(passage: Passage, ahead: Column) -> int | None:
-    """Return the index of the flow with the most bytes among packets, None if there are none.
+    """Return the index in Ledger.flows of the flow with the most bytes among packets, None if there
+    are none.
 
     Args:
         passage: packets at a place.
@@ -491,13 +506,14 @@ def _standing_since(passage: Passage, row: int, flow: int | None) -> int:
     """Return since when the queue stood until the packet `row` left, or arrived if it never left,
     in ns since the epoch: when the first of the packets left that had waited longer than 5 ms
     (STANDING_NS), without a pause of more than 20 ms (_PAUSE_NS) between them. A longer pause
-    doesn't count if the packet that left at its end had come within 20 ms of its beginning. Return
-    the packet's own arrival if none that left in the last 20 ms had waited so long.
+    doesn't count if the packet that left at its end had come before it, or in its first 20 ms.
+    Return the packet's own arrival if none that left in the last 20 ms had waited so long.
 
     Args:
         passage: the packets.
         row: index of the packet.
-        flow: flow whose packets count besides that packet, None for all flows.
+        flow: index in Ledger.flows of the flow whose packets count besides that packet, None for
+            all flows.
     """
     order = passage.by_departure
     until = passage.left_ns[row] if passage.departure_no[row] >= 0 else passage.arrived_ns[row]
@@ -523,9 +539,9 @@ def _standing_since(passage: Passage, row: int, flow: int | None) -> int:
 
 def _line_mbps(run: WatchedRun, stop: _Stop) -> float:
     """Return the usual rate of a place in Mbit/s: the rate to which the router shapes, or the
-    modem's rate. For a model in the modem's place, and a router without shaper, the median over
-    intervals of 0.1 s of the rate at which it sent packets that had waited more than 1 ms, 0 if
-    there are fewer than two of these."""
+    modem's rate. For a router without shaper, and for a link that plays a trace in the modem's
+    place: the rate at which it sent packets that had waited more than 1 ms, as median over the
+    intervals of 0.1 s that have such packets. 0 if there are fewer than two of these packets."""
     scenario = run.cell.scenario
     if stop.router != MODEM and scenario.router.shaper != "none":
         return float(scenario.router.rate_mbps(stop.direction))
@@ -587,16 +603,18 @@ def _why(run: WatchedRun, stop: _Stop, ahead: Column, main: int | None,
 def _cause(run: WatchedRun, stop: _Stop, ahead: Column, main: int, mine: Column,
            times: tuple[int, int, int], line_mbps: float, round_ns: int) -> tuple[Cause, float]:
     """Return the cause of a standing queue, and the length of a sender's silence before it, or of
-    the line's stop, in ms. The length is 0 for other causes.
+    the line's stop, in ms. The length is 0 for other causes. For a place with a queue for each
+    flow, only STOP, DIP, WIFI, SHARED_BUCKET and CANT_TELL are possible.
 
     Args:
         run: the run.
         stop: the queue's place.
         ahead: rows of the packets ahead of the probe.
-        main: index of the flow with the most bytes ahead.
+        main: index in Ledger.flows of the flow with the most bytes ahead.
         mine: rows of all packets of that flow.
-        times: in ns, since when the queue stood, when the probe came and when it left.
-        line_mbps: usual rate of the place.
+        times: in ns since the epoch, since when the queue stood, when the probe came and when it
+            left (came, if it never left).
+        line_mbps: usual rate of the place, 0 if it isn't known.
         round_ns: about a round trip without queues.
     """
     since_ns, arrived_ns, until_ns = times
@@ -651,8 +669,9 @@ def _cause(run: WatchedRun, stop: _Stop, ahead: Column, main: int, mine: Column,
 
 
 def _is_bbr(run: WatchedRun, stop: _Stop, flow: int) -> bool:
-    """Return whether a flow carries the test's data and uses BBR: all flows of iperf3 in the run
-    have it as their sender's congestion control, and there is one.
+    """Return whether a flow carries the test's data and uses a version of BBR: the run has flows of
+    iperf3, and all of them reported it as their sender's congestion control. False for other tools'
+    tests.
 
     Args:
         run: the run.
@@ -717,7 +736,12 @@ def _in_aggregates(run: WatchedRun, stop: _Stop, ahead: Column) -> bool:
 
 def _ends(passage: Passage, mine: Column) -> Column:
     """Return for each packet of a TCP flow where its data ends, in bytes of the flow's data from
-    the beginning of the first packet."""
+    the beginning of the first packet.
+
+    Args:
+        passage: the packets of a place.
+        mine: rows of the flow's packets, at least one.
+    """
     return (_unwrapped(passage.seq[mine], int(passage.seq[mine[0]]))
             + passage.payload_bytes[mine])
 
@@ -782,7 +806,7 @@ def _decisions(run: WatchedRun, stop: _Stop, since_ns: int, until_ns: int, begin
         run: the run.
         stop: the place.
         since_ns: when the queue began to stand, in ns since the epoch.
-        until_ns: when the probe left, or arrived if it was dropped.
+        until_ns: when the probe left, or arrived if it never left.
         begin_ns: start_ns() of the run, from which the times of losses are counted.
     """
     scenario, passage = run.cell.scenario, stop.passage
@@ -818,7 +842,7 @@ def _decisions(run: WatchedRun, stop: _Stop, since_ns: int, until_ns: int, begin
 
 def _parameters(run: WatchedRun, stop: _Stop) -> dict[str, int]:
     """Return the whole-number parameters of a place's queue as the kernel reported them, such as
-    limit_packets and interval_us. Empty for a modem."""
+    limit_packets and interval_us. Empty for a modem, and if the data file has no report."""
     if stop.router == MODEM:
         return {}
     parameters = run.run.applied(DIRECTION[stop.direction]).get("qdisc_parameters", {})

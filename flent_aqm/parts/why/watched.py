@@ -108,10 +108,13 @@ class Watched(Lab):
 
 
 class WatchedTestbed(VirtualTestbed):
-    """The virtual lab with captures, which are moved to the folder `kept`.
+    """The virtual lab with captures.
 
-    packets: number of packets that the router's queues sent in the recorded run, None if it isn't
-    known. drop_filter: line of shell that makes the router drop a packet, "" for none.
+    Args:
+        kept: existing folder on the host to which the captures of a run are moved.
+        packets: number of packets that the router's queues sent in the recorded run, None if it
+            isn't known. The memory of the captures is chosen by it.
+        drop_filter: line of shell that makes the router drop a packet, "" for none.
     """
 
     lab = Watched
@@ -182,15 +185,17 @@ def _packets(data: Mapping[str, Any]) -> int | None:
 
 
 def namespaces(scenario: Scenario) -> Sequence[str]:
-    """Return the namespaces in which packets are captured, the nearest to the client first."""
+    """Return the network namespaces in which packets are captured, the nearest to the client first:
+    the names of the routers, then MODEM if the path has a modem or a model in its place."""
     has_modem = scenario.replaces_modem or scenario.path.modem_up_mbps is not None
     return [*routers_of(scenario), *([MODEM] if has_modem else [])]
 
 
 def watch(cell: Cell, was: Mapping[str, Any], drop_filter: str = "", series: str = ""
           ) -> WatchedRun:
-    """Run a cell with captures. Nothing is kept on the disk. Raises AqmError if the run, a capture
-    or the drop of a packet fails, or if the run has no such series.
+    """Run a cell with captures, without a comparison with the recorded run. Nothing is kept on the
+    disk. Raises AqmError if the run, a capture or the drop of a packet fails, or if the run has no
+    such series.
 
     Args:
         cell: the run.

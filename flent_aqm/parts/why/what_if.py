@@ -53,10 +53,11 @@ _AFTER_S, _AFTER_IPV6_S = 0.0345678, 0.0002345
 @dataclass(frozen=True)
 class Outcome:
     """The outcome of a run: one probe, and the load's latency, glitches and throughput. None stands
-    for a value that the run doesn't have, such as the throughput of a direction without a flow.
+    for a value that the run doesn't have, such as the throughput of a direction without a flow. Of
+    a failed run, only `change` and `fault` are set.
 
     Attributes:
-        change: the change in words, or UNCHANGED.
+        change: what was changed: `key=value,…`, "without a packet at …", or UNCHANGED.
         probe_ms: RTT of the probe, None if it was lost.
         p99_ms: 99th percentile of the RTT under load.
         glitches_per_minute: glitches under load per minute.
@@ -107,7 +108,7 @@ def judge(was: Outcome, now: Outcome, idle_ms: float) -> Verdict:
     Args:
         was: outcome of the unchanged run, in which the probe is a glitch.
         now: outcome of the run with the change.
-        idle_ms: median RTT before the load in the run itself.
+        idle_ms: median RTT before the load in the recorded run.
     """
     if now.fault:
         return Verdict.FAILED
@@ -140,15 +141,15 @@ def is_glitch(probe_ms: float | None, idle_ms: float) -> bool:
 
 
 def outcome(change: str, data: Mapping[str, Any], run: Run, number: int) -> Outcome:
-    """Return the outcome of a run. The RTT of probe `number` is None if it was lost, and a metric
-    is None if the run doesn't have it. If no probe was answered at all, `fault` says so, and all
-    other values are None or empty.
+    """Return the outcome of a run. The RTT of probe `number` is None if it was lost or the run has
+    no such probe, and a metric is None if the run doesn't have it. If no probe was answered at all,
+    `fault` says so, and all other values but `change` are None or empty.
 
     Args:
         change: what was changed, for the table.
         data: content of the run's data file.
         run: the same data as metrics read it. Its first latency series is the explained one.
-        number: number of the probe.
+        number: index of the probe in that series, from 0, lost ones included.
     """
     every = answers(run.probe)
     if not every:
@@ -190,8 +191,9 @@ def changed(cell: Cell, change: str) -> Cell:
 
     A change of `aqm` or `up_aqm` drops the parameters that the cell has for that queue. `aqm` drops
     `up_aqm` and its parameters, too. A key for both directions drops the keys of single directions.
-    Raises ConfigError if a change has another form, its key is unknown, may not be changed, or has
-    no such value, or if the changed settings contradict each other.
+    `cross_traffic` is also set as parameter of the test. Raises ConfigError if a change has another
+    form, its key is unknown, may not be changed, or has no such value, or if the changed settings
+    contradict each other.
     """
     requested = _as_batch_keys(cell.scenario)
     for one in filter(None, change.split(",")):
@@ -223,9 +225,9 @@ def _parse_change(change: str) -> tuple[str, str]:
 
 
 def _without_replaced(requested: Mapping[str, object], key: str) -> dict[str, object]:
-    """Return settings without those that no longer hold once a key has another value: parameters
+    """Return settings without those that changed() drops when a key gets another value: parameters
     are of the queue that they were given for, and a key for both directions replaces those of
-    single ones.
+    single ones. `key` itself keeps its old value.
 
     Args:
         requested: batch key -> value.
