@@ -244,7 +244,7 @@ def _without_replaced(requested: Mapping[str, object], key: str) -> dict[str, ob
 
 def _as_batch_keys(scenario: Scenario) -> dict[str, object]:
     """Return batch key -> value of the settings that differ from their defaults. A parameter of a
-    queue has a key of its own, such as aqm_target."""
+    queue or of the shaper has a key of its own, such as aqm_target."""
     keys: dict[str, object] = {}
     for name, value in scenario.differing().items():
         if isinstance(value, dict):
@@ -258,10 +258,10 @@ def _as_batch_keys(scenario: Scenario) -> dict[str, object]:
 def usual_changes(run: WatchedRun) -> Sequence[str]:
     """Return the changes that are run without --what-if, each as `key=value,…`: the others of the
     queues no_aqm, codel, sfq and fq_codel (none if the shaper is CAKE), aqm_limit as half of the
-    limit in packets that the kernel reported for the upload's queue, if it did so and the limit can
-    be set, and no cross traffic if there is some. With a modem and a router that doesn't shape,
-    packets wait in the modem, so SQM takes the place of all changes of the queue. Empty if none of
-    these applies."""
+    limit in packets that the kernel reported for the upload's queue, if it did so, it is above 1,
+    and the download's queue has that parameter, and no cross traffic if there is some. With a modem
+    and a router that doesn't shape, packets wait in the modem, so the changes of _sqm() take the
+    place of all changes of the queue. Empty if none of these applies."""
     scenario = run.cell.scenario
     now = scenario.router.aqm
     if scenario.router.shaper == "none" and scenario.path.modem_up_mbps:
@@ -279,8 +279,9 @@ def usual_changes(run: WatchedRun) -> Sequence[str]:
 
 
 def _sqm(scenario: Scenario) -> list[str]:
-    """Return the changes that let the router shape to SQM_PCT % of the modem's rates in both
-    directions: with CAKE, and with HTB and fq_codel."""
+    """Return two changes, as changed() takes them, that let the router shape to SQM_PCT % of the
+    modem's rates: with CAKE, and with HTB and fq_codel. The modem has to have a rate in both
+    directions."""
     rates = ",".join(f"rate_{way}_mbps={SQM_PCT / 100 * (scenario.path.modem_mbps(way) or 0):.4g}"
                      for way in ("down", "up"))
     return [f"shaper={shaper},aqm={aqm},ingress=ifb,{rates}"
@@ -288,15 +289,16 @@ def _sqm(scenario: Scenario) -> list[str]:
 
 
 def run_changed(cell: Cell, change: str, number: int, series: str = "") -> Outcome:
-    """Run a cell with a change, and return its outcome. A run that fails has its cause in `fault`.
+    """Run a cell with a change, and return its outcome. A run that fails, or can't be started, has
+    its cause in `fault`. Nothing is kept on the disk.
 
     Args:
         cell: the recorded run.
         change: the change, as changed() takes it.
-        number: number of the probe.
+        number: index of the probe in its series, from 0, lost ones included.
         series: name of the probe's latency series, "" for the best.
 
-    Raises ConfigError for a change that can't be made.
+    Raises ConfigError as changed() does.
     """
     cell = changed(cell, change)
     with tempfile.TemporaryDirectory(prefix="flent-aqm-why-") as name:
@@ -325,14 +327,15 @@ def parse_packet(text: str) -> tuple[str, float]:
 
 def drop_filter(run: WatchedRun, text: str) -> tuple[str, str]:
     """Return the line of shell that makes the router drop one packet when it arrives, and a title
-    of the run without the packet.
+    of the run without the packet. With several routers, it is the nearest to the client.
 
     text: FLOW:+SECONDS. FLOW is a word in the name of a TCP flow that carries data, such as
     "upload", or its port. The packet is the flow's first with data that comes no earlier than
     SECONDS after the flow's first.
 
     Raises ConfigError if there is no such packet, the text has another form, or the packet is of a
-    download with ingress=ifb, which the router shapes as it arrives.
+    download with ingress=ifb, which the router shapes as it arrives. Raises BadResult if no probe
+    of the explained series was answered.
     """
     word, offset_s = parse_packet(text)
     router, ledger = next(iter(run.ledgers.items()))

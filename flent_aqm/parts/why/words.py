@@ -27,8 +27,13 @@ _MOST_NAMED = 3
 
 
 def title(story: Story, idle_ms: float | None) -> str:
-    """Return the heading: which probe, when, how long. idle_ms: median RTT before the load, None if
-    it isn't known."""
+    """Return the heading: "Probe 7, sent 0.140 s after the first, took 90.12 ms (median before the
+    load: 20.31 ms)". A lost one "never came back".
+
+    Args:
+        story: the explanation.
+        idle_ms: median RTT before the load, None if it isn't known. Then the heading lacks it.
+    """
     idle = "" if idle_ms is None else f" (median before the load: {idle_ms:.2f} ms)"
     took = ("never came back" if story.rtt_ms is None
             else f"took {story.rtt_ms:.2f} ms{idle}")
@@ -37,8 +42,9 @@ def title(story: Story, idle_ms: float | None) -> str:
 
 
 def _place(place: str) -> str:
-    """Return the words for a place of a round trip: "the router's upload queue" for "up". Places
-    that aren't queues are returned as they are."""
+    """Return the words for a place of a round trip: "the router's upload queue" for "up", "the
+    modem's download queue" for "down (modem)". Places that aren't queues are returned as they are.
+    """
     direction, _, router = place.partition(" (")
     if direction not in DIRECTION:
         return place
@@ -54,8 +60,10 @@ def _in(place: str) -> str:
 
 def where(story: Story) -> str:
     """Return the sentence on where the probe's time went, as a sum of waits that gives its round
-    trip, with waits below 0.05 ms added up as "elsewhere". For a lost probe: where it was dropped
-    or still was when the capture ended, or that the router passed it on, and its waits before."""
+    trip, with waits below 0.05 ms added up as "elsewhere". If the parts give another sum, by more
+    than 1 us, the sentence tells the difference. For a lost probe: where it was dropped or still
+    was when the capture ended, or that the router passed it on, and its waits of 0.05 ms or more in
+    the queues that it left."""
     large = [part for part in story.parts if abs(part.ms) >= _SMALL_MS]
     if story.rtt_ms is None:
         told = ", ".join(f"{part.ms:.2f} ms in {_place(part.place)}" for part in large)
@@ -75,8 +83,9 @@ def where(story: Story) -> str:
 
 
 def behind(story: Story) -> str:
-    """Return the sentence on the packets ahead of the probe: their number and kB, in all and for up
-    to three names of flows, or that there were none."""
+    """Return the sentence on the packets ahead of the probe: their number and kB in all, and for
+    the three names of flows with the most bytes, and the number of the others' packets, or that
+    there were none."""
     if not story.behind:
         return f"No packet left {_place(story.place)} between its arrival and its departure."
     packets = sum(share.packets for share in story.behind)
@@ -95,7 +104,7 @@ def _share(share: Share) -> str:
 
 def since(story: Story) -> str:
     """Return the sentence on since when and why the queue stood. If it didn't stand longer than the
-    probe waited, or the cause isn't in a queue, return only why the probe waited."""
+    probe waited, or the cause is PROCESSOR, CARD, NO_QUEUE or INSIDE, return only why."""
     standing = story.standing
     because = _BECAUSE[standing.cause](standing)
     if standing.cause in _NOT_OF_A_QUEUE or standing.until_s <= standing.since_s:
@@ -123,7 +132,8 @@ def _keeps(one: Standing) -> str:
 
 
 def _window(one: Standing) -> str:
-    """Return the bytes in flight as the end of a sentence, "" for flows that are not TCP."""
+    """Return the kB in flight when the probe came, and when the queue began to stand, as the end of
+    a sentence without its point. "" for flows that are not TCP."""
     if one.flight_kb is None:
         return ""
     before, after = one.flight_kb
@@ -214,7 +224,8 @@ def did(story: Story) -> str:
 
 
 def _idle(one: Decisions) -> str:
-    """Return the reason why a queue did nothing, as the end of a sentence."""
+    """Return the reason why a queue neither dropped nor marked, or that the packets don't tell it,
+    as the end of a sentence without its point."""
     if one.idle is Idle.NEVER_FULL:
         limit = "" if one.limit_packets is None else f" of its {one.limit_packets:,}"
         return (", because a drop-tail queue drops only when it is full: "
@@ -303,8 +314,9 @@ def _fastest(was: Outcome, ran: Sequence[Outcome]) -> str:
 
 
 def _changed(was: Outcome, now: Outcome, verdict: Verdict | None) -> str:
-    """Return a change with the probe's RTT, the number of other glitches, and the throughput of
-    each direction in which it fell by more than 5 %.
+    """Return a change in words: what was changed, and in brackets the probe's RTT ("lost" without
+    one), the number of other glitches, and the throughput before and after of each direction in
+    which it fell by more than 5 %.
 
     Args:
         was: outcome of the run itself.

@@ -55,8 +55,9 @@ class WifiModel:
 
     def report(self, scenario: Scenario, counted: str) -> dict[str, object]:
         """Return what the data file holds of the channel: its settings, of WifiPlan.about();
-        `channel`: counter -> number, empty if `counted` has none; `stations`: host -> direction
-        ("down", "up") -> counters of its queue. Lines of another form are ignored.
+        `channel`: counter -> number, empty if `counted` has none; `stations`: each host ->
+        direction ("down", "up") -> counters of its queue, without the directions of which `counted`
+        has none. Lines of another form are ignored.
 
         Args:
             scenario: settings of the run, with a Wi-Fi channel.

@@ -118,8 +118,9 @@ def _read_phy(name: str, settings: Settings) -> str:
 
 @dataclass(frozen=True)
 class Wifi(Record):
-    """Settings of a modelled Wi-Fi channel whose stations are the topology's clients. "": no
-    channel. docs/wifi.md explains the keys."""
+    """Settings of a modelled Wi-Fi channel whose stations are the topology's clients. All three are
+    "" without a channel. parse_rates() takes wifi_rates_mbps, parse_phy() takes wifi_phy, and
+    wifi_ap is one of ACCESS_POINTS. docs/wifi.md explains the keys."""
 
     heading = "Wi-Fi"
 
@@ -142,8 +143,11 @@ class Wifi(Record):
                 "testbed {testbed} leave wifi_… out" if self.wifi_rates_mbps else "")
 
     def refuse_odd_pairs(self, scenario: Any) -> None:
-        """Raise ConfigError if the rates don't fit the clients of the topology. `scenario`:
-        settings of the whole run."""
+        """Raise ConfigError if there is a channel and the topology isn't clients:N, or there is
+        neither one rate nor one for each of its clients.
+
+        scenario: settings of the whole run.
+        """
         if self.wifi_rates_mbps:
             # Imported here, because plan.py imports the scenario's module.
             from flent_aqm.parts.wifi.plan import wifi_plan

@@ -35,12 +35,12 @@ class Phy:
         aifs_us: time for which the channel has to be idle before backoff slots are counted.
         cw_min: least contention window, in slots.
         cw_max: greatest contention window, in slots.
-        retries: number of retransmissions of an aggregate.
+        retries: most retransmissions of an aggregate, which then is given up.
         preamble_us: time on the air before the data of an aggregate.
         frames: most frames of an aggregate.
-        bytes: most bytes of an aggregate.
-        txop_us: longest time of an aggregate on the air.
-        hardware: number of aggregates that are prepared before the channel is free.
+        bytes: most bytes of an aggregate of several frames, as on_air_bytes() counts them.
+        txop_us: longest time on the air of an aggregate of several frames, with its preamble.
+        hardware: most aggregates that each sender has ready, the one on the air included.
         driver_packets: packets that the driver's FIFO takes from the qdisc above it (wifi_ap =
             fifo).
         memory_mb: limit of the memory of mac80211's queues, in MiB.
@@ -61,7 +61,8 @@ class Phy:
     memory_mb: float = 4
 
     def data_us(self, frames: float, packet_bytes: int, rate_mbps: float) -> float:
-        """Return the time in us that an aggregate is on the air, including its preamble.
+        """Return the time in us that an aggregate is on the air, including its preamble. The limits
+        of an aggregate are not applied.
 
         Args:
             frames: number of IP packets in the aggregate.
@@ -95,14 +96,15 @@ _WHOLE = ("cw_min", "cw_max", "retries", "frames", "bytes", "hardware", "driver_
 
 
 def parse_phy(key: str, text: str) -> Phy:
-    """Parse `NAME+PARAMETER=VALUE+…` into a channel's parameters.
+    """Parse `NAME+PARAMETER=VALUE+…` into a channel's parameters: those of NAME, a name of PHYS
+    such as "n", with other values for the given attributes of Phy.
 
     Args:
         key: the batch key, for messages.
         text: value of the key.
 
-    Raises ConfigError if a name is unknown, a value is out of range, a count isn't whole, or cw_max
-    is below cw_min.
+    Raises ConfigError if the text has another form, a name is unknown, a parameter is given twice,
+    a value is out of range, a count isn't whole, or cw_max is below cw_min.
     """
     phy = parse_words(key, text, PHYS, _BOUNDS)
     for name in _WHOLE:

@@ -41,10 +41,11 @@ class WifiPlan:
     seed: int
 
     def channel(self, device: str) -> str:
-        """Return the line for /sys/module/lab_wifi/parameters/channel, "DEVICE NAME=VALUE …".
+        """Return the line for /sys/module/lab_wifi/parameters/channel, "DEVICE NAME=VALUE …",
+        without values that are 0.
 
         Args:
-            device: the access point's device.
+            device: name of the access point's device.
         """
         phy = self.phy
         values = {

@@ -22,14 +22,14 @@ NOWHERE = "flent-nowhere"
 def main(device: str, at_ns: int, after_s: float, protocol: str, words: list[str]) -> None:
     """Wait until 23 ms (BEFORE_S) before the packet arrives, add a filter that drops it, and remove
     the filter `after_s` after its arrival. Returns then. Raises CalledProcessError if a command
-    fails.
+    fails, such as if the device already has an ingress qdisc.
 
     Args:
         device: name of the network device at which the packet arrives.
         at_ns: when the packet arrives, in ns since the epoch.
         after_s: how long the filter stays after that.
         protocol: `ip` or `ipv6`.
-        words: selectors of tc's filter u32.
+        words: selectors of tc's filter u32, which only that packet may match.
     """
     time.sleep(max(0.0, (at_ns - time.time_ns()) / 1e9 - BEFORE_S))
     _run("ip", "link", "add", NOWHERE, "type", "ifb")
