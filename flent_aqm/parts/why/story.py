@@ -399,14 +399,13 @@ def _other_cause(run: WatchedRun, number: int, parts: Sequence[TimePart], stop: 
         return Cause.PROCESSOR
     if _held_by_cards(run, by_place, sum(part.ms for part in parts)):
         return Cause.CARD
-    scenario = run.cell.scenario
     client_ms = _client_ms(by_place)
     wifi = "wifi" in run.data["metadata"].get("AQM", {})
     if wifi and client_ms > wait_ms and client_ms > 1:
         return Cause.WIFI
     outside_ms = max(by_place.get("server side", 0.0), client_ms,
                      by_place.get("between routers", 0.0))
-    return Cause.CANT_TELL if outside_ms > max(wait_ms, 1.0) and scenario else None
+    return Cause.CANT_TELL if outside_ms > max(wait_ms, 1.0) else None
 
 
 def _client_ms(by_place: Mapping[str, float]) -> float:

@@ -257,11 +257,12 @@ def _as_batch_keys(scenario: Scenario) -> dict[str, object]:
 
 def usual_changes(run: WatchedRun) -> Sequence[str]:
     """Return the changes that are run without --what-if, each as `key=value,…`: the others of the
-    queues no_aqm, codel, sfq and fq_codel (none if the shaper is CAKE), aqm_limit as half of the
-    limit in packets that the kernel reported for the upload's queue, if it did so, it is above 1,
-    and the download's queue has that parameter, and no cross traffic if there is some. With a modem
-    and a router that doesn't shape, packets wait in the modem, so the changes of _sqm() take the
-    place of all changes of the queue. Empty if none of these applies."""
+    queues no_aqm, codel, sfq and fq_codel (none if the shaper is CAKE), half of the limit in
+    packets that the kernel reported for the upload's queue, if it did so, it is above 1, and that
+    queue has the parameter, and no cross traffic if there is some. With a modem and a router that
+    doesn't shape, packets wait in the modem, so the changes of _sqm() take the place of all changes
+    of the queue. Changes that the run's other settings don't allow are left out. Empty if none of
+    these applies."""
     scenario = run.cell.scenario
     now = scenario.router.aqm
     if scenario.router.shaper == "none" and scenario.path.modem_up_mbps:
@@ -270,12 +271,23 @@ def usual_changes(run: WatchedRun) -> Sequence[str]:
         changes = [f"aqm={name}" for name in STUDY
                    if name != now and scenario.router.shaper != "cake"]
         limit = run.run.applied("upload").get("qdisc_parameters", {}).get("limit_packets")
-        if isinstance(limit, int) and limit > 1 and "limit" in queue_of(now).parameters:
-            changes.append(f"aqm_limit={limit // 2}")
+        upload = scenario.router.queue("up")[0]
+        if isinstance(limit, int) and limit > 1 and "limit" in queue_of(upload).parameters:
+            key = "aqm_limit" if scenario.router.up_aqm is None else "up_aqm_limit"
+            changes.append(f"{key}={limit // 2}")
     given = test_parameters(run.data["metadata"]).get("cross_traffic", "no")
     if parse_cross_traffic("cross_traffic", given):
         changes.append("cross_traffic=no")
-    return changes
+    return [one for one in changes if _is_allowed(run.cell, one)]
+
+
+def _is_allowed(cell: Cell, change: str) -> bool:
+    """Return whether changed() accepts a change of the cell."""
+    try:
+        changed(cell, change)
+    except ConfigError:
+        return False
+    return True
 
 
 def _sqm(scenario: Scenario) -> list[str]:

@@ -87,6 +87,8 @@ def behind(story: Story) -> str:
     the three names of flows with the most bytes, and the number of the others' packets, or that
     there were none."""
     if not story.behind:
+        if story.standing.cause in (Cause.DROPPED, Cause.INSIDE):
+            return f"No packet was ahead of it in {_place(story.place)}."
         return f"No packet left {_place(story.place)} between its arrival and its departure."
     packets = sum(share.packets for share in story.behind)
     kb = sum(share.kb for share in story.behind)

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 
 import pytest
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.parts.why.what_if import changed
+from flent_aqm.parts.why.what_if import changed, usual_changes
 from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
 from flent_aqm.spec.scenario import Scenario
 from tests.files import ROOT
@@ -17,12 +18,16 @@ WAS = {"aqm": "codel", "aqm_target": "5ms", "up_aqm": "pie", "up_aqm_limit": "99
        "rate_down_mbps": 50, "rate_up_mbps": 5}
 
 
+def cell_of(settings: Mapping[str, object]) -> Cell:
+    """A cell with these batch keys."""
+    return Cell(name="run", folder=ROOT, test_name="iperf3_upload",
+                scenario=Scenario.from_settings(settings), settings={}, commands=ROUTER_COMMAND,
+                metadata={}, length_s=5)
+
+
 def of(change: str) -> Mapping[str, object]:
     """The settings that differ from the defaults after a change."""
-    cell = Cell(name="run", folder=ROOT, test_name="iperf3_upload",
-                scenario=Scenario.from_settings(WAS), settings={}, commands=ROUTER_COMMAND,
-                metadata={}, length_s=5)
-    now = changed(cell, change)
+    now = changed(cell_of(WAS), change)
     return {**now.scenario.differing(), **now.settings}
 
 
@@ -64,3 +69,26 @@ def test_change_that_cannot_be_made_is_refused(change: str, why: str) -> None:
     with pytest.raises(ConfigError) as caught:
         of(change)
     assert why in str(caught.value)
+
+
+@pytest.mark.parametrize(("settings", "limit", "changes"), [
+    ({"aqm": "pie"}, 1000, ["aqm=no_aqm", "aqm=codel", "aqm=sfq", "aqm=fq_codel",
+                            "aqm_limit=500"]),
+    ({"aqm": "sfq"}, None, ["aqm=no_aqm", "aqm=codel", "aqm=fq_codel"]),
+    # The reported limit is the upload's, so that queue's is halved.
+    ({"aqm": "codel", "up_aqm": "fq_codel"}, 10240, [
+        "aqm=no_aqm", "aqm=sfq", "aqm=fq_codel", "up_aqm_limit=5120"]),
+    ({"aqm": "cake", "shaper": "cake"}, None, []),
+    ({"shaper": "none", "modem_down_mbps": 50, "modem_up_mbps": 10}, 1000, [
+        "shaper=cake,aqm=cake,ingress=ifb,rate_down_mbps=45,rate_up_mbps=9",
+        "shaper=htb,aqm=fq_codel,ingress=ifb,rate_down_mbps=45,rate_up_mbps=9"]),
+    # 90 % of this rate is less than a shaper can be given.
+    ({"shaper": "none", "modem_down_mbps": 50, "modem_up_mbps": 0.065}, 1000, [])])
+def test_usual_changes_are_those_that_the_run_allows(
+        settings: Mapping[str, object], limit: int | None, changes: list[str]) -> None:
+    """Of the run, only its cell and what the kernel reported count."""
+    watched = SimpleNamespace(
+        cell=cell_of(settings), data={"metadata": {}},
+        run=SimpleNamespace(applied=lambda direction: {
+            "qdisc_parameters": {"limit_packets": limit} if direction == "upload" else {}}))
+    assert usual_changes(watched) == changes  # type: ignore[arg-type]

@@ -60,6 +60,9 @@ def test_packets_ahead_are_counted_by_flow() -> None:
                              "of it: 71 of the test's upload, 107.5 kB; 4 of the probes, 0.4 kB.")
     assert "were sent before its turn" in behind(replace(STORY, flow_queueing=True))
     assert behind(replace(STORY, behind=[])).startswith("No packet left")
+    # There was no departure.
+    dropped = replace(STORY, behind=[], standing=replace(STORY.standing, cause=Cause.DROPPED))
+    assert behind(dropped) == "No packet was ahead of it in the router's upload queue."
     many = [Share(name, packets, 1.0) for name, packets in (
         ("a", 9), ("b", 8), ("c", 7), ("d", 6), ("e", 5))]
     assert behind(replace(STORY, behind=many)).startswith(
