@@ -39,7 +39,9 @@ def whole_parser() -> argparse.ArgumentParser:
 
 
 def _mark_files(parser: argparse.ArgumentParser) -> None:
-    """Mark the arguments of a parser, and of its subcommands, for shtab as whole_parser() says."""
+    """Make shtab complete files or folders for arguments of a parser, and of its subcommands, in
+    place: those whose metavar (without one, whose dest) ends with a word in FILES or FOLDERS, in
+    singular or plural and in any case."""
     import shtab
 
     for action in parser._actions:

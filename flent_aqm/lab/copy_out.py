@@ -399,8 +399,9 @@ class OutputFollower:
         self._given_up.set()
 
     def refuse_lost(self) -> None:
-        """Raise ConfigError if output was lost, but for that of a reader that is gone. To be called
-        after the block, when the command's files are safe."""
+        """Raise ConfigError if output could not be read or written, as on a full disk. Output that
+        was dropped because its reader is gone, or too slow when the lab failed, doesn't count. To
+        be called after the `with` block, once the command's files are safe."""
         if self._fault is not None:
             raise ConfigError(f"can't write the command's output: {cause_of(self._fault)}; the "
                               "rest of it is lost, the files that it wrote are there")

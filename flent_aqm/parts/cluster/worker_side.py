@@ -96,8 +96,18 @@ def take_kernel(kernel: str, version: str, program: bytes) -> None:
 
 
 def _store_kernel(folder: Path, kernel: str, version: str, program: bytes) -> None:
-    """Store a kernel in a folder of kernels, as take_kernel() does. Raises OSError if it can't be
-    written."""
+    """Store a kernel in a subfolder, named after its hash, of `folder`, which is made if it is
+    missing. The subfolder appears complete or not at all. If another worker has stored it
+    meanwhile, that one stays.
+
+    Args:
+        folder: the cache's folder of kernels.
+        kernel: hash of the kernel.
+        version: its version, for the note beside the program.
+        program: content of the kernel's program file.
+
+    Raises OSError if it can't be written.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(prefix="new-", dir=folder))
     try:

@@ -340,9 +340,9 @@ def _undecided(comparison: Comparison, judged: Sequence[JudgedMetric]) -> list[C
 
 
 def _seeds_to_reach(cells: Sequence[Cell], judged: Sequence[JudgedMetric]) -> int:
-    """Return the number of seeds with which a verdict on these cells is likely: the largest
-    `seeds_needed` of all effects, but at most twice the present number of the cell with the most
-    pairs, because few seeds tell little of the scatter."""
+    """Return how many seeds each of these cells should have in all after the next runs: the largest
+    `seeds_needed` of all effects, but at most twice as many as the largest of the cells has pairs
+    now, because few seeds tell little of the scatter."""
     present = max(len(cell.pairs) for cell in cells)
     needed = max(effect.seeds_needed or 0 for metric in judged for effect in metric.effects)
     return min(needed, 2 * present)
@@ -380,9 +380,9 @@ def failed_runs(side: str, paths: Sequence[Path]) -> Iterator[Failed]:
 
 
 def scored(files: Sequence[Path]) -> list[ScoredFile]:
-    """Read the data files of a side. Return each run, in the files' order, with its metrics, hash
-    of samples, counters, programs and kernel. Raises BadResult for the first file that can't be
-    read or is damaged."""
+    """Read the data files of a side, with progress on a terminal. Return each run, in the files'
+    order, with its metrics, hash of samples, counters, programs and kernel. Raises BadResult for
+    the first file that can't be read, is damaged or can't be evaluated."""
     runs = []
     for _, result in each_file(files, _score_with_evidence):
         if isinstance(result, BadResult):

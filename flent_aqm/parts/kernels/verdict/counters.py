@@ -20,7 +20,9 @@ MOST_NAMED = 3
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule that the counters of one direction keep after every run of a correct kernel.
+    """A rule that the counters of one direction should keep after a run. Those of a correct kernel
+    may break it, too, so that only a rule that the test side alone breaks is evidence: see
+    broken().
 
     Attributes:
         text: the rule in words.
@@ -33,7 +35,8 @@ class Rule:
 
 
 def _differ_if_present(first: str, second: str) -> Callable[[Counters], bool]:
-    """Return the `is_broken` function of a rule: True if both counters exist and differ."""
+    """Return the `is_broken` function of the rule that two counters are equal: True if both exist
+    and differ. first, second: names of the counters without a direction, such as `qdisc drops`."""
     return lambda counters: first in counters and second in counters \
         and counters[first] != counters[second]
 
@@ -99,10 +102,10 @@ def _counters_of_direction(counters: Counters, direction: str) -> Counters:
 
 def differing(comparison: Comparison) -> dict[str, str]:
     """Return the counters that differ between partners with the same samples: name of the counter
-    -> both values, base first, with 6 digits, and the cell, of the first such pair, such as "3 → 4,
-    overload". A value that is missing is "none". If the sides have queues of different names,
-    counters that one of them lacks are left out: tc reports none of a queue's own counters if it
-    doesn't know its name."""
+    -> both values, base first, and the cell, of the first such pair, such as "3 → 4, overload". A
+    value that is missing is "none". If the sides have queues of different names, counters that one
+    of the partners lacks are left out: tc reports none of a queue's own counters if it doesn't know
+    its name."""
     found: dict[str, str] = {}
     other_queue = not {"aqm", "up_aqm"}.isdisjoint(comparison.compared)
     for cell in comparison.cells:
@@ -118,7 +121,7 @@ def differing(comparison: Comparison) -> dict[str, str]:
 
 
 def _number(value: float | None) -> str:
-    """Return a counter's value as text, "none" for None."""
+    """Return a counter's value as text, with at most 15 significant digits, "none" for None."""
     # Digits enough for every count of bytes: counters that differ by one must not look alike.
     return "none" if value is None else f"{value:.15g}"
 

@@ -82,7 +82,8 @@ class Effect:
         test: median of the test side, likewise.
         difference: mean of test - base over the pairs without lost probes, 0 if there is none. If
             the sides lost probes in different pairs, or in all pairs but one, the difference of the
-            medians, which may be infinite. NaN if a run has no value or there are too few pairs.
+            medians: infinity if only the test side's is infinite, -infinity if the base side's is,
+            whatever the other is. NaN if a run has no value or there are too few pairs.
         low: lower end of the difference's interval. -infinity if it isn't known, NaN where
             `difference` is.
         high: upper end of the interval. Infinity if it isn't known, NaN where `difference` is.
@@ -108,14 +109,14 @@ class Effect:
 
 @dataclass(frozen=True)
 class JudgedMetric:
-    """The verdict on a metric over all cells that have it.
+    """The verdict on a metric over all cells in which it is judged.
 
     Attributes:
         metric: the metric.
         verdict: BETTER, WORSE, MIXED, SAME or UNTOLD.
-        effects: its effect in each cell. Cells with a better or worse verdict come first, then
-            those that can't be told, then the same. Within each group, the largest difference, as a
-            share of the base's median, is first.
+        effects: its effect in each of these cells. Cells with a better or worse verdict come first,
+            then those that can't be told, then the same. Within each group, the largest difference,
+            as a share of the base's median, is first.
     """
 
     metric: Metric
@@ -131,15 +132,16 @@ class _Measured:
     Attributes:
         metric: the metric.
         cell: name of the cell.
-        base: median of the base side over the seeds, in the metric's unit.
-        test: median of the test side.
+        base: median of the base side over the seeds, in the metric's unit. Infinite if it is a lost
+            probe's.
+        test: median of the test side, likewise.
         seeds: number of pairs.
-        margin: largest difference that nobody cares about.
+        margin: largest difference that nobody cares about, in the metric's unit.
         whole_pairs: number of pairs in which neither value is a lost probe.
         lost_alike: True if both sides lost probes in the same pairs, or in none.
         mean: mean difference of the whole pairs. None unless `lost_alike`, or if there is only one
             whole pair.
-        stray: values beyond all those of the other side.
+        stray: values beyond all those of the other side by more than the margin.
     """
 
     metric: Metric

@@ -90,11 +90,13 @@ class Exercised:
             no instrumented line names).
         changes: the changed files.
         why_unknown: reason why nothing is known, "" if something is.
-        recording: the instrumented kernel, None if nothing is known or there is a `fault`.
+        recording: the instrumented kernel. None if nothing is known, if there is a `fault`, or if
+            the lines are those that an earlier verdict noted.
         fault: a call that may sleep in a context where that is forbidden, with its location. ""
             without such a call.
-        unrecorded: names of the cells with a failed run, of the test side or with the instrumented
-            kernel, as where a changed line warns. Lines of `never` may have run there.
+        unrecorded: names of the cells in which a run of the test side may have failed, or the run
+            with the instrumented kernel did, as where a changed line warns. Lines of `never` may
+            have run there.
     """
 
     ran: Mapping[tuple[str, int], Mapping[str, int]]
@@ -113,7 +115,7 @@ class Exercised:
 
     @property
     def is_none(self) -> bool:
-        """Whether the change has code, and none of it ran in any cell."""
+        """Whether the change has code, and none of it ran in any recorded cell."""
         return bool(self.never) and not self.ran
 
     @property
@@ -129,9 +131,9 @@ class Exercised:
         return [place for place, cells in self.ran.items() if max(cells.values()) < RARELY]
 
     def ranges(self, places: Sequence[tuple[str, int]]) -> list[str]:
-        """Return lines as texts such as "net/sched/sch_foo.c lines 10-14, in foo_enqueue()". A
-        range goes on over a single line between, unless that is a changed line that isn't in
-        `places`.
+        """Return lines as texts such as "net/sched/sch_foo.c lines 10-14, in foo_enqueue()",
+        without a function where the first line is in none. A range goes on over a single line
+        between, unless that is a changed line that has code and isn't in `places`.
 
         Args:
             places: (path, number) of lines of the changed files, ascending within a file. Lines of
