@@ -169,7 +169,8 @@ def exercise(comparison: Comparison, folder: Path | None) -> Exercised | None:
     """Return which lines of the change between the two sides' kernels ran in each cell. Builds an
     instrumented kernel unless the cache has it, and makes a run with it of each cell that has no
     note of such a run in the test side's folder. Notes the runs and the result there. If a kernel
-    was built again since the runs were made, the noted result is returned.
+    was built again since the runs were made, runs nothing and returns the result that was noted for
+    the same kernels and cells, if there is one.
 
     Args:
         comparison: the paired runs.
@@ -278,8 +279,9 @@ class Reach(Enum):
 def is_bad(comparison: Comparison, judged: Sequence[JudgedMetric],
            exercised: Exercised | None) -> bool:
     """Return whether the runs are evidence against the change, whatever else of it ran: a metric
-    got worse in a cell, more runs failed on the test side than chance explains, the test side broke
-    a rule of the counters, or the instrumented kernel reported a call that may sleep.
+    got worse in a cell, more runs failed on the test side than chance explains, a run of the test
+    side broke a rule of the counters that its partner keeps, or the instrumented kernel reported a
+    call that may sleep.
 
     Args:
         comparison: the paired runs.
@@ -311,13 +313,21 @@ def reach_of_change(comparison: Comparison, judged: Sequence[JudgedMetric],
 
 def _blocks_that_ran(cells: Sequence[Pairs], folder: Path | None, kernel: NamedKernel
                      ) -> tuple[dict[str, dict[int, int]], list[str]]:
-    """Return name of a cell -> address of each basic block that ran in it -> how often, without
-    cells in which no block ran, and the names of the cells whose run failed.
+    """Run the cells for which there is no note of this kernel, and note them if there is a folder.
+    Then notes of other kernels are dropped.
 
-    Cells without a note are run, and noted if there is a folder. Then notes of other kernels are
-    dropped. Raises AqmError if cells are run and no
-    run succeeds, _Sleeps if a call of the change may sleep in a context where that is forbidden,
-    OSError if the note can't be written."""
+    Args:
+        cells: the cells of the verdict.
+        folder: folder of the notes, None for none.
+        kernel: the instrumented kernel.
+
+    Returns:
+        Name of a cell -> address of each basic block that ran in it -> how often, without cells in
+            which no block ran. And the names of the cells whose run failed.
+
+    Raises AqmError if cells are run and no run succeeds, _Sleeps if a call of the change may sleep
+    in a context where that is forbidden, OSError if the note can't be written.
+    """
     note = {} if folder is None else _read_note(folder / NOTE).get(kernel.hash, {})
     todo = [cell for cell in cells if cell.pairs[0][1].path.name not in note]
     if todo:
@@ -338,7 +348,7 @@ class _Sleeps(AqmError):
 
 def _read_note(path: Path) -> dict[str, dict[str, Blocks]]:
     """Return hash of a kernel -> name of a data file -> its blocks. Empty if the file is missing or
-    damaged."""
+    isn't a JSON object. What is in the object isn't checked."""
     try:
         note: dict[str, dict[str, Blocks]] = read_note(path)
     except (OSError, ValueError):
@@ -351,7 +361,8 @@ def _run_cells(cells: Sequence[Pairs], folder: Path, kernel: NamedKernel) -> dic
     blocks that ran. Runs that fail are left out.
 
     Args:
-        cells: the cells to run, with the seed of their first recorded run.
+        cells: the cells to run, with the settings and the seed of the test side's first recorded
+            run of each.
         folder: folder for the new data files.
         kernel: the instrumented kernel.
 
@@ -391,8 +402,8 @@ def recorded_blocks(path: Path) -> dict[int, int]:
 
 def judge_lines(changes: Sequence[ChangedFile], code: Instrumented,
                 blocks: Mapping[str, Mapping[int, int]]) -> Exercised:
-    """Return which changed lines ran. A line ran as often in a cell as that of its basic blocks
-    which ran most.
+    """Return which changed lines ran, without `recording` and `unrecorded`. A line ran as often in
+    a cell as that of its basic blocks which ran most.
 
     Args:
         changes: the changed files.
@@ -461,7 +472,8 @@ def defined_name(text: Sequence[str], line: int) -> str:
 
     Args:
         text: the lines of the file.
-        line: number of the line, from 1. It may be a continuation of the definition's first line.
+        line: number of the line, from 1. It may be a later line of a definition that backslashes
+            continue.
     """
     first = line
     while first > 1 and text[first - 2].endswith("\\"):
@@ -523,13 +535,14 @@ def _some(cells: Sequence[str]) -> str:
 
 
 def function_at(text: str, line: int) -> str:
-    """Return the name of the function that a line is in, its first and last lines included, "" if
-    it is in none. A line of words from the first column on, of which one after the first is
-    followed by a parenthesis, such as a prototype, counts as the beginning of a function.
+    """Return the name of the function that a line is in, from the line with its name to that of its
+    closing brace. "" if it is in none. Words from the first column on, of which one after the first
+    is followed by a parenthesis, count as the beginning of a function, except for a prototype that
+    ends before or in `line`.
 
     Args:
         text: content of the C file, in the kernel's style: a brace in the first column ends a
-            function.
+            function. A function in a single line is taken to go on to the next such brace.
         line: number of the line, from 1.
     """
     before = "\n".join(text.splitlines()[:line])

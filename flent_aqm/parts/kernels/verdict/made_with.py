@@ -25,8 +25,8 @@ def programs(aqm: Mapping[str, object]) -> dict[str, str]:
     """Return name of a program -> its version, from the AQM metadata of a data file. Programs whose
     version isn't recorded are left out. The kernel is "Linux", this package "flent-aqm".
 
-    The tc that was built with the kernel (`kernel build --tc`), "tc of the kernel", counts only for
-    a queue that needs it: the lab uses it for no other.
+    The tc that was built with the kernel (`kernel build --tc`), "tc of the kernel", counts only if
+    the key `aqm` names a queue that isn't in this package's table of queues.
     """
     kernel, tools, requested = (one if isinstance(one := aqm.get(name), dict) else {}
                                 for name in ("kernel", "tools", "requested"))

@@ -66,8 +66,8 @@ def add_seeds(cells: Sequence[Pairs], folders: Sequence[Path], most: int, until_
 
 
 def _new_seeds(pairs: Pairs, count: int) -> Iterator[int]:
-    """Yield `count` seeds, from 1 above the largest of the cell's runs. Nothing if `count` is below
-    1."""
+    """Yield `count` seeds, from 1 above the largest of the cell's paired runs. Nothing if `count`
+    is below 1."""
     last = max(int(str(run.settings[SEED])) for pair in pairs.pairs for run in pair)
     yield from range(last + 1, last + 1 + count)
 

@@ -102,7 +102,8 @@ def findings(comparison: Comparison, judged: Sequence[JudgedMetric],
     """Return what was found, a paragraph each: what else differs between the sides, which lines of
     the change ran, sentences on counters, and last the verdict, or that these runs say nothing
     because the change didn't run. What else differs are programs, and settings if the sides'
-    kernels differ. Paragraphs without anything to tell are left out.
+    kernels differ, but for a queue of the user's own. Paragraphs without anything to tell are left
+    out.
 
     Args:
         comparison: the paired runs.
@@ -141,16 +142,16 @@ def _capitalize_first(text: str) -> str:
 
 def markdown(heading: str, comparison: Comparison, judged: Sequence[JudgedMetric],
              exercised: Exercised | None = None, sides: Mapping[str, str] | None = None) -> str:
-    """Return the page in Markdown: the heading, what findings() returns, what was compared, a table
-    of the metrics, the changed lines that never ran, if any, and how to read the table.
+    """Return the page in Markdown: the heading, what findings() returns, where the runs are, what
+    was compared, a table of the metrics, the changed lines that ran in no recorded cell, if any,
+    and how to read the table.
 
     Args:
         heading: the verdict in a word or two.
         comparison: the paired runs.
         judged: the judged metrics.
-        exercised: which lines of the change ran, None if the sides have one kernel, or the user
-            didn't want to know.
-        sides: "base" and "test" -> where the side's runs are, for readers.
+        exercised: which lines of the change ran, None if that wasn't examined.
+        sides: "base" and "test" -> where the side's runs are, for readers. None leaves that out.
     """
     alone = sum(comparison.alone.values())
     told = {name: ["not set" if value == NOTHING else value for value in values]
@@ -201,7 +202,8 @@ def html(text: str) -> str:
 
 def _format_effect(effect: Effect) -> tuple[str, ...]:
     """Return an effect's texts for four columns of the table: median of the base side, that of the
-    test side, mean difference with its share, interval. "-" where there is no number."""
+    test side, mean difference with its share, interval. "-" where there is no number, "lost" (LOST)
+    for an infinite one."""
     if math.isnan(effect.base):
         return ("-",) * 4
     if math.isnan(effect.difference):  # too few pairs
@@ -214,8 +216,8 @@ def _format_effect(effect: Effect) -> tuple[str, ...]:
 
 def _difference_and_share(effect: Effect) -> list[str]:
     """Return the mean difference and its share of the base's median as text: "+3.20", "+40.0%". The
-    difference alone where there is no share: of nothing, and of a lost probe's latency, which is
-    infinite."""
+    difference alone if that median is 0 or infinite, or if the difference is infinite, as with lost
+    probes."""
     difference = _format_signed(effect.difference)
     if not effect.base or not math.isfinite(effect.base) or not math.isfinite(effect.difference):
         return [difference]
@@ -223,11 +225,12 @@ def _difference_and_share(effect: Effect) -> list[str]:
 
 
 def _format_signed(value: float) -> str:
-    """Return a number as text, with a + if it is above 0 and finite."""
+    """Return a number as text, with a + if it is above 0 and finite, "lost" (LOST) if it is
+    infinite, whatever its sign."""
     return f"{'+' if value > 0 and math.isfinite(value) else ''}{digits(value)}"
 
 
 def _escape(text: str) -> str:
     """Escape Markdown's special characters in a text, with backslashes, for a cell of a table.
-    Newlines, bare URLs and @names are not escaped."""
+    Newlines, entities such as &lt;, bare URLs and @names are not escaped."""
     return "".join("\\" + char if char in _SPECIAL else char for char in text)

@@ -32,8 +32,9 @@ class Cell:
     """The pairs of runs that differ only in seed and side.
 
     Attributes:
-        name: the runs' title if no other cell has it, otherwise the settings in which cells differ.
-            "all runs" if all runs of both sides are of one cell.
+        name: the runs' title if all have one title and no other cell has it. Otherwise the settings
+            in which cells differ, as far as this one has them, such as "flows 4xcubic, rate_mbps
+            20". "all runs" if it has none of them, or if all runs of both sides are of one cell.
         pairs: (run of the base side, run of the test side), one pair for each seed.
     """
 
@@ -56,8 +57,8 @@ class Comparison:
         compared: setting that has one value on the whole base side and another one on the whole
             test side -> (value of the base side, value of the test side), as texts, "-" for none.
         cells: the cells with pairs, sorted by name.
-        alone: (side, name of the cell) -> number of runs without a partner. Sides are "base" and
-            "test".
+        alone: (side, name of the cell) -> number of runs without a partner, also of cells without
+            any pair. Sides are "base" and "test".
         failed: side -> number of runs that failed.
         programs: name of a program -> its versions on both sides, as a text, if they differ.
     """
@@ -108,9 +109,10 @@ def failed_alone_at_most(failed: Mapping[str, int], alone: Mapping[str, int]) ->
 
 def pair(base: Sequence[ScoredFile], test: Sequence[ScoredFile]) -> Comparison:
     """Pair the runs of the two sides that have the same seed and the same settings, except for
-    settings that have one value on the whole base side and another one on the whole test side. Runs
-    without a partner are only counted. `failed` and `programs` of the result are empty, for the
-    caller to fill.
+    settings that have one value on the whole base side and another one on the whole test side.
+    Settings by which runs are never distinguished (NEVER), such as title and batch, don't count.
+    Runs without a partner are only counted. `failed` and `programs` of the result are empty, for
+    the caller to fill.
 
     Raises TooFewPairs if there is no pair, ConfigError if a side has two runs with the same
     settings and seed.
@@ -184,13 +186,15 @@ def _runs_by_settings(runs: Sequence[ScoredFile], names: Sequence[str]) -> dict[
 
 
 def _values(runs: Sequence[ScoredFile], name: str) -> set[str]:
-    """Return the values of the setting `name` in these runs, as texts."""
+    """Return the values of the setting `name` in these runs, as texts. For runs that don't record
+    it, it is the default of a batch key, or "-" (NOTHING)."""
     return {_format_setting(run, name) for run in runs}
 
 
 def _format_setting(run: ScoredFile, name: str) -> str:
-    """Return a run's value of a setting as text. If a run is from a version without that setting,
-    return the setting's default. "-" (NOTHING) if there is no value."""
+    """Return a run's value of a setting as text. For a batch key that a run of a sweep doesn't
+    record, because its version didn't have it, return the key's default. "-" (NOTHING) if there is
+    no value, or if that default is none of a switch, number or text."""
     value = setting(run.settings, name)
     if value is None and TESTBED in run.settings and name in KEYS:
         # A run of a version that did not have the key yet.

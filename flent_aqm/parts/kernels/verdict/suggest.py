@@ -32,8 +32,9 @@ _SETTINGS = {"length": ("LENGTH", int), "ip_version": ("IP_VERSION", int)}
 
 
 def gate_cells() -> dict[str, dict[str, str]]:
-    """Return the cells of gate.batch: name of the cell, as the batch key for_check takes it -> its
-    batch keys and their values."""
+    """Return the cells of gate.batch: name of the cell, as the batch key for_check takes it -> the
+    keys and values of its section, as texts: batch keys, the cell's title (`check`), and `flows`
+    and `rates`, from which the test's parameters are made."""
     parser = configparser.ConfigParser(interpolation=None)
     parser.read(resource_dir("batches") / BATCH, encoding="utf-8")
     return {section.removeprefix("Arg::"): dict(parser[section]) for section in parser.sections()
