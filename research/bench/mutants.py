@@ -516,6 +516,8 @@ def main() -> int:
     args = parser.parse_args()
     if args.every < 1:
         parser.error(f"--every {args.every}: expected 1 or more")
+    if args.first < 0:
+        parser.error(f"--first {args.first}: expected 0 or more")
     modules_of_tests: dict[tuple[str, ...], list[Path]] = {}
     seen: set[Path] = set()
     for place, tests in TESTS.items():

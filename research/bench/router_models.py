@@ -17,15 +17,14 @@ TARGET = 1.5
 CASES = (("omnia", 300), ("omnia", 800), ("mt7621", 300), ("mt7988", 1000))
 LENGTH_S = 5
 COMMAND = ("sh", "-c", (f"irtt client -Q -i 10ms -d {LENGTH_S}s server:2112 >/dev/null & "
-                        f"iperf3 -c server -t {LENGTH_S}; wait"))
+                        f"iperf3 -c server -t {LENGTH_S}; status=$?; wait $! && exit $status"))
 
 
 def figures(repeat: int, only: str) -> list[Figure]:
     """Measure an upload by iperf3 with irtt beside it, at each rate of CASES, in turn with the
     ideal router and with the case's model. Print and return a figure for each case: the time with
     the model divided by that with the ideal router, as the median of the pairs, on the clock
-    (value) and of the processor (cpu). Raises AqmError if the lab fails. That iperf3 or irtt fails
-    isn't noticed.
+    (value) and of the processor (cpu). Raises AqmError if the lab, iperf3 or irtt fails.
 
     Args:
         repeat: number of such pairs, 1 or more.

@@ -75,6 +75,8 @@ def main() -> None:
                         help="figures whose name has this in it")
     parser.add_argument("--sweep", action="store_true", help="run the whole aqm_sweep, too")
     arguments = parser.parse_args()
+    if arguments.repeat < 1:
+        parser.error(f"--repeat {arguments.repeat}: expected 1 or more")
     all_cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(all_cores)})
     figures = lab_figures(arguments.repeat, arguments.only)

@@ -9,6 +9,7 @@ Alone, it writes its figures to research/bench/results/why-DATE.json.
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import json
 import os
@@ -116,7 +117,11 @@ def main() -> None:
     """Measure the figures, as often as the first word of the command line says (3 times without
     it). Write them to a new file why-DATE.json in the folder results, with the machine's load, on
     which the wall's seconds depend."""
-    repeat = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("repeat", nargs="?", type=int, default=3, help="measurements per figure")
+    repeat = parser.parse_args().repeat
+    if repeat < 1:
+        parser.error(f"repeat {repeat}: expected 1 or more")
     load_before = os.getloadavg()[0]
     measured = figures(repeat, "")
     path = (Path(__file__).parent / "results"

@@ -55,12 +55,17 @@ class Card:
     def row(self) -> str:
         """Identity of the card among those of a page: the test's name. All tests of users' own have
         the same name, so their label follows it."""
-        return f"{self.test} {self.label}" if self.test == OWN_TEST else self.test
+        return row_of(self.test, self.label)
 
     @cached_property
     def scores(self) -> Mapping[str, Score]:
         """Name of a kind of score -> score. Kinds without a score are left out."""
         return scores(self.readings)
+
+
+def row_of(test: str, label: str) -> str:
+    """Return Card.row of a card with this name and label of a test."""
+    return f"{test} {label}" if test == OWN_TEST else test
 
 
 def made(contestant: Contestant, places: Sequence[Place], folder: Path, failed: Mapping[str, str],

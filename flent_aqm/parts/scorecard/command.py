@@ -77,7 +77,7 @@ def main(args: argparse.Namespace) -> int:
         os.environ[environment.OWN_TOOL] = str(own.resolve())
     # Imported here, because --help needs none of these modules.
     from flent_aqm.parts.scorecard.contestant import own_contestant
-    from flent_aqm.parts.scorecard.order import hold
+    from flent_aqm.parts.scorecard.order import hold, refuse_incomparable
     from flent_aqm.parts.scorecard.places import places
     from flent_aqm.parts.scorecard.steps import (
         keep_earlier,
@@ -89,15 +89,17 @@ def main(args: argparse.Namespace) -> int:
     from flent_aqm.parts.scorecard.worst import USUAL_RUNS
 
     _check_search(args)
-    pairs = [(one, args.output / one.name) for one in _selected_tests(args, own)]
+    selected = _selected_tests(args, own)
+    mine = own_contestant() if own else None
+    refuse_incomparable(args.output, args.against, [*selected, *([mine] if mine else [])])
+    pairs = [(one, args.output / one.name) for one in selected]
     cells = places(args.cells, _parse_seeds(args.seeds), args.only)
     keys = {name: value for name in ("jobs", "scheduler") if (value := getattr(args, name))}
     earlier = None
-    if own:
+    if own and mine:
         if args.scheduler:
             raise ConfigError("--scheduler: workers don't have your own test; leave --scheduler "
                               "out")
-        mine = own_contestant()
         folder_of_own, earlier = own_folder(args.output, mine.label, own)
         pairs.append((mine, folder_of_own))
     complete = []

@@ -9,7 +9,7 @@ are stored as JSON in the page's folder.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
@@ -21,6 +21,7 @@ from flent_aqm.base.regular_file import read_note
 from flent_aqm.base.words import counted
 from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard.card import Card
+from flent_aqm.parts.scorecard.contestant import Contestant
 from flent_aqm.parts.scorecard.output import refusal, write_output
 from flent_aqm.parts.scorecard.scores import KIND, KINDS, Score
 from flent_aqm.spec.testbeds import VIRTUAL
@@ -66,8 +67,11 @@ class Order:
 
     def sentence(self) -> str:
         """Return the result as a sentence: the number of pairs with the same order, over all
-        scores."""
+        scores, or that there are no pairs to compare."""
         pairs, same = (sum(getattr(one, name) for one in self.held) for name in ("pairs", "same"))
+        if not pairs:
+            return (f"With {self.of} nothing can be told about the order: no two tests have "
+                    "intervals on the page that don't overlap, and scores in both.")
         return (f"In {self.of}, {same} of {counted(pairs, 'pair')} of tests whose intervals don't "
                 "overlap have the same order, over all scores.")
 
@@ -91,14 +95,10 @@ def compare(page: Sequence[Card], others: Sequence[Card], name: str) -> Order:
     Raises ConfigError if they don't have two tests and a cell in common.
     """
     ours, theirs = ({card.row: card for card in cards} for cards in (page, others))
-    tests = [test for test in ours if test in theirs]
+    tests = _in_common(ours, theirs, name)
     both = [side[test] for side in (ours, theirs) for test in tests]
     cells = set.intersection(*({one.without_seed for one in card.readings} for card in both)
                              ) if both else set()
-    if len(tests) < 2:
-        raise ConfigError(f"--against: {name} has {counted(len(tests), 'test')} in common with the "
-                          f"page ({', '.join(theirs) or 'none'}; the page has "
-                          f"{', '.join(ours) or 'none'}); expected two tests or more")
     if not cells:
         raise ConfigError(f"--against: no cell has been measured with all of {', '.join(tests)} "
                           f"both on the page and in {name}; score them on the same cells")
@@ -109,6 +109,22 @@ def compare(page: Sequence[Card], others: Sequence[Card], name: str) -> Order:
         and (held := _compare_score(kind.name, [(ours[test].label, ours[test].scores.get(kind.name),
                                                  theirs[test].scores.get(kind.name))
                                                  for test in tests]))])
+
+
+def _in_common(ours: Iterable[str], theirs: Iterable[str], name: str) -> list[str]:
+    """Return the rows, Card.row, that both have. Raises ConfigError if they are fewer than two.
+
+    Args:
+        ours: rows of the page.
+        theirs: rows of the other cards.
+        name: name of the other cards' folder.
+    """
+    tests = [test for test in ours if test in theirs]
+    if len(tests) < 2:
+        raise ConfigError(f"--against: {name} has {counted(len(tests), 'test')} in common with the "
+                          f"page ({', '.join(theirs) or 'none'}; the page has "
+                          f"{', '.join(ours) or 'none'}); expected two tests or more")
+    return tests
 
 
 def _restrict_to(card: Card, cells: set[str]) -> Card:
@@ -175,6 +191,39 @@ def _compare_values(first: Score | None, second: Score | None) -> int:
     return (first.value > second.value) - (first.value < second.value)
 
 
+def refuse_incomparable(output: Path, folders: Sequence[Path],
+                        scored: Sequence[Contestant]) -> None:
+    """Raise ConfigError if one of the folders can't be compared with the page, as far as that can
+    be told before runs: it has no scorecards, has fewer than two tests in common with those on the
+    page and those to be scored, or has the name of another one. Raises BadResult if a card can't be
+    read.
+
+    Args:
+        output: the page's folder, of the option -o. It may be missing.
+        folders: the folders of --against.
+        scored: the tests that the command scores.
+    """
+    names: set[str] = set()
+    for folder in folders:
+        _refuse_without_cards("--against", folder)
+        name = folder.resolve().name
+        if name in names:
+            raise ConfigError(f"--against: two folders are called {name}, and the page tells them "
+                              "by their names; rename one")
+        names.add(name)
+        ours = dict.fromkeys([*(card.row for card in cards.read_all(output)),
+                              *(cards.row_of(one.name, one.label) for one in scored)])
+        _in_common(ours, [card.row for card in cards.read_all(folder)], name)
+
+
+def _refuse_without_cards(option: str, folder: Path) -> None:
+    """Raise ConfigError if a folder has no scorecards. option: the option that names it."""
+    if not any(folder.glob(f"*/{cards.NAME}")):
+        why = "has no scorecards" if folder.is_dir() else "is no folder"
+        raise ConfigError(f"{option}: {folder} {why}; give the folder that flent-aqm scorecard "
+                          "wrote with -o")
+
+
 def hold(output: Path, folder: Path) -> Order:
     """Compare the page's cards with those of another folder. Return the result, and write it to
     OUTPUT/order/NAME.json, NAME being the other folder's name, in place of an existing file.
@@ -189,11 +238,8 @@ def hold(output: Path, folder: Path) -> Order:
     beside it, can't be read or is damaged, or if a card has another schema.
     """
     name = folder.resolve().name
-    for option, place in (("-o", output), ("--against", folder)):
-        if not any(place.glob(f"*/{cards.NAME}")):
-            why = "has no scorecards" if place.is_dir() else "is no folder"
-            raise ConfigError(f"{option}: {place} {why}; give the folder that flent-aqm scorecard "
-                              "wrote with -o")
+    _refuse_without_cards("-o", output)
+    _refuse_without_cards("--against", folder)
     result = compare([*cards.read_all(output)], [*cards.read_all(folder)], name)
     write_output(output / _FOLDER / f"{name}.json",
                  json_text(asdict(result), indent=1) + "\n")

@@ -149,6 +149,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
     monkeypatch.setattr(steps, "search", lambda one, aim, runs, folder, keys: asked.append(
         (one.name, aim, runs, folder.name, keys)))
     monkeypatch.setattr(order, "hold", lambda output, folder: asked.append(("hold", folder.name)))
+    monkeypatch.setattr(order, "refuse_incomparable", lambda output, folders, scored: None)
     monkeypatch.setattr(steps, "print_and_write_page", lambda output: asked.append(("page",)))
     return asked
 

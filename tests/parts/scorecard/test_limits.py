@@ -23,7 +23,7 @@ from flent_aqm.parts.scorecard import figure, order, reading, steps, worst, wors
 from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.command import _check_search, add_arguments
 from flent_aqm.parts.scorecard.contestant import Contestant, contestant
-from flent_aqm.parts.scorecard.order import Order
+from flent_aqm.parts.scorecard.order import Order, ScoreComparison
 from flent_aqm.parts.scorecard.output import refusal
 from flent_aqm.parts.scorecard.places import BBR, CUBIC, Line, Place, places
 from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues, Reading
@@ -378,8 +378,9 @@ def test_comparisons_are_printed_in_lines_of_79_characters(
         capsys: pytest.CaptureFixture[str]) -> None:
     """79 fit, 80 don't."""
     monkeypatch.setattr(figure, "write", lambda shown, page: page.with_suffix(".svg").touch())
-    monkeypatch.setattr(order, "read_all", lambda output: [Order("x", "x" * characters, [])])
+    monkeypatch.setattr(order, "read_all", lambda output: [
+        Order("x", "x" * characters, [ScoreComparison("throughput", 2, 2, [])])])
     card_of_runs.write(card(DirectionValues(shown_mbps=90.0, possible_mbps=100.0)), tmp_path / "x")
     steps.print_and_write_page(tmp_path)
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("In xx")]
-    assert line == f"In {'x' * characters}, 0 of 0 pairs {end}"
+    assert line == f"In {'x' * characters}, 2 of 2 pairs {end}"

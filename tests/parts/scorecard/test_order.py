@@ -14,6 +14,7 @@ from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.columns import ranks
+from flent_aqm.parts.scorecard.contestant import Contestant
 from flent_aqm.parts.scorecard.order import (
     Order,
     ScoreComparison,
@@ -22,11 +23,13 @@ from flent_aqm.parts.scorecard.order import (
     compare,
     hold,
     read_all,
+    refuse_incomparable,
 )
 from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues, Reading
 from flent_aqm.parts.scorecard.scores import Score
 from flent_aqm.parts.scorecard.steps import print_and_write_page
 from flent_aqm.parts.scorecard.words import stalls_of_all
+from flent_aqm.tools.tool import Shown
 
 
 def card(test: str, mbps: float, *, seed: int = 1, cells: Sequence[int] = range(8),
@@ -182,6 +185,41 @@ def test_folder_without_scorecards_is_named_with_its_option(tmp_path: Path) -> N
     (tmp_path / "ndt7" / cards.NAME).touch()
     with pytest.raises(ConfigError, match=rf"^--against: {tmp_path}/typo is no folder; give the"):
         hold(tmp_path, tmp_path / "typo")
+
+
+@pytest.mark.parametrize(("folders", "scored", "why"), [
+    (["typo"], ["slow", "fast"], "typo is no folder"),
+    (["other"], ["slow"],
+     "other has 1 test in common with the page (fast, middle, near, slow; the page has slow)"),
+    (["other"], [], "other has 0 tests in common with the page"), (["other"], ["slow", "fast"], ""),
+    (["other", "deeper/other"], ["slow", "fast"], "two folders are called other")])
+def test_folder_that_cannot_be_compared_is_refused_before_the_runs(
+        folders: list[str], scored: list[str], why: str, tmp_path: Path) -> None:
+    """A typing error was told after an hour of runs. What is on the page counts, too."""
+    for one in PAGE:
+        for place in ("other", "deeper/other"):
+            cards.write(card(one.test, 50, seed=2), tmp_path / place / one.test)
+    tests = [Contestant(test, test.upper(), Shown("")) for test in scored]
+
+    def refuse(output: Path) -> None:
+        refuse_incomparable(output, [tmp_path / name for name in folders], tests)
+
+    if not why:
+        refuse(tmp_path / "page")
+        return
+    with pytest.raises(ConfigError) as caught:
+        refuse(tmp_path / "page")
+    assert why in str(caught.value)
+    if len(folders) == 1 and folders != ["typo"]:
+        for one in PAGE:
+            cards.write(one, tmp_path / "page" / one.test)
+        refuse(tmp_path / "page")
+
+
+def test_no_pair_that_can_be_compared_is_no_result() -> None:
+    assert Order("x", "2 runs of 1 cell (seed 1)", []).sentence() == (
+        "With 2 runs of 1 cell (seed 1) nothing can be told about the order: no two tests have "
+        "intervals on the page that don't overlap, and scores in both.")
 
 
 def test_pairs_of_all_scores_are_summed_up() -> None:

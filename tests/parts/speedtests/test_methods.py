@@ -18,7 +18,9 @@ from flent_aqm.parts.speedtests.own_clients.connection import (
     PendingRequest,
     Reply,
     ServerAddress,
+    find_server,
 )
+from flent_aqm.parts.speedtests.own_clients.http1 import Http1Connection
 from flent_aqm.parts.speedtests.own_clients.statistics import mean_difference, percentile, without
 from flent_aqm.parts.speedtests.responsiveness_client import (
     Parameters,
@@ -107,6 +109,24 @@ def test_address_of_a_family_that_the_kernel_lacks_is_no_connection() -> None:
     server = ServerAddress("[2001:db8::1]:80", 9999, ("2001:db8::1", 80), secure=False)
     with pytest.raises(BadResult, match=r"^no connection to \[2001:db8::1\]:80: "):
         server.new_socket(socket.SOCK_STREAM)
+
+
+def test_connection_that_ends_during_the_tls_handshake_says_so() -> None:
+    """asyncio's error has neither number nor text, and the message ended in nothing."""
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.close()
+
+    async def open_one() -> None:
+        server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
+        async with server:
+            port = server.sockets[0].getsockname()[1]
+            await Http1Connection(find_server("127.0.0.1", port, None, secure=True)).open()
+
+    with pytest.raises(BadResult, match=(
+            r"^no connection to 127\.0\.0\.1:\d+: the server closed the connection during the TLS "
+            r"handshake$")):
+        asyncio.run(open_one())
 
 
 def test_only_the_beginning_of_a_body_is_kept() -> None:

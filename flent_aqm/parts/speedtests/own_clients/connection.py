@@ -368,12 +368,14 @@ class Connection(ABC, asyncio.Protocol):
 
 def _reason(fault: OSError) -> str:
     """Return the cause of an error while connecting, in words: for a timeout that there was no
-    answer, for a TLS error and others without an error number their text, which may be "",
-    otherwise the system's words. Addresses that asyncio puts into an error's text are left out."""
+    answer, for a TLS error and others without an error number their text, without one that the
+    connection ended during the TLS handshake, otherwise the system's words. Addresses that asyncio
+    puts into an error's text are left out."""
     if isinstance(fault, TimeoutError):
         return f"no answer within {PATIENCE_S:g} s"
     if isinstance(fault, ssl.SSLError) or not fault.errno:
-        return str(fault)
+        # asyncio's error has no text if the server ends the connection before the handshake has.
+        return str(fault) or "the server closed the connection during the TLS handshake"
     return os.strerror(fault.errno)
 
 
