@@ -66,12 +66,14 @@ def parse_loss(key: str, text: str) -> Loss | None:
 
     Args:
         key: the batch key, for messages.
-        text: a share such as `1%`, or `gemodel P [R [1-H [1-K]]]`.
+        text: a share such as `1%`, or `gemodel P [R [1-H [1-K]]]`, where each is a share, too:
+            Loss.p, r, bad and good. Each has a % sign.
 
     Returns:
-        The model, None for an empty text.
+        The model. Of a single share, it is a loss without states. None for an empty text.
 
-    Raises ConfigError if the text has another form or all packets would be lost in the long run.
+    Raises ConfigError if the text has another form, a share is above 100%, or all packets would be
+    lost in the long run.
     """
     words = " ".join(text.split())
     if not words:
@@ -141,8 +143,10 @@ class Access:
         request_ms: shortest time from a packet's arrival to its departure, because the sender
             requests capacity first.
         period_s: interval at which the link is reallocated: its rate and delay are drawn anew. 0:
-            never.
-        offset_s: time of the first reallocation after the link began.
+            never, and the following attributes have no effect.
+        offset_s: time of a reallocation after the link began. Others are whole periods before and
+            after it, the first less than a period after the beginning. Rate and delay are drawn for
+            the time before it, too.
         rate_spread_pct: greatest deviation of the rate, up or down. Evenly distributed.
         delay_spread_ms: greatest extra one-way delay. Evenly distributed.
         gap_ms: time without transmission at each reallocation.
@@ -196,9 +200,9 @@ class Seeded:
     """Parameters of a seeded trace.
 
     Attributes:
-        mean_mbps: mean rate over the whole trace.
-        sigma_mbps: standard deviation of the rate's change within one second. The default is
-            Sprout's value: 200 packets of 1500 bytes.
+        mean_mbps: mean of the random rates over the whole trace, to which they are scaled.
+        sigma_mbps: standard deviation of the rate's change within one second, before the rates are
+            scaled to their mean. The default is Sprout's value: 200 packets of 1500 bytes.
         outage_s: mean length of an outage. The default is Sprout's value.
         length_s: length of the trace, after which it repeats.
     """
@@ -251,8 +255,12 @@ def _check_loss(key: str, value: object) -> str:
 
 
 def _check_access(key: str, value: object) -> str:
-    """Return the value of an access's key as text. Raises ConfigError if parse_access() refuses
-    it."""
+    """Return the value of an access's key as text. Raises ConfigError if parse_access() refuses it.
+
+    Args:
+        key: link_down_access or link_up_access, which tells the direction.
+        value: the given value.
+    """
     parse_access(key, str(value), "down" if "_down_" in key else "up")
     return str(value)
 
@@ -302,8 +310,8 @@ class Link(Record):
     """Settings of a link that plays a schedule in place of the modem's TBF.
 
     Traces are paths of files, or `seeded+…`. Losses, accesses and outages are texts that
-    parse_loss(), parse_access() and parse_outages() take. A text is "" and a buffer None if it
-    isn't given. docs/links.md explains the keys.
+    parse_loss(), parse_access() and parse_outages() take. Each of these is "" if it isn't given, a
+    buffer None, a jitter 0. docs/links.md explains the keys.
     """
 
     heading = "A link that changes"
@@ -327,7 +335,8 @@ class Link(Record):
 
     @property
     def replaces_modem(self) -> bool:
-        """Whether any value of this record differs from its default."""
+        """Whether the link takes the modem's place, which it does if any value of this record
+        differs from its default."""
         return self.is_there
 
     @property

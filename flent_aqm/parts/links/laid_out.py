@@ -42,9 +42,11 @@ def lay_out(scenario: Scenario, direction: str) -> LinkPlan:
     """Return the plan of one direction of the link.
 
     Reads the trace file, if the scenario has one. The last 8 plans are cached, so a file that has
-    changed meanwhile isn't read again for the same scenario. The buffer's size in bytes is its time
-    at the mean rate, at least 1514, unless a size in packets is given. Without a rate it is not
-    limited.
+    changed meanwhile isn't read again for the same scenario and direction.
+
+    The plan's buffer has modem_..._buffer_packets if that is given. Otherwise it has the bytes that
+    the mean rate carries in modem_..._buffer_ms, at least those of a full frame, or without a rate
+    no limit.
 
     Args:
         scenario: settings of the run.
@@ -52,7 +54,7 @@ def lay_out(scenario: Scenario, direction: str) -> LinkPlan:
 
     Raises ConfigError if the direction has access or outages but no rate, if TCP would starve on
     the link (not checked for a schedule that ends, see refuse_link_that_ends()), if the schedule
-    gets too many steps, or if the trace is wrong.
+    gets too many steps, or if the trace is wrong or can't be read.
     """
     seed = defaults.LAB_SEED if scenario.lab.seed is None else scenario.lab.seed
     mbps = scenario.path.modem_mbps(direction)
@@ -96,9 +98,10 @@ def lay_out(scenario: Scenario, direction: str) -> LinkPlan:
 
 def _key_to_blame(direction: str, outages: tuple[Outage, ...], schedule: Schedule, *,
                   has_access: bool) -> str:
-    """Return the key to blame in the message about an unplayable schedule: the outages' if one is
-    too long, or if there are outages and no access model. Otherwise the access's if it is given and
-    the schedule repeats, else the trace's.
+    """Return the key to blame in the message about an unplayable schedule: link_outages_s if an
+    outage lasts longer than TCP waits (TCP_GIVES_UP_S), or if there are outages and no access
+    model. Otherwise link_down_access or link_up_access if it is given and the schedule repeats,
+    else link_down_trace or link_up_trace.
 
     Args:
         direction: "down" or "up".
@@ -119,8 +122,9 @@ def _schedule_before_access(scenario: Scenario, direction: str, seed: int,
     the data file.
 
     The schedule is that of the trace file, or of the seeded model, or the constant rate `mbps`. It
-    is None without any of them. The description is {"trace": name}, for a file also with "sha256"
-    and "size_bytes", and empty without a trace.
+    is None without any of them. The description of a file is "trace" (its name without folder),
+    "sha256" and "size_bytes", that of a seeded model only "trace" (its text). It is empty without a
+    trace.
 
     Args:
         scenario: settings of the run.
@@ -128,7 +132,8 @@ def _schedule_before_access(scenario: Scenario, direction: str, seed: int,
         seed: seed of a seeded trace.
         mbps: rate of the modem, None if it isn't limited.
 
-    Raises ConfigError if the trace is wrong.
+    Raises ConfigError if the trace is wrong or can't be read, or if the rates of a seeded trace are
+    all 0.
     """
     key = f"link_{direction}_trace"
     link: Link = scenario.record("link")

@@ -86,8 +86,9 @@ def link_plans(scenario: Scenario) -> dict[str, LinkPlan]:
     """Return the plan of each direction, by "down" and "up". Empty if all keys of the link have
     their defaults.
 
-    Raises ConfigError if the keys don't fit together, or a trace is wrong or can't be read. If a
-    line of a trace file is wrong, the message has its line and column.
+    Raises ConfigError if the keys don't fit together, if TCP would starve on the link, if a
+    schedule gets too many steps, or if a trace is wrong or can't be read. If a line of a trace file
+    is wrong, the message has its line and column.
     """
     if not scenario.record("link").is_there:
         return {}
@@ -99,8 +100,8 @@ def link_plans(scenario: Scenario) -> dict[str, LinkPlan]:
 
 def refuse_link_that_ends(scenario: Scenario, length_s: float) -> None:
     """Raise ConfigError if a trace that doesn't repeat leaves the link dead before the run ends. A
-    trace that holds a rate after its end is accepted. Raises ConfigError also where link_plans()
-    does.
+    trace that holds a rate after its end is accepted. With outages, reallocations or cycles of
+    access, a dead link isn't noticed. Raises ConfigError also where link_plans() does.
 
     Args:
         scenario: settings of the run.
@@ -121,7 +122,7 @@ class LinkModel:
 
     Attributes:
         name: name of the model's object in a data file.
-        script: script of the model for the guest.
+        script: path of the model's shell script, which the guest runs.
     """
 
     name = "links"
@@ -130,12 +131,14 @@ class LinkModel:
     def write(self, folder: Path, scenario: Scenario, in_guest: str) -> dict[str, str]:
         """Write the packed schedules to `folder`/link/down and up, where a direction has one.
         Return the guest's shell variables: MODEM (the script's file name), LINK_DOWN and LINK_UP
-        (lines for the kernel's module).
+        (lines for the kernel's module, see LinkPlan.line()).
 
         Args:
             folder: the run's folder.
             scenario: settings of the run.
             in_guest: path of `folder` as the guest sees it.
+
+        Raises ConfigError where link_plans() does.
         """
         variables = {"MODEM": self.script.name}
         for direction, plan in link_plans(scenario).items():
@@ -148,11 +151,14 @@ class LinkModel:
 
     def report(self, scenario: Scenario, counted: str) -> dict[str, object]:
         """Return direction ("down", "up") -> description of the link, with the kernel's counters
-        under "counters". Empty if all keys of the link have their defaults.
+        under "counters", by name (empty if `counted` has no line for the device). Empty if all keys
+        of the link have their defaults.
 
         Args:
             scenario: settings of the run.
-            counted: output of the guest's script, a line per device.
+            counted: output of the guest's script, a line per device: "DEVICE NAME=NUMBER …".
+
+        Raises ConfigError where link_plans() does.
         """
         lines = {words[0]: words[1:] for words in map(str.split, counted.splitlines()) if words}
         return {direction: {**plan.about, "counters": counters(lines.get(_DEVICES[direction], []))}
@@ -160,8 +166,9 @@ class LinkModel:
 
     def refuse(self, scenario: Scenario, length_s: float) -> None:
         """Raise ConfigError if a trace that doesn't repeat leaves the link dead before the run
-        ends. A trace that holds a rate after its end is accepted. Raises ConfigError also where
-        link_plans() does.
+        ends. A trace that holds a rate after its end is accepted. With outages, reallocations or
+        cycles of access, a dead link isn't noticed. Raises ConfigError also where link_plans()
+        does.
 
         Args:
             scenario: settings of the run.
@@ -171,12 +178,15 @@ class LinkModel:
 
     def files(self, requested: Mapping[str, Any], reported: object
               ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Yield the key of each requested trace file, with the report of that direction (file name,
-        size, SHA-256). The report is empty if the data file has none.
+        """Yield the key of each requested trace file (link_down_trace, link_up_trace), with that
+        direction's description from `reported`. Its entries "trace", "size_bytes" and "sha256" are
+        about the file. It is empty if the data file has none. Seeded traces are left out.
 
         Args:
             requested: batch keys of the run and their values.
-            reported: what report() returned, from the data file.
+            reported: what report() returned, from the data file. None if it isn't there.
+
+        Raises ConfigError if a seeded trace is wrong.
         """
         for direction in WAYS:
             key = f"link_{direction}_trace"

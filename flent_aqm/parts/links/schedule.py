@@ -85,8 +85,9 @@ class Schedule:
 
     @cached_property
     def mean_mbps(self) -> float:
-        """Mean rate in Mbit/s over a period. If the schedule doesn't repeat, it is the mean up to
-        the last step, or the rate of the only step."""
+        """Mean rate in Mbit/s over a period, with what is lost. If the schedule doesn't repeat, it
+        is the mean up to the beginning of the last step, with that step's burst, or the rate of the
+        only step."""
         end_ns = self.period_ns or int(self.table["at_ns"][-1])
         if not end_ns:
             return int(self.table["rate_bit_s"][0]) / 1e6
@@ -152,10 +153,10 @@ class Schedule:
 
 
 def schedule_of(steps: Sequence[Step], period_ns: int = 0) -> Schedule:
-    """Return the schedule that consists of these steps.
+    """Return the schedule that consists of these steps. Its sizes include the Ethernet header.
 
     Args:
-        steps: the steps in order of time.
+        steps: the steps in order of time, the first at 0.
         period_ns: the schedule repeats after this time. 0: it doesn't repeat.
     """
     return Schedule(numpy.array(steps, _COLUMNS), period_ns)
@@ -167,12 +168,14 @@ def constant(rate_mbps: float) -> Schedule:
 
 
 def of_opportunities(counts: Mapping[int, int], period_ns: int) -> Schedule:
-    """Return a schedule that sends bursts of packets at given times.
+    """Return a schedule that sends bursts of packets at given times, and nothing between. Its sizes
+    are those of IP packets.
 
     Args:
         counts: time in ms -> number of delivery opportunities of 1500 bytes. It has the time 0,
             with 0 if there are none.
-        period_ns: the schedule repeats after this time. 0: never.
+        period_ns: the schedule repeats after this time. 0: never, so nothing is sent after the last
+            burst.
     """
     table = numpy.zeros(len(counts), _COLUMNS)
     at_ms = sorted(counts)

@@ -43,15 +43,19 @@ def gate_cells() -> dict[str, dict[str, str]]:
 
 def suggest(cells: Sequence[Pairs], exercised: Exercised, recording: Recording) -> Iterator[str]:
     """Yield advice on how to reach the changed lines that so far ran fewer than 20 times (RARELY)
-    in each cell: a line for each cell of gate.batch that reaches some of those which no cell before
-    it reaches, and at last a line on those that no cell reaches. A cell reaches a line if it runs
-    it at least 20 times. A cell that can't be run yields a line with the reason.
+    in each cell, or never. A cell reaches a line if it runs it at least 20 times.
 
-    Makes a run of each cell of gate.batch that isn't among `cells`, until all lines are reached.
+    There is a line of text for each cell of gate.batch that reaches some of those lines which no
+    cell before it reaches, and for each cell whose run fails, with the reason. If lines are left
+    that no successful run reached, the last text names them.
+
+    Makes a run of each cell of gate.batch whose title (its key `check`) none of the recorded runs
+    has, until all lines are reached.
 
     Args:
-        cells: the recorded cells. The first run of the first cell gives all other settings.
-        exercised: the changed lines that ran so far.
+        cells: the recorded cells, at least one. The first run of the first cell gives the settings
+            that gate.batch doesn't have.
+        exercised: how often each changed line ran in the recorded cells.
         recording: the instrumented kernel.
     """
     wanted = {*exercised.never, *exercised.rarely}
@@ -80,12 +84,14 @@ def _run_gate_cell(model: Pairs, keys: Mapping[str, str], folder: Path, recordin
     """Run one cell with the instrumented kernel. Return address of a block -> how often it ran.
 
     Args:
-        model: recorded cell whose first run gives all other settings.
+        model: recorded cell. The test side's run of its first pair gives the settings that `keys`
+            doesn't have, and the seed.
         keys: batch keys of the cell of gate.batch.
         folder: folder for the data file.
         recording: the instrumented kernel.
 
-    Raises LabError if the run fails, ConfigError if its settings don't fit.
+    Raises LabError if the run fails, ConfigError if its settings don't fit, BadResult if the
+    recorded run can't be read or repeated, another AqmError if the run can't be prepared.
     """
     cell = _with_gate_keys(recorded.read(model.pairs[0][1].path, folder).cell, keys, recording)
     sweep = Sweep(resumes=True)
@@ -100,12 +106,14 @@ def _run_gate_cell(model: Pairs, keys: Mapping[str, str], folder: Path, recordin
 
 
 def _with_gate_keys(model: Cell, keys: Mapping[str, str], recording: Recording) -> Cell:
-    """Return the recorded run's cell with all batch keys of a cell of gate.batch in place of its
-    own, with that cell's name and with the instrumented kernel.
+    """Return a cell with the settings of the recorded run, changed by all batch keys of a cell of
+    gate.batch, and with the instrumented kernel. Its name is the value of the key `check`. The test
+    also records round trips.
 
     Args:
-        model: cell of the recorded run, which gives all other settings.
-        keys: batch keys of the cell of gate.batch and their values, see gate_cells().
+        model: cell of the recorded run.
+        keys: batch keys of the cell of gate.batch and their values, see gate_cells(). `flows` and
+            `check` are among them.
         recording: the instrumented kernel.
 
     Raises ConfigError if the settings don't fit together.
