@@ -202,8 +202,9 @@ def unrolled(schedule: Schedule, length_ns: int) -> Schedule:
 
 
 def split(schedule: Schedule, times_ns: Iterable[int]) -> Schedule:
-    """Return the same schedule with further steps that begin at `times_ns`. Times outside the
-    schedule are ignored."""
+    """Return the same schedule with further steps that begin at `times_ns`. A new step is as the
+    one that it divides, without its burst. Times at which a step begins already, and times outside
+    the schedule, are ignored."""
     there = schedule.table["at_ns"]
     times = numpy.array(times_ns if isinstance(times_ns, range) else list(times_ns), "i8")
     inside = (times > 0) & (times < (schedule.period_ns or times + 1))
@@ -223,8 +224,13 @@ def without_capacity(table: Table, where: NDArray[Any]) -> None:
 
 
 def cut(schedule: Schedule, outages: Sequence[Outage]) -> Schedule:
-    """Return the schedule without capacity during the outages, which ascend and don't overlap. Of a
-    schedule that repeats, their parts beyond its period don't count."""
+    """Return the schedule without capacity during the outages. If it repeats, outages count from
+    the beginning of each round, and their parts beyond the period don't count.
+
+    Args:
+        schedule: the schedule.
+        outages: (begin, end) in ns, ascending and without overlap.
+    """
     if not outages:
         return schedule
     bounds = [at for outage in outages for at in outage]
@@ -269,8 +275,8 @@ def in_grants(schedule: Schedule, cycle_ns: int) -> Schedule:
 
 
 def _whole_bytes(granted: Sequence[float]) -> list[int]:
-    """Round bytes down to integers and carry the fractions over to the next value, so that the sum
-    stays."""
+    """Round bytes down to integers, and add each fraction that is cut off to the next value, so
+    that the sum loses less than a byte."""
     whole_bytes, owed = [], 0.0
     for each in granted:
         owed += each
@@ -283,7 +289,8 @@ def _whole_bytes(granted: Sequence[float]) -> list[int]:
 def unplayable(schedule: Schedule, *, prefix: str = "") -> str:
     """Return the reason why TCP starves on this link, "" if it doesn't. Reasons are that nothing
     ever passes, or that nothing passes for more than 924 s. The time after a schedule that ends
-    doesn't count.
+    doesn't count. If the gap begins in a step that comes from a line of a trace file, the message
+    has the line's number.
 
     Args:
         schedule: the schedule.
@@ -313,12 +320,14 @@ def allot(schedule: Schedule, access: Access, outages: Sequence[Outage], seed: i
           direction: str) -> Schedule:
     """Return the schedule after reallocations, outages and grants, in this order. With
     reallocations or outages, the result repeats after 900 s (ROUND_S), or at the last outage's end
-    if that is later; if `schedule` repeats, at the end of its round at that time.
+    if that is later; if `schedule` repeats, at the end of its round at that time. The outages are
+    in each round of the result. Without both, grants of a schedule that doesn't repeat are those of
+    its first step, for ever.
 
     Args:
         schedule: rate, delay and loss of the link before its medium access.
         access: the access model.
-        outages: times at which the link carries nothing.
+        outages: times at which the link carries nothing, (begin, end) in ns.
         seed: seed of the random numbers of reallocations.
         direction: "down" or "up". Each direction has its own random numbers.
 
@@ -333,8 +342,9 @@ def allot(schedule: Schedule, access: Access, outages: Sequence[Outage], seed: i
 
 
 def _with_reallocations(schedule: Schedule, access: Access, seed: int, direction: str) -> Schedule:
-    """Return the schedule with random changes of rate and delay, and a gap without capacity, at
-    each reallocation.
+    """Return the schedule with random changes of capacity and delay, and a gap without capacity, at
+    each reallocation. Between two of them, rates and bursts are multiplied by one random factor,
+    and a random delay is added. The time before the first has a factor and a delay of its own.
 
     Args:
         schedule: a schedule that repeats.

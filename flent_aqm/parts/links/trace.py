@@ -95,8 +95,8 @@ def read_trace(key: str, path: str, end: str) -> Trace:
             holds for ever, and after the last line of mahimahi's nothing passes.
 
     Raises ConfigError if the file can't be read, is no regular file or is larger than 64 MiB, if
-    TCP would starve on it (nothing ever passes, or nothing for more than 924 s), or, with file,
-    line and column, if it is in another format.
+    its content is wrong, or if TCP would starve on it (nothing ever passes, or nothing for more
+    than 924 s). For wrong content the message has line and column.
     """
     try:
         return _parse_trace(path, end, _read_content(key, path))
@@ -158,12 +158,13 @@ def _parse_mahimahi(file: _File, data: bytes, end: str) -> Schedule:
     """Parse a trace of mahimahi: a delivery opportunity per line, its time in ms.
 
     As in mm-link(1), a repeating trace lasts until the time of the last line, at which the next
-    round begins.
+    round begins. The opportunities at that time are at the beginning of each round, also of the
+    first.
 
     Args:
         file: the file's path, for messages.
         data: the content, with LF between lines.
-        end: "repeat" or "hold".
+        end: "repeat", or "hold" if nothing passes after the last line's time.
 
     Raises _Fault if a line is no time, a time is before the one above, all are 0, or there are too
     many different ones.
@@ -205,7 +206,8 @@ def _is_numbers(data: bytes) -> bool:
 
 
 def _first_odd_line(file: _File, data: bytes) -> _Fault:
-    """Return the fault for the first line that is no number of one to nine digits."""
+    """Return the fault for the first line that is no number of one to nine digits, with the column
+    of the first wrong character. `data` must have such a line."""
     for number, line in enumerate(data.split(b"\n"), 1):
         match = re.match(rb"[0-9]{0,9}", line)
         good = match.end() if match else 0

@@ -45,7 +45,8 @@ _PPS = re.compile(r"pps=([0-9]{2,8})")
 
 @dataclass(frozen=True)
 class BenchSetting:
-    """Configuration of one measurement.
+    """Configuration of one measurement. str() returns it in the form of the command line, such as
+    "2x900+burst".
 
     Attributes:
         rate_mbps: rate of the shaper.
@@ -125,9 +126,10 @@ def parse_measurements(texts: Sequence[str]) -> Measurements:
 
 
 def parse_point(text: str) -> MeasuredPoint:
-    """Parse a measurement of the form [Nx]RATE[+burst]=GOODPUT[/RISE], in Mbit/s and ms. Raises
-    ConfigError if it has another form, a rate out of range, or a goodput that is 0 or above the
-    rate."""
+    """Parse a measurement of the form [Nx]RATE[+burst]=GOODPUT[/RISE], in Mbit/s and ms. N is the
+    number of flows, 1 to 99, and 1 if it is left out. Without RISE, the result's `rise_ms` is None.
+    Raises ConfigError if the text has another form, a rate out of range, or a goodput that is 0 or
+    above the rate."""
     match = _POINT.fullmatch(text)
     if not match:
         raise ConfigError(f"{text!r} is not a measurement; give {FORM}, where N is 1 to 99, and 0 "
@@ -153,7 +155,8 @@ def parse_packets_per_s(text: str) -> float:
 
 
 def _to_float(text: str, number: str) -> float:
-    """Return `number` as a float. Raises ConfigError that quotes the whole measurement, `text`."""
+    """Return `number` as a float. Raises ConfigError, which quotes the whole measurement `text`, if
+    it is none, such as "1.2.3"."""
     try:
         return float(number)
     except ValueError:
@@ -182,11 +185,11 @@ class ModelParameter:
         name: name of the parameter, with its unit.
         low: least value.
         high: greatest value.
-        step: step with which the search begins.
+        step: step of the first grid, and with which the search begins.
         finest: least step. The search for the best model ends when all steps are down to it, and
             that for the parameter's range begins with it.
-        geometric: True: steps are factors. Meant for sizes of rings, which can't be determined to
-            the packet.
+        geometric: True: steps are factors above 1, and values whole numbers. Meant for sizes of
+            rings, which can't be determined to the packet.
     """
 
     name: str
@@ -207,12 +210,13 @@ class ModelParameter:
 
 @dataclass(frozen=True)
 class Fit:
-    """The result of a fit.
+    """The result of a fit. A model is a tuple with a value for each of `parameters`, in their
+    order.
 
     Attributes:
         parameters: the fitted parameters.
         measurements: the measurements.
-        best: the model with the least sum of squares, as the values of `parameters`.
+        best: the tried model with the least sum of squares, to three decimals.
         table: each model that was tried -> its result in each setting.
     """
 
@@ -245,7 +249,8 @@ class Fit:
         return misfit(self.measurements, self.table[values], self.packet_ns(values))
 
     def deviations(self) -> Iterable[float]:
-        """Yield the best model's deviations from the measurements, in standard deviations."""
+        """Yield the best model's deviations from the measurements (model - measurement), in
+        standard deviations. Their order is that of the function deviations()."""
         return deviations(self.measurements, self.table[self.best], self.packet_ns(self.best))
 
     def packet_ns(self, values: Values) -> float | None:
@@ -257,10 +262,13 @@ class Fit:
 
 def deviations(measurements: Measurements, simulated: Sequence[MeasuredResult],
                packet_ns: float | None) -> Iterable[float]:
-    """Yield (model - measurement) / standard deviation for each goodput, rise of latency, and
-    packets per second. Values that were not measured, or are not modelled, are left out. A model
-    forwards 1e9 / `packet_ns` packets per second; for them the result is at most 1,000,000, also if
-    `packet_ns` is 0.
+    """Yield (model - measurement) / standard deviation for the goodput and the rise of latency at
+    each point, and at last for packets per second. Values that were not measured, or are not
+    modelled, are left out. A model forwards 1e9 / `packet_ns` packets per second; for them the
+    result is at most 1,000,000, also if `packet_ns` is 0.
+
+    The standard deviations are GOODPUT_SD (1 %) and PACKETS_SD (2 %) of the measured value, and
+    rise_sd_ms() of a rise.
 
     Args:
         measurements: the measured values.
@@ -302,14 +310,17 @@ def fit(measurements: Measurements, parameters: Sequence[ModelParameter],
 
     First a coarse grid is measured, because a parameter may have no effect up to some value. Then a
     pattern search moves from the best model one step along each parameter and each pair of
-    parameters, and makes the steps smaller if no neighbour is better, until all are at their
-    finest. All models of a round are measured at once. At last, each parameter is moved away from
-    the best model until the model is no longer plausible, to find the parameter's range.
+    parameters, and makes the steps smaller if no neighbour is better by more than 0.001, until all
+    are at their finest. All models of a round are measured at once. At last, each parameter is
+    moved away from the best model until the model is no longer plausible, or the parameter is at
+    its bound, to find the parameter's range. The result's best model is that of all models tried.
 
     Args:
         measurements: the measurements.
         parameters: the parameters to fit.
-        simulate: function that measures models in the settings of the measurements.
+        simulate: function that takes models, measures them, and returns model -> its result in the
+            setting of each measurement. A model is a tuple of the parameters' values. Its errors
+            are raised.
     """
     table = dict(simulate(_first_guesses(measurements, parameters)))
     result = Fit(parameters, measurements, next(iter(table)), table)
@@ -339,10 +350,11 @@ def fit(measurements: Measurements, parameters: Sequence[ModelParameter],
 
 def _first_guesses(measurements: Measurements,
                    parameters: Sequence[ModelParameter]) -> list[Values]:
-    """Return the models of the first grid. The grid has a single value for a geometric parameter
-    (the geometric mean of its bounds), and for the processor time per packet if packets per second
-    were measured (the time that follows from them). Others have up to 13 values, from the least on,
-    a step apart."""
+    """Return the models of the first grid: all combinations of the parameters' values in it. There
+    is a single value for a geometric parameter (the geometric mean of its bounds), and for
+    rx_packet_ns, the processor time per packet, if packets per second were measured (the time that
+    follows from them, within the bounds). Others have up to 13 values, from the least on, a step
+    apart."""
     axes: list[list[float]] = []
     for parameter in parameters:
         if parameter.name == "rx_packet_ns" and measurements.packets_per_s:
