@@ -240,6 +240,8 @@ class Tool:
         method: how the test works, in a sentence for the documents.
         source: source of that sentence.
         numbers: numbers that the tool shows.
+        overhead_factor: factor, for headers, by which the throughput that it shows is larger than
+            that of the data.
         prefix: prefix of the metrics of these numbers, "" if it is `name`.
         longest_s: no test takes longer on a line of 10 Mbit/s or more, in s. If takes_length, the
             time of each direction comes on top.
@@ -267,6 +269,7 @@ class Tool:
     method: str = ""
     source: str = ""
     numbers: tuple[Number, ...] = ()
+    overhead_factor: float = 1.0
     prefix: str = ""
     longest_s: float = 0.0
     takes_length: bool = False

@@ -12,6 +12,8 @@ from flent_aqm.base import defaults, environment
 from flent_aqm.tools.shared import CHROMIUM, HTTP, HTTP_PARAMETERS, HTTPS, http_server
 from flent_aqm.tools.tool import Number, Program, Shown, Tool, both
 
+# LibreSpeed's overheadCompensationFactor.
+OVERHEAD_FACTOR = 1.06
 TOOL = Tool(
     "librespeed", HTTP,
     method=("Times ten requests on the idle line and shows the shortest. Downloads over 5 "
@@ -24,6 +26,7 @@ TOOL = Tool(
         Number("ping_ms", "ms", "its ping: the shortest on the idle line"),
         Number("jitter_ms", "ms", "its jitter: of the idle line, smoothed"),
     ),
+    overhead_factor=OVERHEAD_FACTOR,
     module="flent_aqm.parts.speedtests.librespeed_client",
     servers=(HTTPS,),
     choose=http_server,

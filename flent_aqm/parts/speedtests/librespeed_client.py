@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 
+from flent_aqm.parts.speedtests.librespeed import OVERHEAD_FACTOR
 from flent_aqm.parts.speedtests.own_clients.connection import Connection, ServerAddress
 from flent_aqm.parts.speedtests.own_clients.http1 import Http1Connection
 from flent_aqm.parts.speedtests.own_clients.own_client import Metered, run
@@ -27,7 +28,6 @@ GRACE_S = {"download": 1.5, "upload": 3.0}
 LONGEST_S = 15.0
 PAUSE_S = 1.0
 TICK_S = 0.2
-OVERHEAD_FACTOR = 1.06
 UPLOAD_BYTES = 20 << 20
 GARBAGE_CHUNKS = 100
 # Each tick makes the test shorter by 5 ms per 100 kB/s, and by 400 ms at most.

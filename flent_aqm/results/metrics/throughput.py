@@ -28,6 +28,7 @@ from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.window import ROUNDING_S, Window
 from flent_aqm.spec.queues.table import CAKE_OVERHEAD
 from flent_aqm.spec.queues.values import Framing
+from flent_aqm.tools.table import TOOLS
 
 # Sizes of a full-sized IPv4 packet with TCP's time stamps: its payload, the packet, and its
 # Ethernet frame.
@@ -51,8 +52,14 @@ def throughput_mbps(run: Run, direction: str) -> float:
     NotAvailable if the test has no flow in that direction, if the throughput of one is not known,
     or if they ran for 0 s.
     """
-    flows = run.flows_of(direction)
-    means = [flow.mean_mbps for flow in flows if flow.mean_mbps is not None]
+    return _sum_mbps(run.flows_of(direction), as_shown=True)
+
+
+def _sum_mbps(flows: Sequence[Flow], *, as_shown: bool) -> float:
+    """Return the sum of the flows' throughput in Mbit/s, as throughput_mbps() does. as_shown: with
+    what their tools add for headers. Raises NotAvailable as throughput_mbps() does."""
+    means = [flow.mean_mbps / (1.0 if as_shown else _overhead_factor(flow)) for flow in flows
+             if flow.mean_mbps is not None]
     if unknown := [flow.name for flow in flows if flow.mean_mbps is None]:
         raise NotAvailable(f"the throughput of {unknown[0]!r} is not known: its tool reports no "
                            "mean, and its samples have no duration")
@@ -60,7 +67,7 @@ def throughput_mbps(run: Run, direction: str) -> float:
         window = _window_of_any(flows)
     except NotAvailable:
         return sum(means)
-    return sum(mean_mbps(flow, window) for flow in flows)
+    return sum(mean_mbps(flow, window, as_shown=as_shown) for flow in flows)
 
 
 def _window_of_any(flows: Sequence[Flow]) -> Window:
@@ -72,15 +79,15 @@ def _window_of_any(flows: Sequence[Flow]) -> Window:
 
 def total_mbps(run: Run, direction: str) -> float:
     """Return the throughput of all flows in a direction together, including cross traffic, while
-    the test loaded it, in Mbit/s. Without cross traffic in this direction it is throughput_mbps().
-    If the line is shared, this number shows what a queue costs, and not the test's own throughput.
-    direction: "download" or "upload". Raises NotAvailable if the test has no flow in that
-    direction, if its flows ran for 0 s, or if the throughput of a flow (with cross traffic: over
-    time) is not known."""
+    the test loaded it, in Mbit/s. Without cross traffic in this direction it is throughput_mbps(),
+    but for what a tool adds for headers. If the line is shared, this number shows what a queue
+    costs, and not the test's own throughput. direction: "download" or "upload". Raises NotAvailable
+    if the test has no flow in that direction, if its flows ran for 0 s, or if the throughput of a
+    flow (with cross traffic: over time) is not known."""
     flows = run.sharing(direction)
     own = run.flows_of(direction)
     if len(flows) == len(own):
-        return throughput_mbps(run, direction)
+        return _sum_mbps(own, as_shown=False)
     window = _window_of_any(own)
     return sum(mean_mbps(flow, window) for flow in flows)
 
@@ -357,8 +364,9 @@ def flow_window(flow: Flow) -> Window:
     return Window(float((flow.at_s - flow.length_s).min()), float(flow.at_s.max()))
 
 
-def mean_mbps(flow: Flow, window: Window) -> float:
+def mean_mbps(flow: Flow, window: Window, *, as_shown: bool = False) -> float:
     """Return a flow's mean throughput in a window, in Mbit/s. It counts as 0 while it didn't run.
+    as_shown: with what its tool adds for headers (Tool.overhead_factor), which isn't data.
 
     If the flow ran for nearly the whole window and hardly longer, its `mean_mbps` is returned: for
     some uploads the intervals count what the sender wrote to its socket, and only the mean is the
@@ -369,9 +377,16 @@ def mean_mbps(flow: Flow, window: Window) -> float:
     own = flow_window(flow)
     together_s = min(own.end_s, window.end_s) - max(own.start_s, window.start_s)
     if flow.mean_mbps is not None and together_s >= SAME_TIME * max(own.length_s, window.length_s):
-        return flow.mean_mbps
+        return flow.mean_mbps if as_shown else flow.mean_mbps / _overhead_factor(flow)
     start, end = carried_mbit(flow, numpy.array([window.start_s, window.end_s]))
     return float(end - start) / window.length_s
+
+
+def _overhead_factor(flow: Flow) -> float:
+    """Return the factor of the flow's tool for headers, 1 for a tool without one, and for one that
+    isn't known."""
+    client = str(flow.speedtest.get("client"))
+    return TOOLS[client].overhead_factor if client in TOOLS else 1.0
 
 
 def carried_mbit(flow: Flow, at_s: NDArray[Any]) -> Numbers:

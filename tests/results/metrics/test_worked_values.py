@@ -288,6 +288,18 @@ def test_cloudflares_loss_is_that_of_the_idle_line(make_run: MakeRun, lost: int,
     assert value(there, "cloudflare_aim_gaming") == max(0, 5 + 5 + points)
 
 
+@pytest.mark.parametrize(("client", "factor"), [
+    ("librespeed", 1.06), ("librespeed_browser", 1.06), ("cloudflare", 1.0), ("unknown", 1.0)])
+def test_headers_that_a_tool_adds_are_no_data(make_run: MakeRun, client: str, factor: float
+                                              ) -> None:
+    """What LibreSpeed shows is 6 % more than the data: a link of 20 Mbit/s was used by 106 %."""
+    run = make_run([20.0] * 100)
+    plain, shown = (replace(run, flows=(replace(run.flows[0], speedtest={"client": one}),))
+                    for one in ("unknown", client))
+    for name, by in (("throughput_download_mbps", 1.0), ("total_download_mbps", factor)):
+        assert value(shown, name) == pytest.approx(value(plain, name) / by), name
+
+
 def test_qoo_of_the_drafts_example_is_50() -> None:
     """Latency 50, loss 75, throughput enough: the least of them."""
     assert grades.qoo_score(grades.QOO_EXAMPLE, {99: 350, 99.9: 375}, 2, 28) == pytest.approx(50)
