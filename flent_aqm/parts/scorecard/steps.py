@@ -37,11 +37,12 @@ EARLIER = "earlier"
 def own_folder(output: Path, label: str, file: Path) -> tuple[Path, Path | None]:
     """Make the folder own-LABEL in `output` for runs of the user's own test, with a copy of its
     file in it, tool.py. Return its path, and the path of the folder to which the runs of an earlier
-    version of the test were moved, None if there are none.
+    version of the test were moved, None if none were moved.
 
-    If the file has changed since the copy, and the folder has data files, the folder is moved to
-    earlier/own-LABEL-N in `output` first, N being the first free number, and a message on standard
-    error says so.
+    If the file differs from the copy of an earlier call, and the folder has data files, in
+    subfolders too, the folder is moved to earlier/own-LABEL-N in `output` first, N being the first
+    free number, and a message on standard error says so. Without data files only the copy is
+    replaced.
 
     Args:
         output: folder of the option -o.
@@ -49,7 +50,7 @@ def own_folder(output: Path, label: str, file: Path) -> tuple[Path, Path | None]
             than ASCII letters, digits, _ and - becomes one -, and then it is cut to 60 characters.
         file: the test's file.
 
-    Raises ConfigError if a file can't be read or written.
+    Raises ConfigError if a file can't be read or written, or a folder can't be made or moved.
     """
     folder = output / f"own-{re.sub(r'[^A-Za-z0-9_-]+', '-', label)[:60]}"
     kept = folder / "tool.py"
@@ -72,7 +73,8 @@ def own_folder(output: Path, label: str, file: Path) -> tuple[Path, Path | None]
 def _move_earlier(folder: Path, file: Path) -> Path | None:
     """Move a folder with the runs of an earlier version of a test to earlier/NAME-N beside it, NAME
     being its name and N the first free number, say so on standard error, and return the new path.
-    None, and nothing is moved or said, if the folder has no data file, because all runs failed.
+    None, and nothing is moved or said, if neither the folder nor its subfolders have a data file,
+    because no run succeeded or none was made.
 
     Args:
         folder: folder of the runs. It doesn't exist any more once it is moved.
@@ -95,13 +97,13 @@ def _move_earlier(folder: Path, file: Path) -> Path | None:
 
 
 def keep_earlier(folder: Path, earlier: Path) -> None:
-    """Move the runs of a test's earlier version back, unless the new version has a data file, and
-    say so on standard error: a test none of whose runs succeeds, such as after a typing error in
-    --reads, does not replace one that was measured. The new version's logs move to a folder beside
-    `earlier` whose name ends in "-failed", in place of an earlier one of that name.
+    """Move the runs of a test's earlier version back to `folder`, unless the new version has a data
+    file, and say so on standard error: a test none of whose runs succeeds, such as after a typing
+    error in --reads, does not replace one that was measured. The new version's folder, with its
+    logs, gets the path of `earlier` with "-failed" appended, in place of an earlier one there.
 
     Args:
-        folder: folder with the runs of the new version.
+        folder: folder with the runs of the new version, in it or in subfolders.
         earlier: folder to which the runs of the earlier version were moved.
 
     Raises ConfigError if a folder can't be moved.
@@ -123,18 +125,19 @@ def keep_earlier(folder: Path, earlier: Path) -> None:
 
 def score(contestant: Contestant, places: Sequence[Place], folder: Path, testbed: str,
           keys: Mapping[str, object]) -> bool:
-    """Make the runs that are missing in the folder, and write the test's card. Runs without a
-    reading are printed to standard error. Return whether all runs have a reading.
+    """Make the runs that are missing in the folder, and write the test's card. Print to standard
+    error why runs have no reading, a line for each reason. Return whether all runs have a reading.
 
-    Of a user's own test without any run in the folder, the first and the last run are made first.
-    If both fail, no more are made.
+    Of a user's own test without a data file of any of these runs, the first and the last run are
+    made first, if there are three or more. If neither gives a data file, no more are made, and the
+    card has only these two.
 
     Args:
         contestant: the test.
         places: the places of the runs.
         folder: folder for the card, and for the runs unless they are those of another row.
         testbed: `virtual` or `netns`.
-        keys: batch keys `jobs` and `scheduler`.
+        keys: batch keys `jobs` and `scheduler` -> value, each only if it is set.
 
     Raises AqmError if the runs can't be made, or the card not written.
     """
@@ -153,15 +156,15 @@ def score(contestant: Contestant, places: Sequence[Place], folder: Path, testbed
 
 def _fails_at_both_ends(contestant: Contestant, cells: Sequence[Cell],
                         keys: Mapping[str, object]) -> bool:
-    """Make the first and the last run of a user's own test that has no run in the folder yet. If
-    both fail, return True, and say on standard error that the others are not made: most likely
-    --reads or a command is wrong, and all would fail alike. Other tests, and fewer than three runs,
-    are not tried.
+    """Make the first and the last run of a user's own test, and return whether both fail, that is,
+    give no data file: most likely --reads or a command is wrong, and all would fail alike. If so,
+    say on standard error that the other runs are not made. False, and no run is made, for other
+    tests, for fewer than three runs, or if one of the runs has a data file already.
 
     Args:
         contestant: the test.
         cells: all its runs.
-        keys: batch keys `jobs` and `scheduler`.
+        keys: batch keys `jobs` and `scheduler` -> value, each only if it is set.
 
     Raises AqmError if the runs can't be made.
     """
@@ -179,21 +182,23 @@ def _fails_at_both_ends(contestant: Contestant, cells: Sequence[Cell],
 
 
 def _runs_folder(contestant: Contestant, folder: Path) -> Path:
-    """Return the folder with a row's runs: that of the row whose runs it uses, if any, otherwise
-    `folder`, which is its own."""
+    """Return the folder with a row's runs: if it uses those of another row, that row's folder,
+    beside `folder`, otherwise `folder`, which is its own."""
     return folder.with_name(contestant.runs_of) if contestant.runs_of else folder
 
 
 def search(contestant: Contestant, aim: str, runs: int, folder: Path,
            keys: Mapping[str, object]) -> None:
-    """Search the test's worst line, write the result to the folder, and print it.
+    """Search the test's worst line, write the result to the folder, as worst_lines.write() does,
+    and print its sentences. Runs of an earlier search that are there are not repeated.
 
     Args:
         contestant: the test.
         aim: "latency" or "throughput".
-        runs: most runs.
-        folder: the test's folder.
-        keys: batch keys `jobs` and `scheduler`.
+        runs: greatest number of lines on which the test is run.
+        folder: the test's folder. The runs are in its subfolder "worst", or in that of the row
+            whose runs the test uses.
+        keys: batch keys `jobs` and `scheduler` -> value, each only if it is set.
 
     Raises ToolMissing without Optuna, BadResult if no line has a result, other AqmErrors if the
     runs can't be made, or the result not written.
@@ -202,7 +207,8 @@ def search(contestant: Contestant, aim: str, runs: int, folder: Path,
 
     def measure(places: Sequence[Place]) -> list[Reading | None]:
         """Make the missing runs of the test on these places in the virtual lab. Return their
-        readings in the same order, None for a failed run."""
+        readings in the same order, None for a run that failed, or whose data can't be read or show
+        impossible numbers. Raises AqmError if the runs can't be made."""
         cells = [cell_of(contestant, place, place_folder, VIRTUAL) for place in places]
         make_missing(cells, keys)
         readings = {made.place: made for made in cards.made(
@@ -217,8 +223,9 @@ def search(contestant: Contestant, aim: str, runs: int, folder: Path,
 def print_and_write_page(output: Path) -> None:
     """Print the table and sentences of all tests that have a card, and the comparisons with other
     runs. Write the page to OUTPUT/scorecard.html, .md and .json, its figure to .pdf, .png and .svg,
-    and the figure's caption to .txt. Does nothing if no card has a run that gave a number, or a
-    search's result, unless there are cards, and a page of earlier runs to replace.
+    and the figure's caption to .txt. If no card has a reading or a result of a search, this is only
+    done to replace an earlier scorecard.html; without any card, or without such a page, nothing is
+    printed or written.
 
     Args:
         output: folder of the option -o, with a folder for each test.

@@ -20,8 +20,9 @@ _LABEL_WIDTH = 18
 
 
 def print_page(cards: Sequence[Card], console: Console) -> None:
-    """Print the short table of all tests, and each card in sentences. If the table is too wide, its
-    columns are closer together."""
+    """Print the short table of all tests, and below it each test's name and sentences, in the
+    table's order. If the table is wider than the console, its columns are closer together. A card
+    without sentences has "No run." instead."""
     made = _table(cards, narrow=False)
     if console.measure(made, options=console.options.update(width=10_000)).maximum > console.width:
         made = _table(cards, narrow=True)

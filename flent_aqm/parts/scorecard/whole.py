@@ -17,13 +17,14 @@ from flent_aqm.parts.scorecard.words import sentences
 
 def text(cards: Sequence[Card], orders: Sequence[Order] = ()) -> str:
     """Return the scores of all tests as a JSON document. Its keys: "schema", "flent_aqm" (version),
-    "of" (number of tests and runs, in words), "scores" (unit, words and ideal value of each kind of
-    score), "order" (the comparisons) and "tests" (a record for each test, in the order of the
-    table).
+    "of" (the text of columns.headline(), such as the number of tests and runs), "scores" (unit,
+    words and ideal value of each kind of score), "order" (the comparisons) and "tests", with a
+    record for each test, in the order of the table: test, label, method, testbed, number of runs
+    with a reading, scores, failed (place -> reason), found (results of searches for the worst line)
+    and words (sentences).
 
     Args:
-        cards: the tests with their scores. Of single runs the document has only the extreme cases
-            of each score, the errors on the worst lines, and why runs failed.
+        cards: the tests with their scores. Their readings are not in the document.
         orders: comparisons of the tests' order with that in other runs.
     """
     content = {

@@ -42,12 +42,12 @@ def _shows_no_latency(card: Card) -> str:
 
 @dataclass(frozen=True)
 class Stall:
-    """A line on which one packet in twenty of another flow takes `true_ms` or longer.
+    """A line on which one packet in twenty of another flow takes `true_ms` or longer under load.
 
     Attributes:
         shown_ms: latency that the test shows.
-        true_ms: 95th percentile of the other flow's round trips.
-        where: line and direction in words.
+        true_ms: 95th percentile of the other flow's round trips under load.
+        where: description of the line; in results of stalls() also of the direction.
     """
 
     shown_ms: float
@@ -56,10 +56,11 @@ class Stall:
 
 
 def stalls(card: Card) -> list[Stall]:
-    """Return the runs and directions in which the line stalls, so that the true 95th percentile
-    rises by more than 100 ms (BAD_MS) under load, and the test shows a latency above 0. Of a test
-    that shows none per direction, the worse direction counts. Lines that lose more than one packet
-    in twenty are left out, because their percentile is unknown. Empty if there is none."""
+    """Return the runs and directions in which the line stalls and the test shows a latency above 0:
+    the true 95th percentile under load is known and more than 100 ms (BAD_MS) above the median on
+    the idle line. Of a run that has a shown latency, but none per direction, the worse direction
+    counts. Directions in which so many probes were lost, about one in twenty or more, that the
+    percentile is a lost one are left out. Empty if there is none."""
     return [Stall(way.shown_ms, way.others_p95_ms, f"{one.words}, {_LOADING[name]}")
             for one in card.readings for name, way in one.telling
             if way.shown_ms and way.others_p95_ms and math.isfinite(way.others_p95_ms)
@@ -67,10 +68,11 @@ def stalls(card: Card) -> list[Stall]:
 
 
 def stalls_of_all(cards: Sequence[Card]) -> Mapping[str, list[Stall]]:
-    """Return row of a test (Card.row) -> the places that stall under each of these tests: the
-    largest latency that the test shows in any direction, beside the true one of the worse
-    direction. Tests without the score latency_to_median, such as those that show no latency, are
-    left out. All tests have the same places in the same order."""
+    """Return row of a test (Card.row) -> the runs' places at which the line stalls, as in stalls(),
+    under each of these tests: latency that the test shows, beside the true one of the worse
+    direction. The shown latency is the one without a direction if the test shows such a one,
+    otherwise the larger one of both directions. Tests without the score latency_to_median, such as
+    those that show no latency, are left out. All tests have the same places in the same order."""
     by_test = {card.row: {one.place: Stall(way.shown_ms, way.others_p95_ms, one.words)
                            for one in card.readings if (way := one.ways[WORSE]).shown_ms
                            and way.others_p95_ms and math.isfinite(way.others_p95_ms)
@@ -81,16 +83,17 @@ def stalls_of_all(cards: Sequence[Card]) -> Mapping[str, list[Stall]]:
 
 
 def typical(cases: Sequence[Stall]) -> tuple[str, str]:
-    """Return the median of the shown latencies and of the true ones on lines that stall, as text.
-    `cases` must not be empty."""
+    """Return the median of the shown latencies and that of the true ones on lines that stall, as
+    texts such as "120 ms". `cases` must not be empty."""
     return (_in_ms(median(one.shown_ms for one in cases)),
             _in_ms(median(one.true_ms for one in cases)))
 
 
 def _hidden_latency(card: Card) -> str:
     """Return the sentence about the latency that the test shows on lines that stall: its median
-    beside the true one, and the line where it shows the smallest part of the true one, if the true
-    one is at least 10 % larger there. "" if stalls() has no line."""
+    beside the true one, and the line where it shows the smallest part of the true one, or, if the
+    true one is less than 10 % larger even there, that it nowhere shows less than there was. "" if
+    stalls() has no line."""
     stalled = stalls(card)
     if not stalled:
         return ""
@@ -113,8 +116,8 @@ def _percent(share: float) -> str:
 
 
 def _tells_apart(card: Card) -> str:
-    """Return the sentence about the pairs of queues that the test orders rightly, "" without such a
-    score."""
+    """Return the sentence about the share of pairs of queues, one stalling at least twice as long
+    as the other, that the test orders rightly. "" without the score tells_apart."""
     score = card.scores.get("tells_apart")
     if score is None:
         return ""
@@ -123,8 +126,9 @@ def _tells_apart(card: Card) -> str:
 
 
 def _wrong_verdicts(card: Card) -> str:
-    """Return the sentence about lines that the test wrongly calls good or bad, "" without
-    verdicts."""
+    """Return the sentence about lines that the test wrongly calls good or bad. "" without the
+    scores calls_bad_good and calls_good_bad: if the test gives no verdicts, or no line is clearly
+    good or bad."""
     return _line_counts(card, "In its own words, it", {
         "calls_bad_good": "calls good {} of {} that rise by more than 100 ms",
         "calls_good_bad": "calls bad {} of {} that rise by less than 20 ms"})
@@ -140,7 +144,8 @@ def _wrong_side_of_100_ms(card: Card) -> str:
 
 
 def _line_counts(card: Card, subject: str, words_by_score: Mapping[str, str]) -> str:
-    """Return a sentence that counts the lines of shares of lines, "" without any of the scores.
+    """Return a sentence that gives scores which are shares of lines as numbers of lines. Scores
+    that the card doesn't have are left out of it. "" if it has none of them.
 
     Args:
         card: the test's card.
@@ -156,8 +161,9 @@ def _line_counts(card: Card, subject: str, words_by_score: Mapping[str, str]) ->
 
 def _throughput(card: Card) -> str:
     """Return the sentence about the throughput: its median as a share of what the line can carry,
-    and the least and the greatest share, unless both are within 10 % of 1. If the median is above
-    _IMPOSSIBLE, the sentence says that it can't be. "" without such a score."""
+    and the least and the greatest share, or, if both are within 10 % of 1, that it is nowhere far
+    from it. If the median is above _IMPOSSIBLE, the sentence says in place of this that it can't
+    be. "" without the score throughput."""
     score = card.scores.get("throughput")
     if score is None or score.least is None or score.most is None:
         return ""

@@ -72,9 +72,9 @@ class Aim:
 
 def _latency_pairs(reading: Reading) -> Iterator[tuple[str, float | None, float | None]]:
     """Yield (direction, latency that the test shows in ms, true median in ms) for each direction
-    with a shown latency, or for `worse` if the test shows a latency, but none per direction.
-    Directions in which most probes were lost are left out. The true median is None if it isn't
-    known."""
+    with a shown latency, or for "worse" if the test shows a latency, but none per direction.
+    Directions in which so many probes were lost, about half or more, that the median is a lost one
+    are left out. The true median is None if it isn't known."""
     for name, way in reading.telling:
         if way.others_median_ms is None or math.isfinite(way.others_median_ms):
             yield name, way.shown_ms, way.others_median_ms
@@ -113,7 +113,8 @@ class Lines:
 
     @property
     def runs(self) -> int:
-        """Number of runs made."""
+        """Number of lines on which the test was run, with failed runs, and with those that
+        `measure` found made before."""
         return len(self._points)
 
     def points(self, places: Sequence[Place]) -> list[Point | None]:
@@ -146,11 +147,12 @@ class Lines:
 
 
 def search(lines: Lines, runs: int) -> Point:
-    """Run the test on at most `runs` lines and return the result with the largest error.
+    """Run the test on lines that Optuna draws until `lines` has run it on `runs` lines, or too many
+    draws were repeated. Return the result with the largest error of all lines that `lines` knows.
 
     Args:
-        lines: runs the test on lines. Runs that it has made before count.
-        runs: greatest number of lines, at most that of `lines`.
+        lines: runs the test on lines. Lines on which it has run the test before count.
+        runs: greatest number of lines.
 
     Raises ToolMissing without Optuna, BadResult if no line has a result, and errors of the runs.
     """

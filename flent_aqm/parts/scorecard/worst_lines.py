@@ -27,9 +27,9 @@ class LineError:
 
     Attributes:
         line: description of the line.
-        way: the direction, a key of LOADING.
-        shown: value that the test shows, in the unit of the aim.
-        true: the true value.
+        way: the direction, a key of LOADING, such as "download".
+        shown: value that the test shows, in ms for latency or Mbit/s for throughput.
+        true: the true value, in the same unit.
     """
 
     line: str
@@ -40,13 +40,13 @@ class LineError:
 
 @dataclass(frozen=True)
 class Mended:
-    """A change of one setting that makes the error vanish.
+    """A change of one setting that makes the error vanish, see is_right().
 
     Attributes:
         before: the setting in words.
         after: the changed setting in words.
-        shown: value that the test shows after the change.
-        true: the true value after the change.
+        shown: value that the test shows after the change, in ms or Mbit/s as in LineError.
+        true: the true value after the change, in the same unit.
     """
 
     before: str
@@ -61,12 +61,13 @@ class WorstLine:
 
     Attributes:
         aim: key of worst.AIMS.
-        runs: number of runs made.
+        runs: number of lines on which the test was run, with those for `simple` and `mended`.
         worst: the error on the worst line that was found.
         simple: the error on a line without the bulk flow, and with usual rate and round trip, as
-            far as these don't matter. Equal to `worst` if all matter, if the test is right, or if
-            the simple line's own error is the largest one.
-        mended: changes of one setting of the simple line that make the error vanish.
+            far as at least 80 % of the error stays. Equal to `worst` if nothing could be changed,
+            if the test is right, or if the simple line's own error is the largest one.
+        mended: changes of one setting of the simple line that make the error vanish. Empty if there
+            are none, or if the test is right.
     """
 
     aim: str
@@ -77,7 +78,8 @@ class WorstLine:
 
     @property
     def is_right(self) -> bool:
-        """Whether the test is right even on the worst line found."""
+        """Whether the test is right even on the worst line found: shown and true value differ by a
+        factor of at most NONE_FACTOR (1.25)."""
         return is_right(self.worst.shown, self.worst.true)
 
     def as_dict(self) -> dict[str, Any]:
@@ -85,9 +87,10 @@ class WorstLine:
         return asdict(self)
 
     def sentences(self) -> list[str]:
-        """Return the result in sentences: the error on the worst line, that on the simpler line if
-        it is another one, and the changes that make the test right. If it is right on the worst
-        line, the last sentence says so."""
+        """Return the result in sentences: first the error on the worst line. If the test is right
+        there, the only other sentence says so. Otherwise the error on the simpler line, if it is
+        another one, and the changes of one setting that make the test right, or that there is none.
+        """
         unit = AIMS[self.aim].unit
         lines = [(f"Its worst {self.aim}, of {self.runs} lines that a search tried: "
                   f"{_describe_error(self.worst, unit)}.")]
@@ -110,14 +113,14 @@ def _describe_error(error: LineError, unit: str) -> str:
 
 def seek(aim: str, runs: int, measure: Callable[[Sequence[Place]], Sequence[Reading | None]]
          ) -> WorstLine:
-    """Search the worst line, and unless the test is right there, find the settings that cause its
-    error.
+    """Search the worst line, and unless the test is right there (WorstLine.is_right), find the
+    settings that cause its error.
 
     Args:
         aim: "latency" or "throughput".
         runs: greatest number of runs, of which a quarter is kept for finding the settings.
-        measure: function that makes the runs of places and returns their readings, None for a
-            failed run.
+        measure: function that makes the runs of places and returns their readings in the same
+            order, None for a failed run.
 
     Raises ToolMissing without Optuna, BadResult if no line has a result, and errors of `measure`.
     """
