@@ -147,15 +147,17 @@ def _to_mended(change: Change) -> Mended:
 
 
 def write(worst_line: WorstLine, folder: Path) -> None:
-    """Write the result to `folder`, which is made if necessary. It replaces an earlier result with
-    the same aim. Raises ConfigError if that fails."""
+    """Write the result to worst-AIM.json in `folder`, AIM being its aim. The folder is made if
+    necessary, and an earlier result with the same aim is replaced. Raises ConfigError if that
+    fails."""
     write_output(folder / _NAME.format(worst_line.aim),
                  json_text(worst_line.as_dict(), indent=1) + "\n")
 
 
 def read_all(folder: Path) -> list[WorstLine]:
-    """Return the results of searches that are stored in a test's folder, at most one for each aim.
-    Raises BadResult if a file can't be read or is damaged."""
+    """Return the results of searches that are stored in a test's folder, at most one for each aim,
+    in the order of worst.AIMS. Empty if there is none. Raises BadResult if a file can't be read or
+    is damaged."""
     return [_read_result(path) for aim in AIMS
             if (path := folder / _NAME.format(aim)).is_file()]
 

@@ -23,8 +23,8 @@ LENGTH_S = 10
 
 def measure(call: Call, report: ClientReport) -> None:
     """Run bbperf for each direction and fill the report. Raises BadResult if the server has an IPv6
-    address, bbperf fails, or its result file lacks results or has another form, OSError if it can't
-    be started."""
+    address, bbperf isn't installed, fails or writes no result file, or the file lacks results or
+    has another form. Raises OSError if Python can't be started."""
     if ":" in call.host:
         raise BadResult(f"bbperf supports IPv4 only, but the server's address is {call.host}; "
                         "use an IPv4 address (option -4)")
@@ -48,16 +48,17 @@ def read(text: str, direction: str, report: ClientReport, complaint: str = "") -
     of the data, and of the file's summary the medians of rate, round trip under load and excess
     bytes, and the round trip before the load.
 
-    Call it as soon as bbperf has ended: if the sender's clock differs from this machine's by 3 s or
-    more, times are shifted so that the test ends now.
+    Call it as soon as bbperf has ended: if the file's last time is 3 s or more before or after the
+    present, because the sender has another clock, all times are shifted so that the test ends now.
 
     Args:
         text: content of the file, JSON.
         direction: "download" or "upload".
         report: the report to fill.
-        complaint: an error that bbperf printed, for the message.
+        complaint: an error that bbperf printed, for the message. "" for none.
 
-    Raises BadResult if there are no results, or the file has another form.
+    Raises BadResult if there are no results, the file has another form, or a rate is below 0 or too
+    large.
     """
     now_s, epoch_s = time.monotonic(), time.time() - time.monotonic()
     try:

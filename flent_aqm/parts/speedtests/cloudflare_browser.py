@@ -82,8 +82,9 @@ def fill(report: ClientReport, results: Mapping[str, Any]) -> None:
     Args:
         report: the report to fill.
         results: the object that the page sent: `summary` and `raw`, or `fault`, or all of these.
+            Beside complete results, `fault` is ignored.
 
-    Raises BadResult if the results are an error, have another form, or lack measurements of the
+    Raises BadResult if the results have no summary or another form, or lack measurements of the
     latency or of a direction, or the throughput of a direction.
     """
     error = results.get("fault")
@@ -103,8 +104,10 @@ def fill(report: ClientReport, results: Mapping[str, Any]) -> None:
 
 def _fill_numbers(report: ClientReport, results: Mapping[str, Any]) -> None:
     """Fill the report with the engine's `summary` and `raw` measurements; `results` is that of
-    fill(). Raises BadResult if some of them are missing, and LookupError, TypeError, ValueError,
-    AttributeError or ArithmeticError if they have another form."""
+    fill(), with a summary. Raises BadResult if measurements of the idle latency or of a direction,
+    or a direction's throughput, are missing, and LookupError, TypeError, ValueError, AttributeError
+    or ArithmeticError if they have another form. Other missing numbers of the summary are left out.
+    """
     raw = results.get("raw") or {}
     lacks = [name for name in ("latency", "download", "upload")
              if not (raw.get(name) or {}).get("results")]
@@ -160,8 +163,8 @@ def measure(call: Call, report: ClientReport) -> None:
         call: its programs are the paths of Chromium and of the engine's script.
         report: the report to fill.
 
-    Raises BadResult if the page doesn't end within 240 s, or has no results, OSError if Chromium
-    can't be started.
+    Raises BadResult if the page doesn't end within 240 s, or its results are missing, incomplete or
+    of another form, OSError if Chromium can't be started.
     """
     chromium, script = call.programs
     results: dict[str, Any] = {}

@@ -74,7 +74,8 @@ async def measure(server: ServerAddress, report: ClientReport, call: Call) -> No
     limits the unsent bytes in the server's kernel.
 
     Raises BadResult if a connection or request fails. If a request for a latency under load fails,
-    there is no error, only no further latency beside that set of requests.
+    there is no error. Then latencies are missing for the rest of that set of requests, and also for
+    later sets if the separate connection of HTTP/1.1 is broken.
     """
     http = int(call.options.get("http_version", 1))
     unsent = call.options.get("unsent", UNSENT)
@@ -106,7 +107,8 @@ async def measure(server: ServerAddress, report: ClientReport, call: Call) -> No
 async def _make_requests(connection: Connection, beside: Connection, report: ClientReport,
                          direction: str, count: int, query: str, size: int,
                          results: Size) -> None:
-    """Make a set of requests of one size, and measure latencies meanwhile.
+    """Make a set of requests of one size, and measure latencies meanwhile. The report gets the
+    direction's load with rates, begin and end, and the latencies.
 
     Args:
         connection: connection of the requests.
@@ -142,9 +144,9 @@ def timed(direction: str, reply: Reply, size: int) -> tuple[float, float]:
     """Return the duration in ms and the throughput in Mbit/s of a request, as Cloudflare computes
     them.
 
-    Both durations begin with the request. A download lasts until its last byte, and HTTP's headers
-    count in its throughput. An upload lasts until the first byte of the response, and 0.5 % are
-    added to its size for the packets' headers.
+    Both durations begin with the request. A download lasts until its last byte, and 300 bytes for
+    HTTP's headers are added to its size. An upload lasts until the response's headers arrive, and
+    0.5 % are added to its size for the packets' headers.
 
     Args:
         direction: "download" or "upload".

@@ -128,8 +128,9 @@ def _total_rates(streams: list[dict[str, Any]], offset_s: float) -> list[tuple[f
     """Return samples of all streams' total rate, about one per 0.3 s: (end in monotonic s, duration
     in s, bytes). Empty if a stream has too few records for one.
 
-    Each stream's bytes are counted from its start. Their sum is taken at the times of the first
-    stream, up to the end of the shortest stream.
+    Each record has the bytes since its stream's start. Records with the same number are added,
+    whatever their times, and get the time of the first stream's. Every fifth record counts, up to
+    the last one that all streams have.
 
     Args:
         streams: the streams of one direction, at least one, as in the exported JSON.

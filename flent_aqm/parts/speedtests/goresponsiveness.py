@@ -131,8 +131,8 @@ def _fill_empty_directions(report: ClientReport) -> None:
 
 
 def _table_rows(folder: Path, kind: str) -> Iterator[list[str]]:
-    """Yield the rows of all tables of a kind as lists of texts, without headers and empty rows.
-    Nothing if there is no such table.
+    """Yield the rows of all tables of a kind as lists of texts, without headers and empty rows. The
+    order of the tables is that of the file system. Nothing if there is no such table.
 
     Args:
         folder: folder with the tables.

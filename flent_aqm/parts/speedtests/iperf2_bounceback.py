@@ -53,8 +53,9 @@ _ONE_WAY = re.compile(
 def measure(call: Call, report: ClientReport) -> None:
     """For each direction, run a TCP load and beside it iperf 2's bounceback (small messages to the
     server and back), and fill the report. There is no timeout for the messages. Raises BadResult if
-    iperf is too old or fails, or if the load still runs 30 s after the messages, OSError if iperf
-    can't be started. Options of the call: `length` of each direction in s, which is required, and
+    the program isn't iperf 2.1 or newer, if iperf fails, if its output lacks the rates or the
+    messages' times, or if the load still runs 30 s after the messages, OSError if iperf can't be
+    started. Options of the call: `length` of each direction in s, which is required, and
     `trip_times`, whether one-way delays are measured (default: in the lab only)."""
     refuse_old(call.program)
     # One-way delays need a common clock, which namespaces of one machine have.
@@ -108,7 +109,8 @@ def refuse_old(program: str) -> None:
 def read_load(text: str, direction: str, report: ClientReport) -> None:
     """Read the output of a direction's load into the report: the rate of each interval, and the
     mean of the whole test as iperf prints it. Raises BadResult if either is missing. Before, the
-    direction's load must have begun in the report: times are counted from there.
+    direction's load must have begun in the report: times are counted from there. As iperf starts
+    later than that, the load gets own_clock.
 
     Args:
         text: output of iperf.
@@ -128,10 +130,10 @@ def read_load(text: str, direction: str, report: ClientReport) -> None:
 
 def read_messages(text: str, direction: str, report: ClientReport) -> None:
     """Read the output of a direction's bounceback into the report: mean and greatest time of the
-    messages in each interval and in the whole test, their number per second (rps), and their mean
-    one-way delays, if it has them. Raises BadResult if the times of the intervals or of the whole
-    test are missing. Before, the direction's load must have begun in the report: times are counted
-    from there.
+    messages in each interval and in the whole test; of the whole test also their number per second
+    (rps), and, if the output has them, their mean one-way delays. Raises BadResult if the times of
+    the intervals or of the whole test are missing. Before, the direction's load must have begun in
+    the report: times are counted from there.
 
     Args:
         text: output of iperf.

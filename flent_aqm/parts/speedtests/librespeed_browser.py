@@ -68,7 +68,7 @@ class PageReport:
 
     Attributes:
         report: the report to fill.
-        last: the last state, with the keys of the worker's messages.
+        last: the last state, with the keys of the worker's messages. Empty before the first.
     """
 
     def __init__(self, report: ClientReport) -> None:
@@ -79,7 +79,8 @@ class PageReport:
     def take(self, message: bytes) -> None:
         """Record a state of the worker as the last one. If the worker tests a direction, the
         direction's load in the report begins at the state's time, unless it has begun, and ends
-        there; the rate is recorded if the state shows one.
+        there; the rate is recorded if the state shows one, but not for the state at which the load
+        begins.
 
         Args:
             message: the state as JSON, with `at_ms` as its Unix time in ms.

@@ -25,9 +25,10 @@ _NUMBERS = {"download_mbps": "download", "upload_mbps": "upload", "ping_ms": "pi
 
 
 def measure(call: Call, report: ClientReport) -> None:
-    """Run librespeed-cli and fill the report. Raises BadResult if it fails, gives no result or no
-    rate of a direction, or prints another form, OSError if it can't be started. Option of the call:
-    `streams` (default: 3), connections at once."""
+    """Run librespeed-cli over HTTP, without TLS even if the call asks for it, and fill the report.
+    Raises BadResult if it fails, gives no result or no rate of a direction, or prints another form,
+    OSError if it can't be started. Option of the call: `streams` (default: 3), connections at once.
+    """
     server = {"id": 1, "name": "server", "server": f"http://{call.host_and_port}/",
               "dlURL": "backend/garbage.php", "ulURL": "backend/empty.php",
               "pingURL": "backend/empty.php", "getIpURL": "backend/getIP.php"}

@@ -69,8 +69,8 @@ async def _measure_idle(server: ServerAddress, report: ClientReport) -> None:
 
 def smoothed_jitter_ms(times_ms: list[float]) -> float:
     """Return LibreSpeed's jitter in ms: a moving average of the absolute differences between
-    successive times, in which a difference above the average so far has a weight of 0.7, another
-    one of 0.2. 0 for fewer than two times."""
+    successive times. It begins with the first difference; of the others, one above the average so
+    far has a weight of 0.7, another one of 0.2. 0 for fewer than two times."""
     jitter = 0.0
     for number in range(1, len(times_ms)):
         step = abs(times_ms[number] - times_ms[number - 1])
@@ -83,9 +83,9 @@ def smoothed_jitter_ms(times_ms: list[float]) -> float:
 
 
 async def _load_direction(server: ServerAddress, report: ClientReport, direction: str) -> None:
-    """Load the line in one direction, "download" or "upload", and record the throughput that
-    LibreSpeed would show. Raises an ExceptionGroup of BadResults if a connection or request
-    fails."""
+    """Load the line in one direction, "download" or "upload", and record its rates, begin and end,
+    and the throughput that LibreSpeed would show. Raises an ExceptionGroup of BadResults if a
+    connection or request fails."""
     load = report.load(direction)
     request = _download if direction == "download" else _upload
     async with Metered(load), asyncio.TaskGroup() as group:
