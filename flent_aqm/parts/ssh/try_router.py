@@ -30,7 +30,8 @@ exit ends both; files that you wrote to this folder are kept."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
+    """Declare the command's description and arguments: --no-servers, --wall-limit, and `command`, a
+    list of all words from the first that is no option on, which may begin with "--"."""
     parser.usage = "flent-aqm try-router [options] [-- COMMAND [ARGUMENT ...]]"
     parser.description = (
         "Start a pretend router and a server, both reached by ssh, and run COMMAND on the client "
@@ -47,7 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run the command, or a shell, beside the pretend router, and return its exit status.
+    """Run the command, or a shell after a welcome on standard error, beside the pretend router, and
+    return its exit status. Files that it writes to the current folder are kept. If the pretend
+    router can't be set up, the command is not run, and the status is that of the set-up.
 
     Raises ToolMissing if there is no ssh client or ssh server, ConfigError if a shell has no
     terminal, and any AqmError of the lab.

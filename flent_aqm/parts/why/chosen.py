@@ -22,7 +22,8 @@ from flent_aqm.results.metrics.run import Run
 
 def _numbers(run: Run) -> tuple[Numbers, Numbers, Any]:
     """Return three arrays with a value for each probe of the run's first latency series: when it
-    was sent, in epoch seconds; its RTT in ms, infinite if it was lost; its number."""
+    was sent, in epoch seconds; its RTT in ms, infinite if it was lost; its number, counted from 0.
+    """
     probe = run.probe
     return probe.sent_s, probe.rtt_ms, numpy.arange(probe.sent_s.size)
 
@@ -63,8 +64,9 @@ def _other_series(run: Run) -> str:
 
 
 def of_glitch(run: Run, number: int) -> int:
-    """Return the number of the slowest probe of a glitch under load. If all probes that were too
-    slow were lost, return the number of the first of these.
+    """Return the number, counted from 0, of the slowest answered probe among the bad ones of a
+    glitch under load, or of the first bad one if all were lost. A probe is bad if it was lost or
+    took more than 30 ms (LISTED_GLITCH_MS) longer than before the load.
 
     Args:
         run: the run.

@@ -27,7 +27,7 @@ _NONE = "none"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `flent-aqm why`."""
+    """Declare the description and the arguments of `flent-aqm why`."""
     parser.description = (
         "Repeat the run of a data file in the lab with captures on the router, and explain a "
         "probe: where its time went, behind whose packets it waited, since when and why the "
@@ -69,8 +69,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Explain a probe. Return the exit status: 0 (EXPLAINED), or 2 (NOT_EXPLAINED) after an error,
-    which is printed in one line on standard error."""
+    """Repeat the run of a data file, and print the explanation of a probe, see _explain(). Return
+    the exit status: 0 (EXPLAINED), or 2 (NOT_EXPLAINED) after an AqmError, which is printed in one
+    line on standard error."""
     from flent_aqm.base.errors import AqmError
 
     try:
@@ -82,9 +83,11 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _explain(args: argparse.Namespace) -> None:
-    """Repeat the run, also with what --what-if and --drop-packet change, print the explanation, and
-    write the files that --output and --keep name. The progress goes to standard error. Raises
-    AqmError if an option is wrong, the run can't be repeated or repeats differently, or a file
+    """Repeat the run, also with each change of --what-if (default: usual_changes()) and of
+    --drop-packet, print the explanation as text or JSON, and then write the files that --output and
+    --keep name. The progress goes to standard error. A change of --what-if whose run fails is told
+    in the explanation. Raises AqmError if an option is wrong, the run or that of --drop-packet
+    fails, the run can't be repeated or repeats differently, the probe can't be explained, or a file
     can't be read or written."""
     # Imported late, because --help needs none of these modules.
     from flent_aqm.base.errors import NotAvailable
@@ -167,10 +170,11 @@ def _say(text: str) -> None:
 
 
 def _with_series(args: argparse.Namespace, run: Run) -> Run:
-    """Return the run with the explained latency series as its first one: that of --series, else
-    with --probe, --at or --glitch the best for metrics, else the one with the slowest answered
-    probe under load (the best for metrics, unless another one's slowest probe takes more than a
-    tenth longer). Raises BadResult if the run has no such series."""
+    """Return the run with the explained latency series as its first one. It is the one that
+    --series names. Without that option it is the best for metrics of those that can be explained,
+    or, if --probe, --at and --glitch are missing, too, another one whose slowest answered probe
+    under load took more than a tenth longer, see with_worst_series(). Raises BadResult if no series
+    can be explained, or none of these has the name."""
     from flent_aqm.parts.why.probe_series import with_series, with_worst_series
 
     if args.series or any(one is not None for one in (args.probe, args.at, args.glitch)):

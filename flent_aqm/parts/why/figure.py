@@ -29,7 +29,8 @@ KINDS = tuple(_METADATA)
 
 
 def draw(explained: Explained, kind: str) -> bytes:
-    """Return the figure as the bytes of a file.
+    """Return the figure as the bytes of a file. Equal content gives equal bytes. Matplotlib's
+    backend becomes agg for the whole process.
 
     Args:
         explained: content of the figure.
@@ -56,12 +57,14 @@ def draw(explained: Explained, kind: str) -> bytes:
 
 def explained_of(run: WatchedRun, story: Story, outcomes: Sequence[Outcome], title: str,
                  sentences: Sequence[str]) -> Explained:
-    """Return the content of the figure, which keep() also stores in a data file.
+    """Return the content of the figure, which keep() also stores in a data file. Raises BadResult
+    if no probe of the series was answered.
 
     Args:
         run: the run with its packets.
         story: the explanation of a probe.
-        outcomes: the run itself, and the runs with something changed.
+        outcomes: the run itself, and the runs with something changed. Those without an answered
+            probe within 1 s (AROUND_S) of the probe get no curve.
         title: heading of the explanation, which names the probe.
         sentences: sentences of the explanation.
     """
@@ -78,7 +81,8 @@ def explained_of(run: WatchedRun, story: Story, outcomes: Sequence[Outcome], tit
         than AROUND_S (1 s) before or after the explained probe was sent are left out.
 
         Args:
-            rows: mask that selects packets of the direction in which the probe waited longest.
+            rows: mask that selects packets of those that came to the queue in which the probe or
+                its reply waited longest, or which it never left.
         """
         at_s = (passage.arrived_ns[rows] - begin_ns) / 1e9
         return [round(float(one), 6) for one in at_s[abs(at_s - story.sent_s) <= AROUND_S]]
@@ -130,9 +134,9 @@ def _backlog(run: WatchedRun, story: Story) -> list[Curve]:
 
 
 def _window(run: WatchedRun, story: Story) -> Curve | None:
-    """Return the sum of the kB in flight of the TCP flows whose name is that with most bytes ahead
-    of the probe, at the moments of _times(), NaN while none of these flows is alive. None without
-    such flows, or if none has anything in flight at these moments."""
+    """Return the sum of the kB in flight of all TCP flows that share the name of the flow with most
+    bytes ahead of the probe, at the moments of _times(), NaN while none of these flows is alive.
+    None without such flows, or if none has anything in flight at these moments."""
     router, direction, _ = story.where
     ledger = run.ledgers[router]
     cross = cross_ports_of(run.data["metadata"])

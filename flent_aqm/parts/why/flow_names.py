@@ -33,9 +33,10 @@ def kind_of_flow(key: FlowKey, cross_ports: frozenset[int]) -> str:
 
 
 def flow_name(ledger: Ledger, direction: str, flow: int, cross_ports: frozenset[int]) -> str:
-    """Return the name of a flow for sentences: "the probes", "ping", "the test's upload",
-    "acknowledgements of the test's upload" or "control packets of the test", the last three
-    likewise of "the cross traffic". Several flows may share a name.
+    """Return the name of a flow for sentences: "the probes", "ping", "the test's upload" for a flow
+    with a load's data (see carries_data()), "acknowledgements of the test's upload" for the reverse
+    of such a flow, or "control packets of the test" for any other, the last three likewise of "the
+    cross traffic". Several flows may share a name.
 
     Args:
         ledger: packets of a router.
@@ -78,8 +79,9 @@ def test_parameters(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def cross_ports_of(metadata: Mapping[str, Any]) -> frozenset[int]:
-    """Return the ports of the servers of a run's cross traffic, from a data file's metadata. Empty
-    without cross traffic, or if the value in the metadata is invalid."""
+    """Return the port of the server of a run's cross traffic, from a data file's metadata: the test
+    parameter cross_port, or else the usual one, also if that parameter is no number. Empty without
+    cross traffic, or if the value of the parameter cross_traffic is invalid."""
     parameters = test_parameters(metadata)
     try:
         tool = kind_of(parse_cross_traffic("cross_traffic", parameters.get("cross_traffic", "no")))

@@ -59,8 +59,8 @@ class Explained:
         stay_s: when it came to the queue and when it left, None if it never left.
         flows: kB in the queue of the flows of each name, all at the same times.
         drops_s, marks_s: when packets came that the queue dropped or marked, in the drawn time.
-        window: kB in flight of the TCP flows of the name that has most bytes ahead of the probe.
-            None without such flows, or if they had nothing in flight.
+        window: kB in flight of all TCP flows that share the name of the flow with most bytes ahead
+            of the probe. None without such flows, or if they had nothing in flight.
         runs: RTT of the probes in ms over time, of this run first, then of each run with a change.
     """
 

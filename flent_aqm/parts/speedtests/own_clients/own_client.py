@@ -28,8 +28,9 @@ def run(name: str,
             test and fills the report. Of an ExceptionGroup that it raises, the first error counts.
     """
     def find_and_measure(call: Call, report: ClientReport) -> None:
-        """Find the server, and run `measure` to its end. Raises BadResult, or another error of
-        `measure`. Of an ExceptionGroup, the first error is raised."""
+        """Find the server, and run `measure`, which fills the report, to its end. Raises BadResult
+        if the server's name can't be resolved, and the errors of `measure`: of an ExceptionGroup,
+        the first one that is no group."""
         server = find_server(call.host, call.port, call.ip_version or None, call.tls)
         try:
             asyncio.run(measure(server, report, call))
@@ -44,9 +45,10 @@ def run(name: str,
 
 
 class Metered:
-    """Context manager for `async with Metered(load)`: records the rate of a direction every 0.2 s
-    while the block runs, and the direction's begin and end. A direction may be loaded several
-    times: then its begin is that of the first block, its end that of the last."""
+    """Context manager for `async with Metered(load)`: while the block runs, records in load.rates
+    every 0.2 s, and once more at the end, the bytes that load.count() has added since the step
+    before. Records also the begin of the load, unless it has begun before, and its end. Several
+    blocks, one after the other, may record the same load: its end is then that of the last."""
 
     def __init__(self, load: DirectionLoad) -> None:
         self._load = load
@@ -77,8 +79,9 @@ class Metered:
             self._record_step()
 
     def _record_step(self) -> None:
-        """Record the bytes transferred since the previous step, unless that was 0.1 ms ago or less.
-        """
+        """Append to load.rates a step since the previous one: its end in monotonic seconds, its
+        length in s, its bytes. If the previous one was 0.1 ms ago or less, append nothing: the next
+        step has the bytes."""
         now_s = time.monotonic()
         if now_s - self._last_s > 1e-4:
             self._load.rates.append((now_s, now_s - self._last_s,
