@@ -31,13 +31,14 @@ def refuse_names(path: Path | None, file: Path) -> None:
 
 
 def keep(path: Path, data: Mapping[str, Any], explained: Explained) -> None:
-    """Write the explained data file again, with the explanation in its AQM metadata, and create its
-    folder. Raises ConfigError if it can't be written.
+    """Write the explained data file again, to another file, with the content of the figure in the
+    object AQM of its metadata, in place of an earlier one. Create the file's folder. Raises
+    ConfigError if the file can't be written, and BadResult if a number in it is not finite.
 
     Args:
         path: file to write.
-        data: content of the explained data file.
-        explained: the explanation.
+        data: content of the explained data file, whose metadata has the object AQM.
+        explained: content of the explanation's figure.
     """
     metadata = data["metadata"]
     kept = {**metadata, "AQM": {**metadata["AQM"], KEPT: to_json(explained)}}

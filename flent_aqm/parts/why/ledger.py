@@ -84,7 +84,7 @@ class FlowKey:
 
     @property
     def ports(self) -> tuple[int, int]:
-        """Both ports, the smaller one first: it is the server's."""
+        """Both ports, the smaller one first, which mostly is the server's."""
         low, high = sorted((self.source_port, self.target_port))
         return low, high
 
@@ -182,13 +182,14 @@ class Passage:
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
-    """All packets that came to a router.
+    """The IP packets that came to a router: IPv4 without options and IPv6, without broadcast and
+    multicast.
 
     Attributes:
         up: packets that go away from the client.
         down: packets that go towards the client.
         flows: the flows, in the order of their first packets.
-        end_ns: time of the capture's last record, in ns since the epoch.
+        end_ns: time of the last such packet at any device, in ns since the epoch.
     """
 
     up: Passage
@@ -202,8 +203,8 @@ class Ledger:
 
 
 def parse_devices(text: str) -> Mapping[int, str]:
-    """Return index -> name of each device from the lines that guest/ring.py writes. Raises
-    ParseError if no line has a device."""
+    """Return index -> name of each device from the lines "INDEX NAME" that guest/ring.py writes.
+    Other lines are ignored. Raises ParseError if no line has a device."""
     devices = {int(number): name for number, name in
                re.findall(r"(?m)^(\d{1,9}) (\S{1,15})$", text)}
     if not devices:
@@ -253,10 +254,11 @@ _FIELDS = {"time_ns": numpy.int64, "number": numpy.int64, "device": numpy.int32,
 
 
 def _rows(path: Path) -> tuple[dict[str, Column], dict[int, bytes]]:
-    """Return the fields in _FIELDS of all IP packets of a capture that are neither broadcast nor
-    multicast (IPv4 without options, or IPv6), and for each value of the field `ends`, which
-    stands for the two addresses, the IP header of its first packet. Raises BadResult if the file
-    is cut short, not of guest/ring.py, or has no such packet."""
+    """Return the fields in _FIELDS of the IP packets of a capture (IPv4 without options, or IPv6),
+    an array each, in the order of capture: a packet that a router forwards is in it at each device.
+    Received broadcast and multicast packets are left out. Return also for each value of the field
+    `ends`, which stands for the two addresses, the first 40 bytes of its first packet. Raises
+    BadResult if the file is cut short, not of guest/ring.py, or has no such packet."""
     size = path.stat().st_size
     if size % BLOCK_BYTES:
         raise BadResult(f"{path.name}: the capture is cut short: {size} bytes, expected a multiple "
@@ -292,12 +294,13 @@ def _rows(path: Path) -> tuple[dict[str, Column], dict[int, bytes]]:
 
 
 def _chunk(frames: Column, first_no: int) -> dict[str, Column]:
-    """Return the fields of the frames that hold IP packets to one host, IPv4 without options or
-    IPv6: those in _FIELDS, and `headers`, the first 40 bytes of each packet.
+    """Return the fields of the frames with IP packets, IPv4 without options or IPv6, except
+    received broadcast and multicast ones: those in _FIELDS, and `headers`, the first 40 bytes of
+    each packet. Each is an array with a value for each of these packets.
 
     Args:
         frames: frames of the capture.
-        first_no: number of the first frame.
+        first_no: number of the first frame. The capture's first has the number 0.
     """
     kind = frames["ether_type"]
     is_4 = (kind == 0x0800) & (frames["packet"][:, 0] == 0x45)  # without IP options
@@ -310,7 +313,8 @@ def _chunk(frames: Column, first_no: int) -> dict[str, Column]:
                          frames["packet"], numpy.uint8(0))
 
     def either(four: Any, six: Any) -> Column:
-        """Return the value of each packet: that of `four` over IPv4, that of `six` over IPv6."""
+        """Return an array with a value for each packet: that of `four` over IPv4, that of `six`
+        over IPv6. Each of both is such an array, or one value for all packets."""
         chosen: Column = numpy.where(is_4, four, six)
         return chosen
 
@@ -366,12 +370,16 @@ def _number(packet: Column, at: int, count: int) -> Column:
 
 
 def _mixed(packet: Column) -> Column:
-    """Return a number of 64 bits for the bytes of each row, whose count is a multiple of 8."""
+    """Return for each row of bytes a hash of 64 bits. The number of bytes in a row is a multiple of
+    8."""
     return _mixed_words(list(numpy.ascontiguousarray(packet).view("=u8").T))
 
 
 def _mixed_words(words: Sequence[Column]) -> Column:
-    """Return one number of 64 bits for several numbers of each row."""
+    """Return one hash of 64 bits for each row of several numbers, in which their order counts.
+
+    words: an array of 64-bit numbers, with a value for each row, for each of the numbers.
+    """
     mixed = numpy.zeros(words[0].shape[0], numpy.uint64)
     for word in words:
         mixed = (mixed ^ word) * _PRIME

@@ -123,7 +123,7 @@ class ProbeFlow:
 
     Attributes:
         key: the flow of the probes, from the client.
-        first: number in the packet of the series' first probe.
+        first: the number that the packet of the series' first probe carries, 0 for irtt.
     """
 
     key: FlowKey
@@ -131,8 +131,10 @@ class ProbeFlow:
 
     def rows(self, ledger: Ledger, direction: str) -> Mapping[int, int]:
         """Return probe -> row of its packet in the passage of a router. A probe is given by its
-        index in the series, from 0, lost ones included. Of several packets with the same number the
-        first counts. Empty if no packet of the flow passed.
+        index in the series, from 0, lost ones included. Packets of probes before the series' first,
+        which ping does not know as lost, have keys below 0, those of probes behind its last one
+        keys beyond it. Of several packets with the same number the first counts. Empty if no packet
+        of the flow passed.
 
         Args:
             ledger: packets of the router.
@@ -148,16 +150,16 @@ class ProbeFlow:
 
 
 def flow_of(run: Run, probe: Probe, ledger: Ledger) -> ProbeFlow:
-    """Return the flow of a series' packets in a capture, and the number in the packet of its first
-    probe.
+    """Return the flow of a series' packets in a capture, with the number that its first probe's
+    packet carries.
 
     Args:
         run: the run, whose other series may have flows like this one.
-        probe: the series.
+        probe: the series, one of explainable().
         ledger: packets of the router that is the nearest to the client.
 
-    Raises BadResult if no flow in the capture has packets within 50 ms of at least half of the
-    times of the series, or each that has is nearer to another series.
+    Raises BadResult if no flow in the capture is like the series, see _likeness(), or each that is
+    belongs to another series, to which it is nearer.
     """
     likely = []
     for series in explainable(run):
@@ -176,11 +178,19 @@ def flow_of(run: Run, probe: Probe, ledger: Ledger) -> ProbeFlow:
 def _likeness(ledger: Ledger, flow: int, key: FlowKey, probe: Probe
               ) -> list[tuple[float, str, ProbeFlow]]:
     """Return how far a flow's packets are from the times of a series, as a list with one entry:
-    (mean square distance in ns², name of the series, the flow). Empty if fewer than half of the
-    series' times have a packet within 50 ms (_NEAR_NS), or if irtt's numbers don't begin at 0.
+    (mean square distance in ns², name of the series, the flow). The times are those at which the
+    answered probes were sent, compared with the arrival of their packets, and came back, compared
+    with the departure of their replies' packets. Distances of 50 ms (_NEAR_NS) or more are left
+    out.
 
-    The times of the series are those at which its answered probes were sent and came back. The
-    distances are squared, as then packets in the order of the probes are the nearest.
+    Empty if there are distances for fewer than half of the times, or if irtt's numbers don't begin
+    at 0.
+
+    Args:
+        ledger: packets of a router.
+        flow: index of the flow in Ledger.flows.
+        key: the same flow.
+        probe: the series.
     """
     numbers, rows = _numbered(ledger, "up", flow)
     sent_ns = numpy.round(probe.sent_s * 1e9).astype(numpy.int64)

@@ -78,9 +78,10 @@ def _queue(name: str, applied: Mapping[str, Any]) -> str:
     "codel, limit 1000 packets, interval 100 ms, target 5 ms".
 
     Args:
-        name: the queue's name as requested. The qdisc's name follows in brackets if it differs.
-        applied: settings that the kernel reported of the direction. Without parameters, nothing
-            follows the name.
+        name: the queue's name as requested. The qdisc's name follows in brackets if the kernel
+            reported another one.
+        applied: settings that the kernel reported of the direction, see Run.applied(). Parameters
+            are left out if it has none.
     """
     reported = applied.get("qdisc_parameters", {})
     words = [name] if applied.get("qdisc") in (None, name) else [f"{name} ({applied['qdisc']})"]
@@ -99,7 +100,8 @@ def _queue(name: str, applied: Mapping[str, Any]) -> str:
 
 
 def _text(value: object) -> str:
-    """Return a value in the words of batch files: yes and no, NAME=VALUE for parameters."""
+    """Return a setting's value in the words of batch files: yes or no for booleans, "NAME=VALUE
+    NAME=VALUE" for parameters, str() of all others."""
     if isinstance(value, Mapping):
         return " ".join(f"{name}={one}" for name, one in value.items())
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)

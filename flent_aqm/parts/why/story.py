@@ -105,9 +105,10 @@ class TimePart:
     """A part of a round trip.
 
     Attributes:
-        place: "up" or "down" for the queue of the only router, "up (NAME)" or "down (NAME)" for
-            that of another router or the modem, otherwise "base delay", "server side", "client
-            side" (for ping "client side and ping's rounding", ROUNDED) or "between routers".
+        place: "up" or "down" for the queue of the router called "router", the only one without a
+            `topology`, "up (NAME)" or "down (NAME)" for that of another router or the modem,
+            otherwise "base delay", "server side", "client side" (for ping "client side and ping's
+            rounding", ROUNDED) or "between routers".
         ms: how long the probe or its reply was there. It may be negative outside of queues.
     """
 
@@ -155,7 +156,8 @@ class Standing:
             first answered probe. If none did, the time at which the probe came.
         until_s: time at which the probe left, or came if it never left, likewise.
         flow: name of the flow that had most bytes ahead of the probe, "" if there was none.
-        flows: number of flows with that name, which count together in the values below.
+        flows: number of flows with that name, which count together in rate_mbps and flight_kb. 1
+            if there was none.
         rate_mbps: rate at which their packets came from about a round trip before since_s until the
             probe came.
         line_mbps: rate of the line, 0 if it isn't known.
@@ -178,7 +180,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Decisions:
-    """What a queue did while it stood.
+    """What a queue did from when it began to stand until the probe left, or came if it never left.
 
     Attributes:
         aqm: name of the queue, such as "codel", "drop-tail" for a modem.
@@ -205,7 +207,7 @@ class Story:
 
     Attributes:
         series: name of the latency series.
-        number: the probe's number in the series.
+        number: the probe's number in the series, counted from 0.
         sent_s: when it was sent, in s since the series' first answered probe. For a lost probe,
             when it came to the first router.
         rtt_ms: its RTT, None if the probe or its reply was lost.
@@ -217,8 +219,8 @@ class Story:
         flow_queueing: whether the place has a queue for each flow.
         standing: since when the queue there stood, and why.
         decisions: what that queue did.
-        where: router and direction of the place, and row of the probe in that Passage, for the
-            figure.
+        where: router and direction ("up" or "down") of the place, and row in that Passage of the
+            probe, or of its reply if the direction is "down", for the figure.
     """
 
     series: str
