@@ -65,9 +65,10 @@ filename_extra = ${{aqm}}
 
 
 def main() -> int:
-    """Build the kernel, make the runs, and print a table. Return the exit status, 1 if a result is
-    not as expected. Removes the kernel at the end, unless --keep is given. Raises
-    CalledProcessError if it can't be built or removed."""
+    """Build the kernel (NAME) from the source of --source, by default set-up's, make the runs, and
+    print a table. Return the exit status, 1 if a result is not as expected. Removes the kernel at
+    the end, also after an error in the runs, unless --keep is given. Raises CalledProcessError if
+    it can't be built or removed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--keep", action="store_true", help=f"keep the kernel {NAME}")
     parser.add_argument("--source", help="of the kernel, as for flent-aqm kernel build; default: "
@@ -92,8 +93,10 @@ def main() -> int:
 
 
 def _run_and_compare(folder: Path, aqms: list[str]) -> int:
-    """Run all mistakes and all queues, and print the table. Return how many results are not as
-    expected.
+    """Run each mistake of FAULTS and each queue of `aqms` once on the kernel, which must be built,
+    and print the table. Return how many results are not as expected: mistakes that aren't the cause
+    of a failed run, and queues whose run failed. If there are no results at all, the end of Flent's
+    error output is printed, too.
 
     Args:
         folder: folder for batch and results.
@@ -134,7 +137,8 @@ def _failure_cause(results: Path, end: str) -> str:
 
     Args:
         results: folder of the results.
-        end: end of the run's name before the kernel's: transmit queue length or AQM.
+        end: what the names of the run's files have in front of the kernel's name: transmit queue
+            length or AQM.
     """
     if any(results.glob(f"*-{end}-{NAME}{SUFFIX}")):
         return ""

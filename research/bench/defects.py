@@ -19,9 +19,10 @@ class Planted:
         new: text in its place.
         overrides: batch overrides, KEY=VALUE, for the runs of the changed kernel and of the
             unchanged one. The first one is aqm=NAME, the queue. Empty if nothing is run.
-        has_effect: whether the change has an effect on packets.
-        cells: cells of gate.batch in which the change is judged with --named-cells, in place of
-            all.
+        has_effect: True for a defect, also one that changes no packet, such as a leak or a mistake
+            in the syntax. False for a harmless change.
+        cells: cells of gate.batch in which gate.py judges the change with --named-cells, in place
+            of all.
     """
 
     name: str

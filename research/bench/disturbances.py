@@ -80,8 +80,9 @@ class Circumstances:
     cwd: Path = Path("/")
 
     def run(self, *words: str | Path) -> subprocess.CompletedProcess[bytes]:
-        """Run `flent-aqm WORDS` and return the finished process with its output. A status other
-        than 0 is no error."""
+        """Run `flent-aqm WORDS` and return the finished process with its standard output and
+        standard error. A status other than 0 is no error. Raises OSError if the command can't be
+        started."""
         return subprocess.run([*self.before, self.bin / "flent-aqm", *words], cwd=self.cwd,
                               env=self.env, stdin=subprocess.DEVNULL, capture_output=True,
                               check=False)
@@ -104,8 +105,8 @@ def load() -> Iterator[Circumstances]:
 
 @contextmanager
 def jobs_beside() -> Iterator[Circumstances]:
-    """Context manager: yield the usual circumstances, with another lab on the same cores
-    meanwhile."""
+    """Context manager: yield the usual circumstances, with another lab on the machine meanwhile, in
+    which iperf3 sends for up to an hour of virtual time."""
     around = Circumstances()
     with _processes_running([[str(around.bin / "flent-aqm"), "lab", "--seed", "99", "--aqm", "sfq",
                               "--",
@@ -115,8 +116,8 @@ def jobs_beside() -> Iterator[Circumstances]:
 
 @contextmanager
 def other_folder() -> Iterator[Circumstances]:
-    """Context manager: yield how to run a copy of the checkout with a longer path, which contains a
-    blank, without compiled Python files."""
+    """Context manager: yield how to run a copy of the checkout in /var/tmp. Its path contains
+    blanks, and its own modules have no compiled files yet."""
     with _changed_checkout(Path("/var/tmp"), "another place/of the sources") as around:
         yield around
 
@@ -131,16 +132,18 @@ def below_tmp() -> Iterator[Circumstances]:
 
 @contextmanager
 def other_user() -> Iterator[Circumstances]:
-    """Context manager: yield how to run as the user nobody, with a home, a temporary folder and a
-    checkout of its own. Needs root."""
+    """Context manager: yield how to run as the user nobody, with a copy of the checkout and an
+    empty folder that is home, temporary and working folder. Needs root: otherwise PermissionError
+    is raised."""
     with _changed_checkout(Path("/var/tmp"), "flent-aqm") as around, _as_nobody(around) as other:
         yield other
 
 
 @contextmanager
 def earlier_files() -> Iterator[Circumstances]:
-    """Context manager: yield circumstances whose working folder has files of all kinds in it, and
-    is also the temporary folder and the home."""
+    """Context manager: yield circumstances whose working folder, which is also the temporary folder
+    and the home, already has data files with random bytes, folders named like the lab's, a flent.py
+    that must not be imported, and a .flentrc."""
     with tempfile.TemporaryDirectory(prefix="flent-aqm-full-") as name:
         folder = Path(name)
         for number in range(50):
@@ -164,8 +167,9 @@ def other_environment() -> Iterator[Circumstances]:
 
 @contextmanager
 def other_host_name() -> Iterator[Circumstances]:
-    """Context manager: yield circumstances in which the host has another name, and no address
-    layout randomization. Needs root."""
+    """Context manager: yield circumstances in which the command sees another host name, which the
+    machine itself keeps, and has no address space layout randomization. Needs root: otherwise the
+    command fails."""
     yield Circumstances(before=["unshare", "--uts", "sh", "-c",
                                 'hostname another.example; exec "$@"',
                                 "sh", "setarch", "-R"])
@@ -204,9 +208,10 @@ _lengths = cycle(PATH_LENGTHS)
 
 @contextmanager
 def older_processor() -> Iterator[Circumstances]:
-    """Context manager: yield circumstances in which a processor's newer flags are hidden from
-    everything that asks libraries or /proc/cpuinfo, on the host and in the guest. Needs root. The
-    instruction CPUID itself can't be changed on most machines."""
+    """Context manager: yield how to run a copy of the checkout from which a processor's newer
+    instructions are hidden, on the host and in the guest: glibc, OpenSSL and Go are told by
+    variables to do without them, and /proc/cpuinfo doesn't list them. Needs root: otherwise the
+    command fails. Programs that use the instruction CPUID themselves still see them."""
     with (_changed_checkout(Path("/var/tmp"), "flent-aqm", OLDER_IN_GUEST) as around,
           tempfile.NamedTemporaryFile("w", prefix="cpuinfo-") as file):
         file.write("".join(f"{FLAGS if line.startswith('flags') else line}\n"
@@ -221,16 +226,17 @@ def older_processor() -> Iterator[Circumstances]:
 @contextmanager
 def as_long_variables() -> Iterator[Circumstances]:
     """Context manager: yield how to run a copy of the checkout that sets the variables of
-    older_processor() in the guest, with values of the same lengths that hide nothing."""
+    older_processor() in the guest, with values of the same lengths that hide no more than the lab
+    always does. It is what a run in older_processor() is compared with."""
     with _changed_checkout(Path("/var/tmp"), "flent-aqm", AS_LONG_IN_GUEST) as around:
         yield around
 
 
 @contextmanager
 def all_at_once() -> Iterator[Circumstances]:
-    """Context manager: yield circumstances with another user (if this one is root), a longer path
-    of the sources, more imports, more programs in the router's hook, and many variables,
-    together."""
+    """Context manager: yield circumstances with another user (if this one is root), a copy of the
+    checkout whose path contains blanks, more imports, more programs in the router's hook, and many
+    variables, together."""
     with _changed_checkout(Path("/var/tmp"), "another place/of the sources", MORE_IMPORTS,
                            MORE_PROGRAMS) as around:
         env = {**os.environ, **{f"OTHER_{number}": "x" * number for number in range(200)}}
@@ -296,16 +302,18 @@ def _processes_running(commands: Sequence[Sequence[str]]) -> Iterator[None]:
 @contextmanager
 def _changed_checkout(base: Path, name: str,
                       *changes: tuple[str, str, str]) -> Iterator[Circumstances]:
-    """Context manager: yield how to run a copy of the sources and of their Python environment in a
-    temporary folder, which is the working folder, and is removed at the end.
+    """Context manager: yield how to run a copy of the checkout and of its Python environment. It
+    lies below a new temporary folder, which is the working folder, and is removed at the end.
 
     Args:
         base: folder for the temporary folder.
         name: path of the checkout in the temporary folder. If `base` is /tmp, its blanks become -.
-        changes: (file, line, text) of each change: the text is inserted behind the first occurrence
-            of the line.
+        changes: (file, line, text) of each change: path of the file in the checkout, and a text
+            that is inserted behind the first occurrence of `line`. Both texts contain their line
+            ends.
 
-    Raises AssertionError if a file doesn't have the line.
+    Raises AssertionError if a file doesn't have the line, FileNotFoundError if there is no such
+    file, CalledProcessError if the environment can't be copied.
     """
     with tempfile.TemporaryDirectory(prefix="flent-aqm-checkout-", dir=base) as temporary:
         top = Path(temporary)

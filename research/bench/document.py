@@ -31,8 +31,9 @@ def main() -> None:
 
 def section(result: dict[str, Any]) -> str:
     """Return text and table of one result in Markdown. Figures without a target are left out,
-    except those of the peer, whose names begin with "peer". The table has the processor time of a
-    figure, or its value if that wasn't measured.
+    except those of the peer (ns-3), whose names begin with "peer". The table has the processor time
+    of a figure, or its value if that wasn't measured. A line about the peer follows if the result
+    has one.
 
     result: the content of a file that run.py writes.
     """

@@ -74,17 +74,22 @@ class Comparison:
     Attributes:
         name: name of the comparison or of the planted change.
         seen: each metric that was better, worse or mixed -> that word, and "runs failed" -> "worse"
-            if more runs fail than on the base's side. If `flent-aqm verdict` judged a defect (see
-            _JUDGED): one word, "worse", "not exercised", "a difference" or "refused" -> the
-            verdict's text; empty for any other end, such as "the same" and "can't tell".
-        said: the verdict's sentence.
+            if more runs failed than on the base's side, and more than chance explains. If
+            `flent-aqm verdict` judged a defect: one word, "worse", "not exercised", "a difference"
+            or "refused" -> the same text as `said`; empty for any other end, such as "the same" and
+            "can't tell".
+        said: the verdict's sentence. If `flent-aqm verdict` judged a defect: its output, or without
+            any the first failed run's cause or "status N"; if its kernel was refused, the error
+            message.
         wall_s: time of the runs of one side, the changed or later one. None if they were there
             already, or nothing was run.
         identical: number of pairs with identical samples, and of all pairs: one for each cell and
             seed, further seeds included. (0, 0) if `flent-aqm verdict` judged.
         aqm: queue of a planted change, "" for none.
-        has_effect: whether a planted change has an effect on packets.
-        right: whether the verdict is as it should be.
+        has_effect: True for a planted defect, see Planted. False for a harmless change, and if
+            nothing is planted.
+        right: whether the verdict is as it should be. Of a set of seeds compared with another one,
+            False if they differ, which only main() fills in.
     """
 
     name: str
@@ -98,9 +103,11 @@ class Comparison:
 
 
 def main() -> int:
-    """Make the comparisons that the command line names, and keep their results. Write their part of
-    the page, too, unless --only or --cells is given. Return the exit status, 1 if any is not as it
-    should be."""
+    """Make the comparisons that the command line names, and keep their results in
+    research/bench/results, in place of the earlier ones of their kind. Write their part of
+    docs/results/gate.md, too, unless --only or --cells is given. Return the exit status, 1 if any
+    verdict is not as it should be. Raises SystemExit if runs can't be made, ConfigError if there
+    are no runs or too few to compare."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=("false-alarms", "power", *_JUDGED))
     parser.add_argument("-o", "--output", type=Path, required=True, help="where the runs go")
@@ -150,8 +157,10 @@ def main() -> int:
 
 
 def _provenance(output: Path) -> Made:
-    """Return date, kernel, versions and number of the runs below `output`. The number is that of
-    all files; the rest is that of each folder's first file, without folders of planted changes."""
+    """Return date, kernels, versions and number of the runs below `output`. The number is that of
+    all files; the rest is that of each folder's first file, without folders of planted changes, and
+    the date that of the newest of these. Raises ConfigError without a run, BadResult if a file
+    can't be read."""
     files = find_files([output])
     first = {file.parent: file for file in reversed(files) if not _CHANGED.search(str(file))}
     return replace(made_of([as_run(read_data_file(file)) for file in first.values()]),
@@ -160,8 +169,9 @@ def _provenance(output: Path) -> Made:
 
 def false_alarms(output: Path, comparisons: int, aqm: str, first_seed: int
                  ) -> tuple[list[Comparison], dict[int, list[ScoredFile]]]:
-    """Make sets of runs with five seeds each, except those that `output` has, and compare each set
-    with the next two: the code is the same, chance is different. Return the comparisons, and all
+    """Make sets of runs with five seeds each, as many sets as the comparisons need, except those
+    that `output` has, and compare each set with the next two: the code is the same, chance is
+    different. Print each verdict. Return the comparisons, all with the default `right`, and all
     runs by seed.
 
     Args:
@@ -170,7 +180,8 @@ def false_alarms(output: Path, comparisons: int, aqm: str, first_seed: int
         aqm: queue of the runs.
         first_seed: first seed of the first set.
 
-    Raises SystemExit if Flent ends before all runs are made.
+    Raises SystemExit if Flent ends before all runs are made, ConfigError if too many failed to
+    compare the rest.
     """
     text = (resource_dir("batches") / "gate.batch").read_text()
     base = (resource_dir("batches") / "base.batch").read_text()
@@ -200,16 +211,17 @@ def false_alarms(output: Path, comparisons: int, aqm: str, first_seed: int
 
 
 def compare_drawn_seeds(runs: Mapping[int, Sequence[ScoredFile]], draws: int) -> dict[str, int]:
-    """Compare pairs of sets whose seeds are drawn from all. These comparisons share runs, but a
-    rate of one in a hundred shows. Print how many differ.
+    """Compare pairs of sets of five seeds, all ten of which are drawn at random from all seeds, and
+    print how many pairs of sets differ. The comparisons share runs, but are many enough to show a
+    rate of false alarms of one in a hundred. Draws are the same in each call with the same seeds.
 
     Args:
         runs: seed -> its runs, one per cell. At least ten seeds.
         draws: number of pairs of sets.
 
     Returns:
-        "draws", "alarms" (pairs of sets in which any metric differed), and each metric that
-            differed, with their numbers.
+        "draws" -> number of pairs of sets, "alarms" -> in how many of them any metric differed, and
+            name of each metric that differed -> in how many it did.
     """
     draw = random.Random(1)
     counts = Counter(draws=draws, alarms=0)
@@ -237,17 +249,20 @@ def _with_seed(run: ScoredFile, seed: int) -> ScoredFile:
 def power(output: Path, only: str, cells: str, minutes: float) -> list[Comparison]:
     """Build a kernel for each change of DEFECTS whose runs `output` lacks, make them, and compare
     them with runs of set-up's kernel, which serve all changes with the same overrides. If five
-    seeds show no difference but can't tell, more of them are made, once. The kernels are removed.
-    Return the comparisons.
+    seeds show no difference but can't tell, more of them are made, once. Each kernel is removed
+    after its comparison, but not if an exception is raised before. Print each verdict, and return
+    the comparisons.
 
     Args:
         output: folder for runs and patches.
         only: part of the names of the changes, "" for all.
-        cells: cells of gate.batch, with commas between them, "" for all.
-        minutes: time for further seeds of a change, 0 for none.
+        cells: cells of gate.batch, with commas between them, "" for those that a change's overrides
+            name, otherwise all.
+        minutes: longest time for further seeds of a change, 0 for none.
 
     Raises SystemExit if no kernel is set up, a change doesn't fit its source, or Flent ends before
-    all runs are made. Raises CalledProcessError if a kernel can't be built.
+    all runs are made. Raises CalledProcessError if a kernel can't be built, ConfigError if too many
+    runs failed to compare the rest.
     """
     tree = stock_tree()
     batch = resource_dir("batches") / "gate.batch"
@@ -295,10 +310,11 @@ def judge_defects(output: Path, what: str, only: str, named_cells: bool) -> list
     """Build a kernel for each defect, and have `flent-aqm verdict` judge it: by its samples, and
     with coverage if these don't show that it is worse. Right is "worse", "not exercised" with the
     lines that never ran, or that `kernel build` refuses a change of which nothing is in the kernel.
-    For a change without effect, right is "the same", with all lines run.
+    For a harmless change, right is "the same", with all lines run.
 
     Args:
-        output: folder for runs, patches and notes. Defects with a note are not judged again.
+        output: folder for runs, patches, verdicts' pages and notes. Defects with a note are not
+            judged again.
         what: key of _JUDGED.
         only: part of the names of the defects to judge, "" for all.
         named_cells: run the cells that each defect names, otherwise all.
@@ -327,17 +343,18 @@ def _judge_defect(output: Path, short: str, planted: Planted, tree: Path, named_
                   ) -> Comparison:
     """Build one defect's kernel, make the runs that are missing of it and of set-up's kernel, judge
     it, print the verdict, and remove the kernel. Return the comparison. If `kernel build` refuses
-    the file because it isn't compiled, nothing is run.
+    the file because it isn't compiled, nothing is run, and the comparison is "refused" and right.
 
     Args:
-        output: folder for runs and patch.
-        short: name of the kernel and the folder, such as others3.
+        output: folder for runs, patch and the verdict's page.
+        short: name of the defect's patch, page and folder of runs, such as others3. The kernel's
+            name is gate-SHORT.
         planted: the defect.
         tree: source tree of set-up's kernel.
         named_cells: run the cells that the defect names, otherwise all.
 
-    Raises SystemExit if the defect doesn't fit the source or doesn't compile, or Flent ends before
-    all runs are made.
+    Raises SystemExit if the defect doesn't fit the source or its kernel can't be built for another
+    reason, or Flent ends before all runs are made.
     """
     folder, base = output / short, base_folder(output, planted.overrides)
     patch, name = output / f"{short}.patch", f"gate-{short}"
@@ -443,8 +460,8 @@ def sweep(batch: Path, folder: Path, overrides: Sequence[str]) -> float | None:
 
 
 def is_there(folder: Path) -> bool:
-    """Return whether a sweep into the folder has ended, and each of its runs is there or failed. An
-    interrupted sweep has ended, too, but lacks runs."""
+    """Return whether a sweep into the folder has ended, and each of its runs is there or failed.
+    False for an interrupted sweep, which lacks runs, and without a sweep.json."""
     sweep_status = status.read(folder)
     return (sweep_status is not None and sweep_status.ended_s is not None
             and status.count_done(folder) + len(sweep_status.failed) >= sweep_status.planned)

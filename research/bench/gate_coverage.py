@@ -60,7 +60,11 @@ Line = tuple[str, int]
 
 
 def main() -> int:
-    """Build the kernel, make the runs, and write the results. Return the exit status 0."""
+    """Build the kernel, run each cell once with each queue of --queues (keys of SETS), unless
+    --output has the runs, and write the results to research/bench/results and docs/results/gate.md.
+    Return the exit status 0. Raises KeyError for an unknown queue, SystemExit if no kernel is set
+    up or Flent ends before all runs are made, CalledProcessError or SetupError if a kernel can't be
+    built."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-o", "--output", type=Path, default=Path("results/gate-coverage"),
                         help="where the runs go (default: %(default)s)")
@@ -95,13 +99,13 @@ def main() -> int:
 
 
 def _instrumented_kernel(output: Path) -> tuple[NamedKernel, Path]:
-    """Return a kernel that records which lines of the compiled files of net/sched and TCP run, and
-    the folder of the source of set-up's kernel. Builds the recording kernel unless the cache has
-    it, from a kernel gate-coverage that it builds first. Raises SystemExit if no kernel is set up,
+    """Return a kernel that records which lines of the compiled files of GLOBS run, and the folder
+    of the source of set-up's kernel. Builds the kernel `gate-coverage` first, and from it the
+    recording one, unless the cache has that. Both stay. Raises SystemExit if no kernel is set up,
     CalledProcessError or SetupError if one can't be built.
 
     Args:
-        output: folder for the patch of gate-coverage.
+        output: folder for the patch of `gate-coverage`. It must exist.
     """
     cache, tree = cache_to_write(), stock_tree()
     patch = output / "comment.patch"
@@ -141,8 +145,8 @@ def summary(code: Instrumented, ran: Mapping[str, set[Line]], texts: Mapping[str
     Returns:
         "cells": a list with a dict for each cell, in the order of greedy(): its name ("cell"), the
             numbers of lines that it executes ("lines"), adds to the cells before it ("adds") and
-            alone executes ("only"), and the names of the up to MOST_FUNCTIONS functions with most
-            of the latter ("functions").
+            alone executes ("only"), and up to MOST_FUNCTIONS functions with most of the latter, as
+            "NAME() in FILE" ("functions").
         "files": path -> [number of lines that any cell executes, number of lines with code] for
             each .c file of `texts` that has code, sorted by path.
     """

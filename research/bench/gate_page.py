@@ -26,7 +26,7 @@ def keep(what: str, results: Mapping[str, Any]) -> None:
 
     Args:
         what: key of _PARTS, such as `power`.
-        results: what write_part() needs.
+        results: the results, in the form that write_part() takes.
     """
     RESULTS.mkdir(exist_ok=True)
     for old in _kept(what):
@@ -48,7 +48,10 @@ def write_part(what: str, results: Mapping[str, Any], page: Path = PAGE) -> None
 
     Args:
         what: key of _PARTS, such as `power`.
-        results: the content of its JSON file.
+        results: content of a JSON file of keep(): "made", the fields of a Made, and "comparisons",
+            those of each Comparison. For "coverage", the keys of summary() and "queues" in place of
+            "comparisons". For "false-alarms" there may also be "drawn", the result of
+            compare_drawn_seeds().
         page: the page.
     """
     part, lines = _PARTS[what]
@@ -85,7 +88,9 @@ def changes_table(results: Mapping[str, Any]) -> Iterator[str]:
 
 def defects_table(results: Mapping[str, Any]) -> Iterator[str]:
     """Yield a Markdown table (header, a row per defect in the order given), an empty line, and a
-    sentence that counts the verdicts. A verdict that is not as it should be is bold.
+    sentence that counts the verdicts. A row has the verdict's word, or for a defect without one
+    "can't tell" if that is what the verdict says, else "the same". A verdict that is not as it
+    should be is bold.
 
     results: the content of the JSON file.
     """
