@@ -43,8 +43,9 @@ Do = Callable[[Path, Path], int]
 
 
 def _run_cli(*words: str) -> Do:
-    """Return a function (file, output folder) that runs a command of this package and returns its
-    exit status. FILE and OUT in the command's words are replaced by the two paths."""
+    """Return a function (file, output folder) that runs a command of this package in this process
+    and returns its exit status. FILE and OUT in the command's words are replaced by the two paths.
+    """
     def do(file: Path, out: Path) -> int:
         from flent_aqm.cli import main
 
@@ -73,11 +74,11 @@ def _replay(file: Path, out: Path) -> int:
 
 def _follow(file: Path, out: Path) -> int:
     """Make the page of a folder that holds only the file, as `report --follow` does, with its data
-    and state, in memory. Return the exit status, 1 if one of them is empty.
+    and state, in memory. Return the exit status, 1 if one of them is empty, otherwise 0.
 
     Args:
-        file: the hostile file.
-        out: empty folder in which that folder is made.
+        file: the hostile file, of which a hard link is made.
+        out: empty folder in which that folder is made, on the same file system as the file.
     """
     from flent_aqm.show.report.follow import Follower
 
@@ -101,11 +102,13 @@ def _flent(*words: str) -> Do:
 
 def _verdict(file: Path, out: Path) -> int:
     """Judge the file by `flent-aqm verdict`, as one of three seeds after a change, beside good runs
-    that are made in `out`. Return the command's exit status, but 1 if the runs can't tell.
+    that are made in `out`. Return the command's exit status, but 1 if the runs can't tell: 3 would
+    be taken for a bug.
 
     Args:
-        file: the hostile file.
-        out: empty folder for the runs of both sides.
+        file: the hostile file, of which a hard link is made.
+        out: empty folder for the runs of both sides, on the same file system as the file and the
+            checkout.
     """
     for side in ("base", "test"):
         folder = out / side
@@ -148,8 +151,8 @@ window.worker_pool.join()  # so that what its processes took is counted
 
 def _open_in_gui(file: Path, out: Path) -> int:
     """Open the file in flent-gui's window, without a screen. Return 0 if it was opened, otherwise
-    1. Changes the working folder, arguments and environment of this process, so it runs in a
-    process of its own."""
+    1. Call it in a process of its own, because it changes the working folder (to `out`), arguments
+    and environment."""
     os.environ |= {"QT_QPA_PLATFORM": "offscreen", "XDG_RUNTIME_DIR": str(out)}
     os.chdir(out)
     sys.argv = ["flent-gui", str(file)]
@@ -206,13 +209,14 @@ class Met:
     """What a command did with a file.
 
     Attributes:
-        cpu_s: processor time of the command and the processes that it started.
+        cpu_s: processor time of the command and the processes that it started and waited for.
         peak_mb: largest memory of one of them, in MiB.
-        status: exit status, 99 with a traceback, negative if a signal killed it, as one does after
-            WALL_LIMIT_S.
+        status: exit status. 99 if an exception ended it, 1 if it was SystemExit without a number,
+            negative if a signal killed it, as one does after WALL_LIMIT_S.
         out: beginning of its output.
         err: beginning of its error output.
-        strayed: files that it wrote where it was not told to, with commas between them.
+        strayed: files that it wrote where it was not told to, with commas between them, "" for
+            none.
     """
 
     cpu_s: float
@@ -224,7 +228,10 @@ class Met:
 
 
 def measure(command: str, file: Path) -> Met:
-    """Run a command on a file in a fork of this process, and return what it did.
+    """Run a command on a file in a fork of this process, and return what it did. What its modules
+    take to import is part of that unless this process has imported them. Output folder, home,
+    temporary and working folder are new, and removed at the end. A signal kills the fork after
+    WALL_LIMIT_S.
 
     Args:
         command: key of COMMANDS.
@@ -298,8 +305,9 @@ def fault_of(command: str, met: Met) -> str:
 
 
 def main() -> int:
-    """Read the files that the command line selects with each command, and print what that costs and
-    each fault. Return the exit status, 1 if there is a fault."""
+    """Read the files of the families that the command line selects with each command that it
+    selects, and print what that costs and each fault. Files that --folder doesn't have are made
+    there, without --folder in a temporary folder. Return the exit status, 1 if there is a fault."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--commands", default=",".join(COMMANDS))
     parser.add_argument("--families", default=",".join([*families.CONTENT, *families.PLACES]))

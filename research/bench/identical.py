@@ -127,8 +127,10 @@ class Verdict:
 
     Attributes:
         name: name of the test or command.
-        runs: number of runs, the first one included.
-        differed: (circumstance, message) of each run that differed or failed.
+        runs: number of runs, the first one included, and repeated ones that failed.
+        differed: (circumstance, message) of each repeated run that differed or failed, and ("first
+            run" or "first run for CIRCUMSTANCE", message) of each first run that failed, which
+            `runs` doesn't count again.
     """
 
     name: str
@@ -137,8 +139,12 @@ class Verdict:
 
 
 def main() -> int:
-    """Repeat the tests and commands, and write the result. Return the exit status, 1 if any run
-    differed."""
+    """Repeat the tests and commands of --only, by default all but LEFT_OUT, in the circumstances in
+    turn, and write the verdicts to --output, by default research/bench/results/identical-DATE.json,
+    after each of them. Return the exit status, 1 if any run differed or failed, also in the
+    verdicts that --output had before. Raises SystemExit for unknown circumstances, or if --output
+    was written with another kernel, versions, circumstances or router model, ToolMissing without a
+    kernel."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=20, help="of each test (default: 20)")
     parser.add_argument("--only", action="append", help="this test or command; may be repeated")
@@ -206,8 +212,9 @@ def read_earlier_verdicts(path: Path, frame: dict[str, Any]) -> dict[str, Verdic
 
 def verdict_of(name: str, circumstances: list[str], router_model: str, before: Verdict | None
                ) -> Verdict:
-    """Run a test or command once, and again in each circumstance that it hasn't had before. Return
-    the verdict, and print differences.
+    """Run a test or command once, and again in each circumstance that it hasn't had before. Print
+    differences and a count. Return the verdict, which includes that of `before`. If a first run
+    fails, no further one is made, and a later call goes on there.
 
     Args:
         name: name of the test or command.
@@ -229,9 +236,10 @@ def verdict_of(name: str, circumstances: list[str], router_model: str, before: V
 
 def replayed(name: str, circumstances: list[str], *, router_model: str
              ) -> Iterator[tuple[str, str]]:
-    """Run a test once and replay it in each circumstance. Yield (circumstance, what differed, or ""
-    if nothing did). A circumstance of COMPARED_WITH has a first run of its own. If a first run
-    fails, yield ("first run" or "first run for CIRCUMSTANCE", its error output) and end.
+    """Run a test once and replay it in each circumstance. Yield (circumstance, what differed or why
+    the replay failed, or "" if nothing did). A circumstance of COMPARED_WITH has a first run of its
+    own. If a first run fails, yield ("first run" or "first run for CIRCUMSTANCE", its error output)
+    and end.
 
     Args:
         name: "TEST", or "TEST, KIND" with a kind of cross traffic or a topology of FLOWS.
@@ -282,9 +290,9 @@ def replayed(name: str, circumstances: list[str], *, router_model: str
 
 def repeated_in_lab(name: str, circumstances: list[str]) -> Iterator[tuple[str, str]]:
     """Run a command in `flent-aqm lab`, and again in each circumstance. Yield (circumstance, what
-    differed, or "" if nothing did). A circumstance of COMPARED_WITH has a first run of its own. If
-    a first run fails, yield ("first run", its error output) and end. Without circumstances nothing
-    is run.
+    differed or why the command failed, or "" if nothing did). A circumstance of COMPARED_WITH has a
+    first run of its own. If a first run fails, yield ("first run", its error output) and end.
+    Without circumstances nothing is run.
 
     Args:
         name: key of LAB.

@@ -59,9 +59,12 @@ class Watched:
 
 
 def main() -> None:
-    """Build the kernels, make the runs, compare them, and write the page. Kernels are not removed.
-    Raises CalledProcessError if a kernel can't be built, SystemExit if Flent ends before all runs
-    are made, ConfigError if the page can't be written."""
+    """Make the runs of each source's kernel and each queue, and of set-up's kernel, unless --output
+    has them, compare them, and write docs/results/kernels.md. Kernels are built for missing runs,
+    and not removed. Runs that failed are left out. Raises CalledProcessError if a kernel can't be
+    built, SystemExit if Flent ends before all runs are made, ConfigError if too few runs are left
+    to compare or the page can't be written, ToolMissing if a kernel whose runs are there is gone.
+    """
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("sources", nargs="+", metavar="SOURCE")
     parser.add_argument("-o", "--output", type=Path, required=True, help="where the runs go")
@@ -89,9 +92,10 @@ def main() -> None:
 
 
 def table(watched: Sequence[Watched]) -> Iterator[str]:
-    """Yield the lines of a Markdown table: header, and a row per kernel and queue with the two
-    largest relative differences for the worse and for the better (how many metrics more have one),
-    and how many metrics are the same or can't be told."""
+    """Yield the lines of a Markdown table: header, and a row per kernel and queue. A row has the
+    two largest effects for the worse, each with metric, relative difference and cell, and how many
+    other metrics have one; the same for the better; and how many metrics are the same, and can't be
+    told."""
     yield "| Linux | queue | worse than set-up's | better | the same/can't tell |"
     yield "|---|---|---|---|---|"
     for one in watched:

@@ -51,7 +51,8 @@ KINDS = ("flent", "job", "guest", "everything", "stop")
 
 
 def main() -> int:
-    """Disturb sweeps and compare the results. Return the exit status, 1 if there is a fault."""
+    """Disturb sweeps as often as --moments says, and compare the results. Print each disturbance,
+    each fault and their number. Return the exit status, 1 if there is a fault."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--moments", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
@@ -89,7 +90,8 @@ class SweepFolder:
         self.temporary.mkdir()
 
     def start(self, *options: str) -> subprocess.Popen[bytes]:
-        """Start Flent on the batch and return its process. Results that are there are resumed.
+        """Start Flent on the batch and return its process, without waiting for it. Results that are
+        there are resumed. Raises AssertionError if there are two results folders.
 
         Args:
             options: further options of Flent.
@@ -125,7 +127,7 @@ class SweepFolder:
     def take(self) -> dict[str, Any]:
         """Return the contents of the data files by the part of their names after the batch's time,
         and remove the results folder. Raises FileNotFoundError if there is none, BadResult if a
-        file is damaged."""
+        file is damaged, AssertionError if two have the same name or there are two folders."""
         files = self.files()
         shutil.rmtree(self.results() or self.folder / "none")
         return files
@@ -150,14 +152,19 @@ def disturb(here: SweepFolder, seed: int, moments: int, say: Callable[[str], Non
             kinds: Sequence[str] = KINDS) -> list[str]:
     """Run the sweep undisturbed, then disturb it at `moments` moments: a sweep that dies is
     resumed, and one that ends is compared with the undisturbed one and begun anew. The last is
-    resumed until it ends, ten times at most. Return all faults, as texts.
+    resumed until it ends, ten times at most.
 
     Args:
         here: the folder of the sweeps, without results.
         seed: seed of kinds and moments.
         moments: number of disturbances.
-        say: function that prints a line about each disturbance.
+        say: function that is given a line about the undisturbed sweep, and one about each
+            disturbance.
         kinds: kinds of disturbance, of KINDS.
+
+    Returns:
+        All faults, as texts: data files that are missing, too many or different, processes that
+            stayed when a sweep was over, and what is left at the end, files in /dev/shm included.
 
     Raises AssertionError if the undisturbed sweep fails, TimeoutExpired if one takes 20 minutes,
     BadResult if a data file is damaged.
@@ -257,7 +264,8 @@ def children(parent: int) -> list[tuple[int, str]]:
 
 
 def processes_below(folder: Path) -> list[tuple[int, str]]:
-    """Return id and name of each process whose working folder is `folder` or below it."""
+    """Return id and name of each process whose working folder is `folder` or below it. Zombies, and
+    processes that this user can't look into, are left out."""
     processes = []
     for pid, name, _ in _processes():
         with contextlib.suppress(OSError):

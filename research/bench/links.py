@@ -22,7 +22,8 @@ def figures(repeat: int, only: str) -> list[Figure]:
     round trip of 9 minutes, in s. Raises SystemExit if a command fails, AqmError if the lab does.
 
     Args:
-        repeat: number of measurements.
+        repeat: largest number of measurements of each figure. Fewer are made if they take longer
+            than cost.LONG_S.
         only: part of the names of the figures, "" for all.
     """
     costs = []

@@ -26,7 +26,9 @@ NDT7 = ["env", *(f"{name}={value}" for name, value in CELL_ENVIRONMENT.items()),
 
 
 def main() -> None:
-    """Run the test and print the figure."""
+    """Run an NDT7 test at 1 Gbit/s in a lab, and print the most memory that it took meanwhile,
+    beyond what this process had before, in MiB, and the target. Whether the test succeeded isn't
+    checked. Raises AqmError if the lab can't be made."""
     scenario = Scenario.from_settings({"rate_mbps": 1000, "cross_traffic": True})
     most_mb = 0.0
     before_mb = memory_mb(os.getpid())

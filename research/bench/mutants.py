@@ -422,7 +422,8 @@ class Mutant:
             EQUIVALENT.
         function: qualified name of the outermost function whose body has the defect, "" outside of
             functions.
-        source: the module's text with the defect.
+        source: the module's code with the defect, as a text without comments, so lines have other
+            numbers.
         code: code compiled from the defective module, with the line numbers of the right one.
     """
 
@@ -436,18 +437,20 @@ class Mutant:
 
 @dataclass
 class Called:
-    """What the tests of a set did without a defect. Tests are given by pytest's node ids.
+    """What the tests of a set did without a defect. Tests are given by pytest's node ids, functions
+    as (path of the file below the source tree, qualified name).
 
     Attributes:
         times_s: test that passed -> its processor time.
         waited_s: test that passed -> time on the clock, which is longer on a busy machine.
-        failed: tests that failed.
+        failed: tests that failed. try_all() adds the set's files and folders, as one text, if
+            `pass_again` is False.
         functions: test that passed -> the functions of the package that it called.
         programs: tests that passed and started programs, or used programs that other tests started.
         at_import: functions of the package that were called while tests were collected.
-        modules: files of the package that were imported then.
-        pass_again: True if the tests also passed a second time without a defect, in a fork like
-            that in which each defect is tried.
+        modules: paths of the package's modules that were imported then, below the source tree.
+        pass_again: True if the tests also passed a second time without a defect, in a fork and with
+            a time limit like those with which each defect is tried.
     """
 
     times_s: dict[str, float] = field(default_factory=dict)
@@ -494,15 +497,18 @@ class Called:
         return took_s + more_s, waited_s + more_s * max(1.0, waited_s / max(took_s, 1e-3))
 
     def needs_import(self, mutant: Mutant) -> bool:
-        """Return whether the defect acts only in a process that imports its module anew."""
+        """Return whether the defect can only be tried in a process that imports the package anew:
+        its module was imported while tests were collected, and it is outside of functions, or in a
+        function that was called then."""
         file = str(mutant.module)
         return file in self.modules and (
             not mutant.function or (file, mutant.function) in self.at_import)
 
 
 def main() -> int:
-    """Try the defects that the command line selects, and print the survivors. Return the exit
-    status: 1 if too many survive in a folder of STRICT, or tests fail without a defect, else 0."""
+    """Try the defects that the command line selects, and print each survivor, and their number by
+    folder. With --keep, also write them to SURVIVORS. Return the exit status: 1 if too many survive
+    in a folder of STRICT, or tests fail without a defect, else 0."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("modules", nargs="*", metavar="PART",
                         help="only modules whose path has this part, such as metrics/rpm")
