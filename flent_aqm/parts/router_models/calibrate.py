@@ -374,7 +374,8 @@ def _is_coarse(parameter: ModelParameter, step: float) -> bool:
 
 
 def _smaller_step(parameter: ModelParameter, step: float) -> float:
-    """Return the next smaller step: half, or the square root of a factor, down to the finest."""
+    """Return half of a step, or its square root if the parameter is geometric, but not less than
+    the parameter's finest step. A step that isn't above the finest is returned as it is."""
     if not _is_coarse(parameter, step):
         return step
     return max(parameter.finest, math.sqrt(step) if parameter.geometric else step / 2)
@@ -438,12 +439,13 @@ def telling_setting(settings: Sequence[BenchSetting],
     """Return the setting in which the candidates differ most.
 
     Args:
-        settings: the settings in which the candidates were measured.
-        candidates: plausible models -> their result in each setting.
+        settings: the settings in which the candidates were measured, at least one.
+        candidates: plausible models -> their result in each setting, in the order of `settings`.
 
     Returns:
-        (setting, `goodput` or `latency`, difference in standard deviations). None if no difference
-            exceeds two standard deviations.
+        (setting, `goodput` or `latency`, difference of the two most different candidates in
+            standard deviations of a measurement). None if no difference exceeds two standard
+            deviations.
     """
     differences: list[tuple[float, BenchSetting, str]] = []
     for place, setting in enumerate(settings):
@@ -509,7 +511,8 @@ def measure(model: str, settings: Sequence[BenchSetting], *, latency: bool = Tru
 
 
 def _received_mbps(text: str) -> float:
-    """Return the goodput in iperf3's JSON output, in Mbit/s. Raises ParseError if it has none."""
+    """Return the goodput of an upload in iperf3's JSON output, in Mbit/s. Raises ParseError if the
+    text is no such output, KeyError if the output has no total of an upload."""
     return parse_iperf3(text).totals["upload"].received_mbps
 
 
@@ -576,8 +579,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Fit a model, write the tried ones to the file of --csv, and print the best one, with advice
-    on a further measurement. Return the exit status, 1 if no model explains the measurements.
+    """Fit a model, write all models tried to the file of --csv if it is given, and print the best
+    one, with advice on a further measurement. Return the exit status: 0, or 1, without advice, if
+    no model explains the measurements.
 
     Raises ConfigError if an argument is wrong or the file of --csv can't be written. Raises
     ToolMissing, LabError, BadResult or ParseError if a model can't be measured, see measure().
@@ -604,7 +608,8 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _fittable_parameters(highest_us: int, step_us: int) -> dict[str, ModelParameter]:
-    """Return the parameters that can be fitted, by name.
+    """Return name -> parameter for the parameters that can be fitted, in this order:
+    timer_latency_us, rx_packet_ns, rx_ring_packets.
 
     Args:
         highest_us: greatest timer latency.
@@ -654,7 +659,8 @@ class _ModelsInLab:
         self.latency = latency
 
     def text_of(self, values: Values) -> str:
-        """Return the text of the model with these values of the fitted parameters."""
+        """Return the text of the model with these values of the fitted parameters: the base model
+        with them as changed parameters. Raises ConfigError if that is no valid model."""
         return with_parameters(self.base, {
             one.name: f"{value:g}" for one, value in zip(self.parameters, values, strict=True)})
 
@@ -667,7 +673,8 @@ class _ModelsInLab:
         """
         def simulate(models: Sequence[Values]) -> Mapping[Values, Sequence[MeasuredResult]]:
             """Measure these models, each in a lab of its own. Return model -> result in each
-            setting that was given to simulator()."""
+            setting that was given to simulator(). Raises the errors of measure(), after all labs of
+            this process were stopped."""
             with (ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool,
                   _console().status(f"lab: {len(models)} models")):
                 try:
@@ -702,8 +709,9 @@ def _print_fit(fitted: Fit, lab: _ModelsInLab) -> int:
         lab: measures further models, for advice.
 
     Returns:
-        The exit status, 1 if even the best model deviates from a measurement by more than 3 of its
-            standard deviations. Then only measured and modelled values and that model are printed.
+        The exit status: 0, or 1 if even the best model deviates from a measurement by more than 3
+            of its standard deviations. Then only measured and modelled values and that model are
+            printed.
     """
     console = Console()
     table = Table(box=None, pad_edge=False)
@@ -730,13 +738,13 @@ def _print_fit(fitted: Fit, lab: _ModelsInLab) -> int:
 
 
 def _advise(fitted: Fit, lab: _ModelsInLab, console: Console) -> None:
-    """Print which further measurement (at 300, 600 or 900 Mbit/s, with or without bursts, of one or
-    two flows) would best tell the plausible models with the least and the greatest value of each
-    parameter apart. If none would, print that packets per second would, unless they were measured
-    or rx_packet_ns isn't fitted. Print nothing if there is only one such model, or all these
-    settings were measured.
+    """Print which further measurement (goodput or latency at 300, 600 or 900 Mbit/s, with or
+    without bursts, of one or two flows) would best tell the plausible models with the least and the
+    greatest value of each parameter apart. If none would, print that packets per second would,
+    unless they were measured or rx_packet_ns isn't fitted.
 
-    Boots labs to find out, and sets `lab.latency` to True.
+    If there is only one such model, or all these settings were measured, do nothing. Otherwise boot
+    labs to find out, and set `lab.latency` to True.
     """
     plausible = fitted.plausible()
     ends = {end(plausible, key=itemgetter(place))
@@ -758,9 +766,10 @@ def _advise(fitted: Fit, lab: _ModelsInLab, console: Console) -> None:
 
 
 def _result_rows(fitted: Fit) -> Iterator[tuple[str, str, str, str]]:
-    """Yield a table row per measured quantity: its name, the measured value, the best model's
-    value, and the difference. Quantities of which the model has no value are left out, such as
-    packets per second if rx_packet_ns isn't fitted or is 0."""
+    """Yield a table row per measured quantity: its setting, name and unit, the measured value, the
+    best model's value, and model minus measurement: in percent of the measurement or, for a rise of
+    latency, in ms. Quantities of which the model has no value are left out, such as packets per
+    second if rx_packet_ns isn't fitted or is 0."""
     for point, model in zip(fitted.measurements.points, fitted.table[fitted.best], strict=True):
         wanted = point.measured
         yield (f"{point.setting} goodput, Mbit/s", f"{wanted.goodput_mbps:.1f}",

@@ -23,8 +23,8 @@ class Cards:
 
     Attributes:
         name: name of the path model.
-        script: None: the scripts that set the hosts up write the lines, each in its host's
-            namespace.
+        script: None, because the model has no script of its own: the scripts that set the hosts up
+            write the lines of write() to the kernel, each in its host's namespace.
     """
 
     name = "models"

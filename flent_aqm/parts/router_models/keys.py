@@ -51,7 +51,7 @@ def _read_host_model(name: str, value: object) -> str:
 @dataclass(frozen=True)
 class Models(Record):
     """The models of the router, the client and the server, as texts that parse_router_model()
-    takes."""
+    takes. Those of client and server have no timer latency: all hosts share the router's."""
 
     heading = "Slow routers and hosts"
 

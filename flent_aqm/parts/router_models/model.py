@@ -35,7 +35,8 @@ _KINDS = ("process", "interrupt")
 
 @dataclass(frozen=True)
 class RouterModel:
-    """A router's timers, cards and processor. The defaults are those of an infinitely fast router.
+    """Timers, cards and processor of a router or a host. The defaults are those of an infinitely
+    fast router.
 
     Attributes:
         timer_latency_us: delay of the timers of qdiscs, for reasons of the hardware.
@@ -111,12 +112,13 @@ class RouterModel:
                 + frame_bytes * (self.rx_byte_ns + self.tx_byte_ns))
 
     def card(self, device: str, core: int, seed: int) -> str:
-        """Return the line for a device in /sys/module/lab_router/parameters/card.
+        """Return the line for a device in /sys/module/lab_router/parameters/card: the device and
+        NAME=VALUE words, without a newline.
 
         Args:
             device: the network device. "up" is the port towards the server, which may have a rate
                 of its own, line_up_mbps.
-            core: number of the port. With one core, all ports share it.
+            core: number of the port, from 0. With one core, all ports share it.
             seed: seed of the random numbers of other work.
         """
         line_mbps = (device == "up" and self.line_up_mbps) or self.line_mbps
@@ -213,7 +215,7 @@ def with_parameters(text: str, parameters: Mapping[str, object], key: str = "rou
 
     Args:
         text: text of the model.
-        parameters: name -> value. Empty values and None are left out.
+        parameters: name -> value. None and "" change nothing.
         key: the batch key, for messages.
 
     Raises ConfigError if the text or the result is no valid model.
@@ -234,8 +236,16 @@ def with_latency(latency_ns: int) -> str:
 
 
 def _parse_change(key: str, change: str) -> tuple[str, float | int | str | bool]:
-    """Parse `NAME=VALUE`. Return the parameter's name and its value. Raises ConfigError if the
-    parameter is unknown or the value out of range."""
+    """Parse `NAME=VALUE`. Return the parameter's name and its value: text for other_work_kind, True
+    or False for bql (1 or 0), otherwise a number.
+
+    Args:
+        key: the batch key, for messages.
+        change: the text.
+
+    Raises ConfigError if the text has another form, the parameter is unknown, or the value is out
+    of range or of another kind.
+    """
     name, equals, text = change.partition("=")
     if not equals or name not in PARAMETERS:
         raise ConfigError(f"{key}: {change!r} is not a parameter of a router model; expected "

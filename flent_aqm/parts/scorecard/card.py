@@ -36,8 +36,8 @@ class Card:
     Attributes:
         test: name of the row, Contestant.name.
         label: label for readers.
-        readings: shown and true values of each run.
-        failed: name of a place (a line with a queue and a seed) -> why there is no reading.
+        readings: shown and true values of each run that didn't fail.
+        failed: Place.name of a run without a reading -> why there is none.
         method: description of how the test measures, "" for none.
         testbed: testbed of the runs, `virtual` or `netns`.
         worst: results of searches for its worst line.
