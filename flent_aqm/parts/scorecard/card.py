@@ -70,14 +70,15 @@ def row_of(test: str, label: str) -> str:
 
 def made(contestant: Contestant, places: Sequence[Place], folder: Path, failed: Mapping[str, str],
          testbed: str) -> Card:
-    """Return the card of the runs in a folder. A run whose data file can't be read, or whose test
-    shows impossible numbers, gets no reading and counts as failed.
+    """Return the card of the runs in a folder, with an empty `worst`. A run whose data file can't
+    be read or is damaged, or whose test shows impossible numbers, gets no reading and counts as
+    failed.
 
     Args:
         contestant: the test.
         places: places of the runs.
         folder: folder with the runs' data files.
-        failed: name of a place -> why its run failed. The data files of these places aren't read.
+        failed: Place.name -> why its run failed. The data files of these places aren't read.
         testbed: testbed of the runs.
     """
     readings, faults = [], dict(failed)

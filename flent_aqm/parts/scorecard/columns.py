@@ -38,7 +38,7 @@ class Column:
 
     @property
     def what(self) -> str:
-        """Description of the column's score, with its unit."""
+        """Description of the column's score, with its unit in brackets if it has one."""
         kind = KIND[self.kind]
         return f"{kind.words}{f' ({kind.unit})' if kind.unit else ''}"
 
@@ -134,11 +134,12 @@ INTERVALS = ("In brackets: 95 % intervals, the wider of the exact one over cells
 
 def ordered(cards: Sequence[Card]) -> list[Card]:
     """Return the cards in the order of the table: by the share of queues told apart, largest first,
-    then by how close the latency is to the true one, then by label. Tests without a score come
-    after those that have it."""
+    then by how close the shown latency is to the true median, as a factor up or down, then by
+    label. Tests without a score come after those that have it."""
     def key(card: Card) -> tuple[float, float, str]:
-        """Return the sort key of a card: the negative share of queues told apart, the factor
-        between shown and true latency, the label. Cards without a score get the largest value."""
+        """Return the sort key of a card: the negative share of queues told apart (1 without that
+        score), the factor, 1 or more, between shown latency and true median (infinite without that
+        score, or if it is 0), and the label."""
         tells, ratio = card.scores.get("tells_apart"), card.scores.get("latency_to_median")
         return (-tells.value if tells else 1.0,
                 max(ratio.value, 1 / ratio.value) if ratio and ratio.value else float("inf"),
@@ -158,8 +159,9 @@ def ranks(cards: Sequence[Card]) -> Mapping[str, str]:
 
 
 def headline(cards: Sequence[Card]) -> str:
-    """Return the number of tests and of their runs with a reading, whether they are in virtual or
-    real time, and, if so, that not all tests ran on the same lines, as text without a full stop."""
+    """Return the number of tests and of their runs with a reading, and whether they are in virtual
+    time, real time or both, as text without a full stop. If not all tests have the same places
+    (line, queue, bulk flow and seed), failed runs included, the text warns of that."""
     runs = sum(len(card.readings) for card in cards)
     beds = sorted({card.testbed for card in cards})
     where = " and ".join("virtual time" if one == VIRTUAL else "real time" for one in beds)

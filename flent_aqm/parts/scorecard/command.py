@@ -66,10 +66,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Make the missing runs, or search for worst lines, compare with the folders of --against, and
     write and print the page. A test of the user's own is executed, and named to child processes by
-    FLENT_AQM_OWN_TOOL. Return the exit status: 1 if a run has no reading, otherwise 0, and always 0
-    with --worst.
+    FLENT_AQM_OWN_TOOL. If its file has changed, the runs of its earlier version are moved aside
+    first, and back if no run of the new one succeeds. Return the exit status: 1 if a run has no
+    reading, otherwise 0, and always 0 with --worst.
 
-    Raises ConfigError for wrong options, other AqmErrors if the runs can't be made or read.
+    Raises ConfigError for wrong options or if a file can't be written, other AqmErrors if the runs
+    can't be made or read.
     """
     own = _own_file(args)
     if own:

@@ -64,7 +64,8 @@ class Contestant:
 
     @property
     def name(self) -> str:
-        """Name on the command line and of the folder with the card."""
+        """Name on the command line and of the folder with the card. The user's own test is
+        `own_test`, but is given by its file, and its folder has another name."""
         return self.variant or self.test
 
 

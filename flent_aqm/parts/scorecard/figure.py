@@ -40,11 +40,11 @@ _METADATA = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
 
 
 def write(cards: Sequence[Card], path: Path) -> None:
-    """Write the figure as PATH.pdf, .png and .svg, and its caption as .txt. Raises ConfigError if
-    that fails.
+    """Write the figure as PATH.pdf, .png and .svg, and its caption as .txt. Set matplotlib's
+    backend to agg. Raises ConfigError if a file can't be written.
 
     Args:
-        cards: cards of the tests.
+        cards: cards of the tests, in any order.
         path: path of the files. Its suffix is replaced.
     """
     import matplotlib
@@ -79,16 +79,17 @@ def caption(cards: Sequence[Card]) -> str:
 
 
 def _row_label(card: Card) -> str:
-    """Return a card's label for its row, in one or more lines."""
+    """Return a card's label for its row, in one or more lines. Unprintable characters are replaced,
+    and $ is escaped for matplotlib."""
     return wrapped_label(for_plot(plain(card.label)))
 
 
 def _draw_rows(cards: Sequence[Card], canvas: Any) -> None:
-    """Draw the cards' rows on a matplotlib figure, in three axes: shown / true latency, the share
-    of pairs of queues told apart, shown / possible throughput.
+    """Draw the cards' rows on a matplotlib figure, in three new axes side by side: shown / true
+    latency, the share of pairs of queues told apart, shown / possible throughput.
 
     Args:
-        cards: the cards in the order of the rows.
+        cards: the cards in the order of the rows, from the top.
         canvas: the figure.
     """
     latency, tells, rate = canvas.subplots(1, 3, sharey=True,
@@ -146,13 +147,13 @@ def _format_axes(latency_axis: Any, tells_apart_axis: Any, throughput_axis: Any)
 
 def _latency_ratios(card: Card, *, stalled: bool) -> list[float]:
     """Return shown latency / true median for each direction of each run that has both, neither 0.
-    Of a test that shows none per direction, the worse direction counts. Directions whose true
-    median is infinite, because most probes were lost, are left out.
+    If a run shows none per direction, the worse direction counts. Directions whose true median is
+    infinite, because half or more of the probes were lost, are left out.
 
     Args:
         card: the test's card.
         stalled: True: only directions that stall, so that the true 95th percentile rises by more
-            than BAD_MS (100 ms). False: only the others.
+            than BAD_MS (100 ms). False: only the others, also those whose rise isn't known.
     """
     return [way.shown_ms / way.others_median_ms
             for one in card.readings for _, way in one.telling
@@ -178,8 +179,8 @@ def _draw_points(axis: Any, values: Sequence[float], height: float, look: Any) -
 
 
 def wrapped_label(label: str) -> str:
-    """Return a test's name in lines of at most 17 characters, with newlines between them. Text in
-    brackets begins a line."""
+    """Return a test's name in lines of at most 17 characters, with newlines between them. An
+    opening bracket after a blank begins a line. Words that are longer than a line are cut."""
     import textwrap
 
     return "\n".join(line for part in label.replace(" (", "\n(").split("\n")

@@ -24,11 +24,11 @@ from flent_aqm.show.templates import environment, svg_address
 
 
 def page(cards: Sequence[Card], orders: Sequence[Order], picture: bytes, caption: str) -> str:
-    """Return the page as HTML: the table of all tests, the figure, the sentences about each test,
-    and the comparisons.
+    """Return the page as HTML: the tables of all tests, the figure, the meaning of the columns, the
+    comparisons, and for each test sentences, its method and why runs failed.
 
     Args:
-        cards: cards of the tests.
+        cards: cards of the tests, in any order.
         orders: comparisons with other runs.
         picture: the figure as SVG.
         caption: the figure's caption.

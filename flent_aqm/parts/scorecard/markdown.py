@@ -20,7 +20,8 @@ from flent_aqm.parts.scorecard.words import sentences
 
 
 def table(cards: Sequence[Card]) -> str:
-    """Return the table of all tests in Markdown, with a row per test."""
+    """Return the table of all tests in Markdown, with a row per test in the order of ordered(), and
+    columns for its rank, its label and each score of COLUMNS."""
     rank = ranks(cards)
     lines = table_lines(ordered(cards), {"rank": lambda card: rank[card.row], "test": test_cell},
                         COLUMNS)
@@ -29,11 +30,12 @@ def table(cards: Sequence[Card]) -> str:
 
 def table_lines(cards: Sequence[Card], first: Mapping[str, Callable[[Card], str]],
                 columns: Sequence[Column]) -> list[str]:
-    """Return the lines of a table in Markdown: the head, then a row for each card.
+    """Return the lines of a table in Markdown: two of the head, then a row for each card.
 
     Args:
         cards: the cards in the order of their rows.
-        first: heading of each column before those of scores -> function that returns its cell.
+        first: heading of each column before those of scores -> function that returns its cell,
+            escaped for a table.
         columns: the columns of scores.
     """
     headings = [*first, *(column.heading for column in columns)]
@@ -51,7 +53,12 @@ def test_cell(card: Card) -> str:
 
 def page(cards: Sequence[Card], orders: Sequence[Order] = ()) -> str:
     """Return the page in Markdown: the table, the meaning of its columns, comparisons of the tests'
-    order with other runs, and each card in sentences."""
+    order with other runs, and each card in sentences, with the number of its failed runs.
+
+    Args:
+        cards: cards of the tests, in any order.
+        orders: comparisons with other runs.
+    """
     lines = [table(cards), f"{headline(cards)}. {INTERVALS}", ""]
     lines += [f"- **{column.heading}**: {column.what}" for column in COLUMNS]
     lines += [text for one in orders for text in ("", one.sentence(), *(
@@ -64,6 +71,7 @@ def page(cards: Sequence[Card], orders: Sequence[Order] = ()) -> str:
 
 
 def escape_cell(text: str) -> str:
-    """Return a text, which may come from a file, for a cell of a Markdown table: in one line,
-    without control characters, and with `|` escaped. HTML and other Markdown stay as they are."""
+    """Return a text, which may come from a file, for a cell of a Markdown table: with `|` escaped,
+    blanks in place of line breaks, and "?" in place of other characters that can't be printed. HTML
+    and other Markdown stay as they are."""
     return plain(text).replace("|", "\\|")

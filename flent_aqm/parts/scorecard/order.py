@@ -38,10 +38,11 @@ class ScoreComparison:
 
     Attributes:
         kind: key of scores.KIND.
-        pairs: number of pairs of tests that the page orders, and that have the score in the other
-            runs, too.
+        pairs: number of pairs of tests whose intervals on the page don't overlap, and that both
+            have the score in the other runs, too.
         same: number of these pairs with the same order in the other runs.
-        turned: the pairs with another order, as labels of the two tests.
+        turned: the others of these pairs, also those with equal scores in the other runs, each as
+            the labels of its two tests.
     """
 
     kind: str
@@ -56,7 +57,7 @@ class Order:
 
     Attributes:
         name: name of the other runs' folder.
-        of: description of the other runs.
+        of: description of the other runs, such as "208 runs of 16 cells (seed 11)".
         held: comparison of each score. Scores by which no pair of tests can be compared, and those
             of cost (MB and seconds), are left out.
     """
@@ -76,7 +77,9 @@ class Order:
                 "overlap have the same order, over all scores.")
 
     def exceptions(self) -> list[str]:
-        """Return a line for each score in which tests have another order, with these tests."""
+        """Return a line for each score in which pairs of tests have another order in the other
+        runs: the score's description and the two tests of each such pair. Empty if there is none.
+        """
         return [f"{KIND[one.kind].words}: " + ", ".join(" and ".join(pair) for pair in one.turned)
                 for one in self.held if one.turned]
 
