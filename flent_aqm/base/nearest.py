@@ -30,13 +30,15 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 def unknown_value(value: str, known: Collection[str]) -> str:
     """Return the message for a value that is none of the known ones, without the name of the
     setting, such as "unknown value 'x'; known: a, b". Of the value, the first 40 characters are
-    shown. If it has more than three and did_you_mean() finds a known value, that is suggested:
-    "unknown value 'fifi'; did you mean 'fifo'? Known: fifo, sfq".
+    shown. If did_you_mean() finds a known value, that is suggested: "unknown value 'fifi'; did you
+    mean 'fifo'? Known: fifo, sfq". For a value of three characters or fewer, only a known value
+    that begins with it is.
 
     Args:
         value: the unknown value.
         known: the known values. They are listed in their order.
     """
-    # of three letters everything is like everything: wan is not a mistyped lan
-    near = did_you_mean(value, known) if len(value) > _SHORT else ""
+    # Of three letters everything is like everything: wan is not a mistyped lan. But pi is pie.
+    near = did_you_mean(value, known if len(value) > _SHORT else [
+        one for one in known if one.startswith(value)])
     return f"unknown value {value[:40]!r}{f'{near} K' if near else '; k'}nown: {', '.join(known)}"

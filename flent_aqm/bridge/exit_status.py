@@ -23,7 +23,8 @@ from flent_aqm.base.errors import AqmError
 # Loggers whose errors mean that a test has no data or not all: of Flent, its batches, and the tools
 # of this package.
 _TELL_OF_FAILURES = frozenset({
-    "flent", "flent.batch", "flent_aqm.bridge.collect", "flent_aqm.measure.runners.process"})
+    "flent", "flent.batch", "flent.resultset", "flent_aqm.bridge.collect",
+    "flent_aqm.measure.runners.process"})
 
 # True if data files are shown and no test is run.
 _shows_files = False

@@ -39,7 +39,8 @@ def get_plotconfig(stock: Callable[..., Any]) -> Callable[..., Any]:
             drop_untouched(settings.OUTPUT)
             sys.exit(tell(ConfigError(
                 f"the test {settings.NAME} has no plot {name!r}"
-                f"{did_you_mean(str(name), settings.PLOTS)}; --list-plots lists all")))
+                f"{did_you_mean(str(name), settings.PLOTS)}; flent {settings.NAME} --list-plots "
+                "lists all")))
         return stock(settings, plot)
 
     return get_plotconfig

@@ -83,3 +83,13 @@ def test_tests_of_ours_are_known_without_numpy(tmp_path: Path) -> None:
         text=True, check=False)
     assert "failed check" in done.stdout + done.stderr
     assert "can't extend" not in done.stderr
+
+
+@pytest.mark.lab
+def test_data_file_that_cannot_be_written_ends_with_1(tmp_path: Path) -> None:
+    """Flent logs the error, says "Data file written to None", and ended with 0."""
+    done = run_flent_aqm("lab", "--", "flent", "ping", "-H", "server", "-l", "1", "-d", "0", "-D",
+                         "missing/folder", cwd=tmp_path)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "Unable to write results data file" in done.stdout + done.stderr
+    assert not list(tmp_path.rglob("*.flent.gz"))

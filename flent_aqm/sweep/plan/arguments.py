@@ -17,6 +17,7 @@ from typing import Any
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.spec.readers import as_text, number_or_nan
+from flent_aqm.sweep.plan.places import placed_word
 
 # Words of which Flent makes True and False, for messages.
 SWITCHES = ("Flent reads a value of on, off, yes, no, true or false, and a 0 of --batch-override, "
@@ -155,7 +156,7 @@ def _values_as_arguments(batch: Mapping[str, object], args: MutableMapping[str, 
             name, number = word.lower(), _rate_mbps(word) if is_rate else ""
             if not fnmatch.filter(args, name) and (number or setting != _OF_RATE):
                 name = f"{number}mbit" if setting == _OF_RATE else f"{setting}_{number or name}"
-                args.setdefault(name, {setting: number or word})
+                args.setdefault(name, {setting: placed_word(value, number or word, word)})
             names[name] = None
         changed[key] = ", ".join(names)
     return changed

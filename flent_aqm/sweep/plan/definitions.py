@@ -7,7 +7,13 @@ time of planning.
 
 from __future__ import annotations
 
+from glob import glob
+from pathlib import Path
 from typing import Any
+
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.nearest import did_you_mean
+from flent_aqm.spec.definitions import SUFFIX, our_tests
 
 # Settings that differ from run to run and that no definition uses.
 _OF_THE_RUN = ("TIME", "TITLE", "DATA_FILENAME")
@@ -46,3 +52,16 @@ def _relevant(settings: Any) -> dict[str, Any]:
     (TIME, TITLE, DATA_FILENAME) and of the batch (BATCH_…). The values are not copied."""
     return {name: value for name, value in settings.__dict__.items()
             if name not in _OF_THE_RUN and not name.startswith(_OF_THE_BATCH)}
+
+
+def refuse_unknown_test(name: str) -> None:
+    """Raise ConfigError about the key test_name if neither Flent nor this package has a definition
+    of this name. A path is accepted here: Flent's load_test() refuses it."""
+    from flent import testenv
+
+    folders = testenv.test_paths() if hasattr(testenv, "test_paths") else [testenv.TEST_PATH]
+    known = {*our_tests(), *(Path(file).stem for folder in folders
+                             for file in glob(f"{folder}/*{SUFFIX}"))}
+    if name not in known and name == Path(name).name:
+        raise ConfigError(f"test_name: unknown test {name[:60]!r}{did_you_mean(name, known)}; "
+                          "flent --list-tests lists all", "test_name")

@@ -42,6 +42,24 @@ class Placed(str):
     place: FilePosition | None
 
 
+def placed_word(value: object, text: str, word: str) -> str:
+    """Return a text that stands for a word of a list, as a Placed with the word's position. That is
+    the list's if the list is of several lines. Return the text as it is if the list has no
+    position.
+
+    Args:
+        value: the list.
+        text: the text.
+        word: the word, as it is in the list.
+    """
+    if not isinstance(value, Placed) or not value.place:
+        return text
+    found = re.search(rf"(?<![^\s,;'\"]){re.escape(word)}(?![^\s,;'\"])", value)
+    placed_text, offset = Placed(text), found.start() if found and "\n" not in value else 0
+    placed_text.place = value.place._replace(column=value.place.column + offset)
+    return placed_text
+
+
 def placed_sections(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the name, and the keys (in lower case) with their values, of each section of a batch
     file. Each value is a Placed. Keys of [DEFAULT] are in each section, there without a position.

@@ -33,7 +33,7 @@ from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.spec.readers import as_text
 from flent_aqm.sweep.plan.arguments import SWITCHES, argument_lists, restore_zeros
 from flent_aqm.sweep.plan.cells import add_cross_traffic_parameter, make_cell
-from flent_aqm.sweep.plan.definitions import Definitions
+from flent_aqm.sweep.plan.definitions import Definitions, refuse_unknown_test
 from flent_aqm.sweep.plan.places import placed, placed_sections
 from flent_aqm.sweep.plan.unread_keys import refuse_unread_keys
 from flent_aqm.sweep.resumed import Resumed
@@ -253,6 +253,7 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             self._warn_of_unused_options(section)
             with self._with_positions(values):
                 _load_settings(f"batch {name}", settings, section)
+                refuse_unknown_test(section["test_name"])
             settings.NAME = section["test_name"]
             self._definitions.load(settings)
             settings.DATA_FILENAME = self._file_name(

@@ -9,7 +9,13 @@ import pytest
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.paths import resource_dir
-from flent_aqm.sweep.plan.places import FilePosition, Placed, placed, placed_sections
+from flent_aqm.sweep.plan.places import (
+    FilePosition,
+    Placed,
+    placed,
+    placed_sections,
+    placed_word,
+)
 
 from ...warm_flent import run_flent
 
@@ -138,6 +144,19 @@ def nowhere(text: str) -> Placed:
     value = Placed(text)
     value.place = None
     return value
+
+
+@pytest.mark.parametrize(("text", "word", "column"), [
+    ("fq_codel, fq, pi", "fq", 17), ("fq_codel, fq, pi", "pi", 21), ("'fq','pi'", "pi", 13),
+    ("fq,pi;x", "pi", 10), ("fq_codel,\n pi", "pi", 7)])
+def test_word_of_a_list_has_its_own_position(text: str, word: str, column: int) -> None:
+    """Not that of a longer one before it. A list of several lines gives its own."""
+    value = placed_word(at(text, 4, 7), "pie", word)
+    assert value == "pie"
+    assert isinstance(value, Placed)
+    assert value.place == FilePosition("x.batch", 4, column)
+    assert type(placed_word(nowhere(text), "pie", word)) is str
+    assert type(placed_word("pi", "pie", "pi")) is str
 
 
 TOPOLOGY = "topology: column 4: no such host"
