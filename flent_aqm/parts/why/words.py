@@ -192,9 +192,10 @@ _BECAUSE: Mapping[Cause, Callable[[Standing], str]] = {
 
 
 def _who(one: Standing) -> str:
-    """Return the flow at a sentence's beginning, with the number of flows if there are several."""
-    return (f"{one.flow[:1].upper()}{one.flow[1:]}"
-            + (f" ({one.flows} flows)" if one.flows > 1 else ""))
+    """Return the flow at a sentence's beginning. If several flows share its name: "The N flows of
+    …"."""
+    return (f"The {one.flows} flows of {one.flow}" if one.flows > 1
+            else f"{one.flow[:1].upper()}{one.flow[1:]}")
 
 
 def _one_of(one: Standing) -> str:

@@ -101,7 +101,7 @@ def test_standing_queue_is_told_with_its_time_only_if_it_stood_before_the_probe(
 def test_several_flows_of_one_name_are_told_as_several() -> None:
     """Together what they sent and had in flight; of the silent one that it is one of them."""
     four = since(_story(Cause.FILLS, flows=4))
-    assert "the test's upload (4 flows) keep the queue filled: their windows" in four
+    assert "the 4 flows of the test's upload keep the queue filled: their windows" in four
     assert "they had 155 kB" in four
     assert "flows" not in since(_story(Cause.FILLS))
     timeout = since(_story(Cause.TIMEOUT, flows=4, silence_ms=300.0))
