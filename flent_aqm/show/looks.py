@@ -42,10 +42,16 @@ DASH = "\N{EN DASH}"  # shown in a cell without data
 NUMBERS_MAP = "cividis_r"
 
 
-def looks_for(names: Sequence[str]) -> dict[str, Look]:
-    """Return name -> look: a queue's own look, and for other names those of OTHER_LOOKS in turn,
-    which no queue has. They repeat if there are more of these names than looks."""
-    used = {AQM_LOOKS[name].colour for name in names if name in AQM_LOOKS}
+def looks_for(names: Sequence[str], *, avoid: Sequence[str] = ()) -> dict[str, Look]:
+    """Return name -> look: a queue's own look, and for other names those of OTHER_LOOKS in turn
+    that neither one of these queues nor `avoid` has. They repeat if there are more of these names
+    than looks. If no look is left, all of OTHER_LOOKS are used.
+
+    Args:
+        names: names of queues, or others.
+        avoid: colours, as in Look, that already mean something else.
+    """
+    used = {AQM_LOOKS[name].colour for name in names if name in AQM_LOOKS} | {*avoid}
     free = [look for look in OTHER_LOOKS if look.colour not in used] or list(OTHER_LOOKS)
     others = [name for name in dict.fromkeys(names) if name not in AQM_LOOKS]
     return {name: AQM_LOOKS[name] if name in AQM_LOOKS

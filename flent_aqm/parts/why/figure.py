@@ -16,7 +16,7 @@ from flent_aqm.parts.why.story import Story, flight_kb, start_ns
 from flent_aqm.parts.why.watched import WatchedRun
 from flent_aqm.parts.why.what_if import AROUND_S, Outcome
 from flent_aqm.show.looks import legend_columns
-from flent_aqm.show.plots.why import Curve, Explained, ratios
+from flent_aqm.show.plots.why import OTHERS, Curve, Explained, ratios
 from flent_aqm.show.plots.why import draw as draw_panels
 
 _INCHES = (7.5, 6.5)
@@ -129,7 +129,7 @@ def _backlog(run: WatchedRun, story: Story) -> list[Curve]:
     large = [name for name in order[:_MOST_FLOWS] if areas[name].sum() >= _LEAST_SHARE * whole > 0]
     shown = {name: areas[name] for name in large}
     if rest := [areas[name] for name in order if name not in large and areas[name].any()]:
-        shown["others"] = numpy.sum(rest, axis=0)
+        shown[OTHERS] = numpy.sum(rest, axis=0)
     return [_curve(name, seconds, values) for name, values in shown.items()]
 
 

@@ -25,6 +25,9 @@ from flent_aqm.show.plots.chart import ChartPlotter, about
 KEPT = "why"
 # Most lines or areas of a kept file, values of each, characters of a text, and drawn seconds.
 _MOST_LINES, _MOST_VALUES, _LONGEST, _LONGEST_S = 50, 100_000, 1000, 60.0
+# Looks of flows in the queue. Drops and marks have colours of their own.
+_FLOW_LOOKS = [look for look in OTHER_LOOKS if look.colour not in (DROPS, MARKS)]
+OTHERS, _OTHERS_COLOUR = "others", "#AAAAAA"
 # Length of a bar of drops and marks, whose count is its height.
 STEP_S = 0.02
 
@@ -200,7 +203,7 @@ def _draw_backlog(axis: Any, explained: Explained) -> list[Any]:
         handles += axis.stackplot(
             explained.flows[0].at_s, *values, alpha=0.75, linewidth=0,
             labels=[for_plot(one.name) for one in explained.flows],
-            colors=[look.colour for look in OTHER_LOOKS])
+            colors=[_flow_colour(explained, one.name) for one in explained.flows])
         top = max(float(values.sum(axis=0).max()), 1.0)
     if explained.stay_s:
         handles += axis.plot(explained.stay_s, [top * 1.08] * 2, color="black", linewidth=4,
@@ -208,6 +211,15 @@ def _draw_backlog(axis: Any, explained: Explained) -> list[Any]:
     axis.set_ylim(0, top * 1.18)
     axis.set_ylabel(f"queue, {for_plot(explained.place)},\nkB")
     return handles
+
+
+def _flow_colour(explained: Explained, name: str) -> str:
+    """Return the colour of the flows of a name: black if they have no area of their own in the
+    queue, grey for the area "others". Colours repeat if there are more names than looks."""
+    names = [one.name for one in explained.flows]
+    if name == OTHERS:
+        return _OTHERS_COLOUR
+    return _FLOW_LOOKS[names.index(name) % len(_FLOW_LOOKS)].colour if name in names else "black"
 
 
 def _draw_losses(axis: Any, explained: Explained) -> list[Any]:
@@ -239,11 +251,8 @@ def _draw_window(axis: Any, explained: Explained) -> list[Any]:
         axis.text(0.5, 0.5, "no TCP flow with data in flight was ahead of the probe",
                   transform=axis.transAxes, ha="center", va="center", fontsize="small")
         return []
-    names = [one.name for one in explained.flows[:len(OTHER_LOOKS)]]
-    # A flow that shares the area "others" has none of the colours in the queue.
-    colour = OTHER_LOOKS[names.index(window.name)].colour if window.name in names else "black"
-    handles = axis.plot(window.at_s, window.values, color=colour, linewidth=1,
-                        label=for_plot(f"in flight: {window.name}"))
+    handles = axis.plot(window.at_s, window.values, color=_flow_colour(explained, window.name),
+                        linewidth=1, label=for_plot(f"in flight: {window.name}"))
     axis.set_ylim(0)
     return list(handles)
 
@@ -252,7 +261,8 @@ def _draw_probes(axis: Any, explained: Explained) -> list[Any]:
     """Draw the RTT of the probes of each run, and mark the explained probe unless it was lost.
     Return the handles."""
     own, *changed = explained.runs
-    looks = looks_for([_queue_of(one) for one in changed])
+    looks = looks_for([_queue_of(one) for one in changed], avoid=[
+        DROPS, MARKS, *(_flow_colour(explained, one.name) for one in explained.flows)])
     handles = list(axis.plot(own.at_s, own.values, linewidth=1.8, color="black",
                              label="this run's probes"))
     for one in changed:
