@@ -44,8 +44,9 @@ def read_file_header(header: bytes) -> tuple[int, int, int]:
         raise ParseError(f"the capture starts with {magic:#010x}; expected a pcap file (not "
                          "pcapng) that was written on a machine with this byte order")
     if link_type not in _LINK_HEADER_BYTES:
-        raise ParseError(f"the capture has link type {link_type}; "
-                         f"known: {', '.join(map(str, _LINK_HEADER_BYTES))}")
+        raise ParseError(f"the capture has pcap's link type {link_type}; expected that of Ethernet "
+                         "(1), raw IP (12, 101) or Linux' cooked capture (113, 276): the test has "
+                         "to leave through a device with one of these")
     return _TICKS_PER_S[magic], _LINK_HEADER_BYTES[link_type], snap_bytes
 
 

@@ -42,7 +42,7 @@ def parse_cpus(text: str) -> dict[str, Ticks]:
             counts = [int(word) for word in words[:_FIELDS]]
             idle = sum(counts[place] for place in _IDLE)
         except (ValueError, IndexError):
-            raise ParseError(f"/proc/stat has {line[:60]!r}; expected {_FIELDS} counts") from None
+            raise ParseError(f"/proc/stat has {line[:200]!r}; expected {_FIELDS} counts") from None
         ticks[name] = Ticks(sum(counts) - idle, sum(counts))
     if not ticks:
         raise ParseError("/proc/stat has no line for a processor; expected cpu0, cpu1, …")

@@ -17,7 +17,7 @@ from typing import IO, Any, BinaryIO, cast
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import AqmError, BadResult, cause_of
 from flent_aqm.base.flent_api import RunnerCheckError, lookup_host
-from flent_aqm.base.shell import find_program, run
+from flent_aqm.base.shell import run
 from flent_aqm.measure.load_window import END, SOURCE, START, TRANSFERS
 from flent_aqm.measure.parsers.captured_flows import CapturedFlow, read_flows
 from flent_aqm.measure.parsers.pcap import (
@@ -30,7 +30,7 @@ from flent_aqm.measure.parsers.pcap import (
 from flent_aqm.measure.parsers.pcap_records import FILE_HEADER_BYTES, RECORD_HEADER_BYTES
 from flent_aqm.measure.parsers.transfers import LEAST_BYTES
 from flent_aqm.measure.runners.part import MORE
-from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
+from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, program_path, text_of
 
 STEP_S = 0.1
 # Largest capture: 7.6 million packets over IPv4, which is 25 s of 1 Gbit/s in both directions with
@@ -89,11 +89,9 @@ class AqmCaptureRunner(SupervisedRunner):
 
     def check(self) -> None:
         """Determine device and addresses, and build tcpdump's command line. Flent calls it before
-        the test. Raises RunnerCheckError if tcpdump isn't installed, or the device towards the
+        the test. Raises RunnerCheckError if tcpdump isn't found, or the device towards the
         first host can't be determined, RuntimeError if a host can't be resolved."""
-        program = find_program("tcpdump")
-        if program is None:
-            raise RunnerCheckError("tcpdump is not installed; see flent-aqm doctor")
+        program = program_path("tcpdump")
         addresses = self.addresses = [str(lookup_host(host, self.settings.IP_VERSION)[4][0])
                                       for host in self.hosts]
         address = addresses[0]
@@ -158,7 +156,8 @@ class AqmCaptureRunner(SupervisedRunner):
             about["file"] = self._keep_capture(output)
         if not capture.steps:
             raise BadResult(f"no packet of the test was captured on {self.device}: the load did "
-                            "not start, or its packets take another path")
+                            "not start, or its packets take another path, or go to another address "
+                            f"than {' or '.join(self.addresses)}")
         raw = _raw_values(capture)
         names = [name for name in raw[0] if name not in ("t", "dur", "val")]
         series = {name: [[one["t"], one[name]] for one in raw] for name in names}
@@ -180,8 +179,11 @@ class AqmCaptureRunner(SupervisedRunner):
         binary.seek(0)
         flows = read_flows(binary, self.addresses, self.ports, STEP_S)
         if not flows:
+            left_out = ", ".join(map(str, [*self.ports, *self.not_ports]))
             raise BadResult(f"no flow between {' or '.join(self.hosts)} and the client carried "
-                            f"{LEAST_BYTES} bytes or more: the command put no load on the network")
+                            f"{LEAST_BYTES} bytes or more: the command loaded the network too "
+                            "little, or with another host, another protocol than TCP and UDP, or a "
+                            f"port that is left out ({left_out})")
         named: dict[str, Parsed] = {}
         for flow in flows:
             place = str(flow.server_port)

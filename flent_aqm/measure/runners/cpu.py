@@ -12,6 +12,7 @@ from typing import IO, Any
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.json_text import json_text
+from flent_aqm.base.words import counted
 from flent_aqm.measure.parsers.proc_stat import parse_cpus
 from flent_aqm.measure.runners.process import DUE, KILLED, Parsed, SupervisedRunner, text_of
 
@@ -119,6 +120,8 @@ def read_samples(text: str) -> list[dict[str, Any]]:
                 "val": sum(busy_pct.values()) / len(busy_pct), **busy_pct,
                 **{f"{name}_mhz": mhz for name, mhz in after["mhz"].items() if mhz}})
     if not samples:
-        raise BadResult("the processors' load is unknown, because /proc/stat was read fewer than "
-                        "twice, or its counts did not grow: did the test end early?")
+        raise BadResult("the processors' load is unknown: in "
+                        f"{counted(len(taken), 'reading')} of /proc/stat, no processor's counts "
+                        "grew; expected two readings or more, in a test of several seconds, and a "
+                        "/proc/stat that this machine or container keeps up to date")
     return samples

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.base.flent_api import RunnerCheckError, lookup_host, normalise_host
-from flent_aqm.base.shell import find_program
+from flent_aqm.base.flent_api import lookup_host, normalise_host
 from flent_aqm.measure.load_window import received
 from flent_aqm.measure.parsers.cross import (
     FRAMES_PER_S,
@@ -30,7 +29,7 @@ from flent_aqm.measure.parsers.cross import (
     parse_lines,
 )
 from flent_aqm.measure.runners.part import PARTS
-from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
+from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, program_path, text_of
 from flent_aqm.tools.table import TOOLS
 
 
@@ -74,7 +73,9 @@ class _CrossRunner(SupervisedRunner):
             direction: "upload" or "download".
         """
         if not traffic.rates:
-            raise BadResult(f"no data of the cross traffic's {direction} arrived")
+            raise BadResult(f"no data of the cross traffic's {direction} is known to have arrived; "
+                            f"check that its server runs at port {self.port} of {self.host}, and "
+                            "can be reached")
         return (
             [[one["t"], one["val"]] for one in traffic.rates],
             sorted([*traffic.rates, *traffic.events], key=lambda one: one["t"]),
@@ -94,10 +95,8 @@ class AqmCallRunner(_CrossRunner):
 
     def check(self) -> None:
         """Build irtt's command line. Flent calls it before the test. Raises RunnerCheckError if
-        irtt isn't installed, RuntimeError if the host can't be resolved."""
-        program = find_program("irtt")
-        if program is None:
-            raise RunnerCheckError("irtt is not installed; see flent-aqm doctor")
+        irtt isn't found, RuntimeError if the host can't be resolved."""
+        program = program_path("irtt")
         address = normalise_host(self.address(), bracket_v6=True)
         self.command = shlex.join([
             str(program), "client", "-Q", "-i",

@@ -10,12 +10,11 @@ from typing import IO, Any
 
 from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import BadResult
-from flent_aqm.base.flent_api import RunnerCheckError, get_logger, normalise_host
-from flent_aqm.base.shell import find_program
+from flent_aqm.base.flent_api import get_logger, normalise_host
 from flent_aqm.measure.load_window import received
 from flent_aqm.measure.parsers.iperf3 import Iperf3Interval, Iperf3Output, parse_iperf3
 from flent_aqm.measure.runners.part import PARTS
-from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
+from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, program_path, text_of
 
 logger = get_logger(__name__)
 INTERVAL_S = 0.2
@@ -81,10 +80,8 @@ class AqmIperf3Runner(SupervisedRunner):
 
     def check(self) -> None:
         """Build iperf3's command line. Flent calls it before the test. Raises RunnerCheckError if
-        iperf3 isn't installed."""
-        program = find_program("iperf3")
-        if program is None:
-            raise RunnerCheckError("iperf3 is not installed; see flent-aqm doctor")
+        iperf3 isn't found."""
+        program = program_path("iperf3")
         words = [*self.start_with, str(program), "-J",
                  "-c", normalise_host(self.host), "-p", str(self.port),
                  "-t", f"{self.length:g}", "-i", f"{INTERVAL_S:g}", "--get-server-output",

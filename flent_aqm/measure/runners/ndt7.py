@@ -14,7 +14,7 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.base.flent_api import RunnerCheckError, lookup_host, normalise_host
 from flent_aqm.base.shell import find_program
 from flent_aqm.measure.parsers.ndt7 import Subtest, parse_ndt7, rates_mbps
-from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, last_line, text_of
+from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, program_path, text_of
 from flent_aqm.servers.ndt7.spec import EARLY_EXIT, EARLY_EXIT_MB
 from flent_aqm.setup.optional import find, find_mlab_client, maker_of_client
 from flent_aqm.tools.ndt7 import SCRIPT
@@ -92,21 +92,23 @@ class AqmNdt7Runner(SupervisedRunner):
         whose it is. Raises RunnerCheckError if it is missing, unknown, not the requested client, or
         can't use the host's address, OSError if it can't be started, and RuntimeError if it is
         M-Lab's and the host can't be resolved."""
-        program = find_mlab_client() if self.client == "mlab" else find_program(PROGRAM)
+        program = find_mlab_client() if self.client == "mlab" else program_path(PROGRAM)
         if program is None:
-            whose = "M-Lab's " if self.client == "mlab" else ""
-            raise RunnerCheckError(f"{whose}{PROGRAM} is not installed; see flent-aqm doctor")
+            raise RunnerCheckError(f"no {PROGRAM} of M-Lab's was found that this user may execute "
+                                   "and that answers --help; see flent-aqm doctor")
         out, err = self.run_simple([str(program), "--help"])
         maker = maker_of_client(out + err)
         if maker is None:
-            raise RunnerCheckError(f"{program} is neither M-Lab's NDT7 client nor that of the "
-                                   "Rust crate: its --help has the options of neither; run "
-                                   "flent-aqm doctor")
+            last = (err or out).strip().rpartition("\n")[2] or "nothing"
+            raise RunnerCheckError(f"{program} --help has the options of neither M-Lab's NDT7 "
+                                   "client nor that of the Rust crate, and ends with "
+                                   f"{last[-200:]!r}; install one of these; run: flent-aqm setup")
         if self.client not in (None, maker):
             raise RunnerCheckError(f"ndt7_client={self.client} was requested, but {program} is "
                                    + ("M-Lab's client" if maker == "mlab" else
                                       "the client of the Rust crate")
-                                   + "; install the other, or leave ndt7_client out")
+                                   + "; install the other and put it before this one on PATH, "
+                                     "or leave ndt7_client out")
         words = self._crate_words() if maker == "crate" else self._mlab_words()
         return [str(program), *words]
 
@@ -138,7 +140,7 @@ class AqmNdt7Runner(SupervisedRunner):
         if str(ipaddress.IPv6Address(host)) not in addresses:
             raise RunnerCheckError(
                 f"ndt7-client of the Rust crate can't take the IPv6 address {host} itself, and the "
-                "system has no name that resolves to it; give the server's name, add a name for "
+                "system found no name that resolves to it; give the server's name, add a name for "
                 "the address to /etc/hosts, or use M-Lab's client (ndt7_client=mlab)")
         return name
 
@@ -177,14 +179,18 @@ class AqmNdt7Runner(SupervisedRunner):
         report = parse_ndt7(text_of(output))
         subtest = report.subtests.get(self.direction)
         if subtest is not None and subtest.errors:
-            raise BadResult(f"NDT7 {self.direction}: {'; '.join(subtest.errors)}")
+            raise BadResult("the NDT7 client reports an error of the "
+                            f"{self.direction} with {self.host}, port {self.port}: "
+                            f"{'; '.join(subtest.errors)}")
         if subtest is None or not subtest.complete:
-            raise BadResult(f"the NDT7 client did not complete the {self.direction}; its last line "
-                            f"on standard error: {last_line(error)}")
+            raise BadResult(f"the NDT7 client did not complete the {self.direction}: "
+                            f"{self.last_words(output, error)}")
         throughput = subtest.throughput_mbps
         if throughput is None:
+            receiver = "client" if self.direction == "download" else "server"
             raise BadResult(f"NDT7 {self.direction}: the client's output has no byte count of the "
-                            "receiver, so the throughput is unknown")
+                            f"receiver, the {receiver}, so the throughput is unknown: none arrived "
+                            f"during the test, or this {receiver} reports none")
         start_s = self._start_of(subtest)
         raw = _raw_values(subtest, start_s)
         series = [[one["t"], one["val"]] for one in raw if "val" in one]

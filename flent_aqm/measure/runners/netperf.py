@@ -9,9 +9,8 @@ from typing import IO
 from flent_aqm.base import environment
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.flent_api import NetperfDemoRunner
-from flent_aqm.base.words import end_of
 from flent_aqm.measure.load_window import START, received
-from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, last_line
+from flent_aqm.measure.runners.process import Parsed, SupervisedRunner
 
 # Seconds after the test's length at which netperf is considered hung. Connecting and exchanging
 # results over a full queue takes seconds.
@@ -29,6 +28,8 @@ class AqmNetperfRunner(SupervisedRunner, NetperfDemoRunner):
     Series: throughput in Mbit/s.
     """
 
+    title = "netperf"
+
     def check(self) -> None:
         """Check as Flent's runner does, pass the server's passphrase from the environment to
         netperf, if there is one, and set the watchdog. Flent calls it before the test. Raises
@@ -44,7 +45,8 @@ class AqmNetperfRunner(SupervisedRunner, NetperfDemoRunner):
         netperf's processor time, to the metadata. Raises BadResult if netperf gave no result."""
         series, samples, metadata = super().read(output, error)
         if "MEAN_VALUE" not in metadata:
-            raise BadResult(f"netperf gave no result: {self._error_message(output, error)}")
+            raise BadResult("netperf reported no throughput of the whole test: it or its "
+                            f"connection ended early; {self.last_words(output, error)}")
         metadata |= received(samples, self.started_s)
         # netperf counts from before the connection is established, and reads the clock only after
         # it has sent or received data. A first interval that took longer ended with the first data.
@@ -54,19 +56,8 @@ class AqmNetperfRunner(SupervisedRunner, NetperfDemoRunner):
             metadata["NETPERF"] = {"cpu_s": self.cpu_s}
         return series, samples, metadata
 
-    def _refuse_bad_end(self, error: IO[str]) -> None:
-        if not self.stopped_by and self.returncode not in self.success_return:
-            raise BadResult(f"netperf ended with {end_of(self.returncode)}: "
-                            f"{self._error_message(self.stdout, error)}")
-        super()._refuse_bad_end(error)
-
     def complaint(self, error: IO[str]) -> str:
         """Return netperf's message: the last line on standard error, "" if there is none or it
         begins with "tcpi". Such lines are TCP's counters, for which Flent asks."""
         line = super().complaint(error)
         return "" if line.startswith("tcpi") else line
-
-    def _error_message(self, output: IO[str], error: IO[str]) -> str:
-        """Return netperf's error message: that on standard error, or if there is none, the last
-        line of its output. "it printed nothing" if there is none either."""
-        return self.complaint(error) or last_line(output)

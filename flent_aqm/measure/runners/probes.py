@@ -97,8 +97,12 @@ class AqmPingRunner(SupervisedRunner, PingRunner):
             return super().read(output, error)
         except BadResult:
             if _NO_REPLY.search(text_of(output) + text_of(error)):
-                raise BadResult(f"{self.tool}: none of its probes came back; check that "
-                                f"{self.host} can be reached and answers pings") from None
+                said = next((line.strip() for line in text_of(error).splitlines()
+                             if line.strip() and not _NO_REPLY.search(line)), "")
+                raise BadResult(f"{self.tool}: none of its probes came back"
+                                + (f", and it says {said[:200]!r}" if said else "")
+                                + f"; check that {self.host} can be reached and answers pings"
+                                ) from None
             raise
 
 

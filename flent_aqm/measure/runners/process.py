@@ -19,10 +19,12 @@ import subprocess
 import tempfile
 import threading
 import time
+from pathlib import Path
 from typing import IO, Any, cast
 
 from flent_aqm.base.errors import AqmError, BadResult, a_defect, cause_of
-from flent_aqm.base.flent_api import ProcessRunner, get_logger
+from flent_aqm.base.flent_api import ProcessRunner, RunnerCheckError, get_logger
+from flent_aqm.base.shell import find_program
 from flent_aqm.base.words import end_of, significant
 from flent_aqm.measure.load_window import Load
 
@@ -115,10 +117,23 @@ class SupervisedRunner(ProcessRunner):
         if fault is not None and printed:
             raise BadResult(f"{self.tool}: its output can't be parsed ({cause_of(fault)}); it "
                             f"starts with {printed[:60]!r}")
-        ends = f"its output ends with {last_line(output)[:60]!r}" if printed else ""
+        ends = f"its output ends with {last_line(output)[-60:]!r}" if printed else ""
         said = f"its last line on standard error: {complaint}" if complaint else ""
         raise BadResult(f"{self.tool} gave no measurement; "
                         f"{'; '.join(filter(None, (ends, said))) or 'it printed nothing'}")
+
+    def last_words(self, output: IO[str], error: IO[str]) -> str:
+        """Return what the tool said last, for a message about its failure: complaint(), or if there
+        is none, "its output ends with '…'", at most 200 characters of it, or "it printed nothing".
+
+        Args:
+            output: standard output of the tool.
+            error: standard error of the tool.
+        """
+        printed = text_of(output).strip()
+        return self.complaint(error) or (
+            f"its output ends with {last_line(output)[-200:]!r}" if printed
+            else "it printed nothing")
 
     def complaint(self, error: IO[str]) -> str:
         """Return the tool's own message about a failure, "" if there is none: its last line on
@@ -179,7 +194,7 @@ class SupervisedRunner(ProcessRunner):
                 self._run_tool()
                 self.ended_s = time.time()
         except OSError as fault:
-            self.stopped_by = f"{self.tool} could not be run: {_os_error_text(fault)}"
+            self.stopped_by = f"{self.tool} could not be run: {os_error_text(fault)}"
         finally:
             # Set it in any case, because other runners wait for it.
             self.finish_event.set()
@@ -198,7 +213,7 @@ class SupervisedRunner(ProcessRunner):
         except AqmError as fault:
             return [], [], {"ERROR": [str(fault)]}
         except OSError as fault:
-            text = f"the tool's output could not be read or stored: {_os_error_text(fault)}"
+            text = f"the tool's output could not be read or stored: {os_error_text(fault)}"
             return [], [], {"ERROR": [text]}
         except Exception as fault:
             # A defect in this package. Without this, Flent would go on as if there were no such
@@ -292,16 +307,30 @@ class SupervisedRunner(ProcessRunner):
         if self.stopped_by == DUE or (self.stopped_by == KILLED and self.endless):
             return
         if self.stopped_by == KILLED:
-            raise BadResult(f"{self.tool} was stopped before it had finished: the test, or the "
-                            "load that it accompanies, ended first")
+            raise BadResult(f"{self.tool} was stopped before it had "
+                            f"{'finished' if self.started_s else 'begun'}: the test, or the load "
+                            "that it accompanies, ended first")
         if self.stopped_by:
             raise BadResult(self.stopped_by)
         if self.returncode not in self.success_return:
             raise BadResult(f"{self.tool} ended with {end_of(self.returncode)}: "
-                            f"{last_line(error)}")
+                            f"{self.last_words(self.stdout, error)}")
 
 
-def _os_error_text(fault: OSError) -> str:
+def program_path(name: str) -> Path:
+    """Return the path of a program that find_program() finds. Raises RunnerCheckError if it finds
+    none.
+
+    name: name of the program.
+    """
+    program = find_program(name)
+    if program is None:
+        raise RunnerCheckError(f"{name} is not installed, not on PATH, or this user may not "
+                               "execute it; see flent-aqm doctor")
+    return program
+
+
+def os_error_text(fault: OSError) -> str:
     """Return the reason of an OSError, after the name of the file if it names one."""
     reason = cause_of(fault)
     return f"{fault.filename}: {reason}" if fault.filename else reason

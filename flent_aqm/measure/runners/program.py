@@ -10,7 +10,7 @@ from typing import IO, Any
 from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.words import end_of
-from flent_aqm.measure.runners.process import KILLED, Parsed, SupervisedRunner, last_line
+from flent_aqm.measure.runners.process import KILLED, Parsed, SupervisedRunner
 
 
 class AqmProgramRunner(SupervisedRunner):
@@ -62,14 +62,15 @@ class AqmProgramRunner(SupervisedRunner):
     def _refuse_bad_end(self, error: IO[str]) -> None:
         """Raise BadResult unless the command ended by itself with status 0. If it ended by itself
         with another status or by a signal, the message has the last line of `error`, its standard
-        error."""
+        error, or if that is empty, of its output."""
         if self.stopped_by and self.stopped_by != KILLED:
             how = self.stopped_by.removeprefix(f"{self.tool} ")
             raise BadResult(f"the command {how}; have it end, or "
                             "allow more time: --time-limit SECONDS, or length in a batch"
                             if how.startswith("still ran") else self.stopped_by)
         if self.returncode:
-            raise BadResult(f"the command ended with {end_of(self.returncode)}: {last_line(error)}")
+            raise BadResult(f"the command ended with {end_of(self.returncode)}: "
+                            f"{self.last_words(self.stdout, error)}")
         super()._refuse_bad_end(error)
 
     def read(self, output: IO[str], error: IO[str]) -> Parsed:

@@ -10,6 +10,7 @@ the times of probes are read as well.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import socket
 import struct
@@ -18,10 +19,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, Any, BinaryIO, cast
 
-from flent_aqm.base.errors import BadResult, ParseError, cause_of
+from flent_aqm.base.errors import BadResult, ParseError
 from flent_aqm.measure.parsers.lab_cards import CardSample, ProbeTimes, parse_cards, parse_probes
 from flent_aqm.measure.runners.part import PARTS
-from flent_aqm.measure.runners.process import DUE, Parsed, SupervisedRunner
+from flent_aqm.measure.runners.process import DUE, Parsed, SupervisedRunner, os_error_text
 from flent_aqm.router.shaping import IFB_DEVICE
 from flent_aqm.router.tc.dump import QueueSample, is_complete, parse_dump, request
 
@@ -100,7 +101,8 @@ class AqmQdiscRunner(SupervisedRunner):
                 self._write_samples(netlink, files, store)
                 store.flush()  # another process reads it
         except (OSError, ParseError) as fault:
-            self.stopped_by = f"the router's queues could not be sampled: {cause_of(fault)}"
+            why = os_error_text(fault) if isinstance(fault, OSError) else str(fault)
+            self.stopped_by = f"the router's queues could not be sampled: {why}"
 
     def _write_samples(self, netlink: socket.socket, files: list[int], store: BinaryIO) -> None:
         """Write samples to `store` until `length` is over (`stopped_by` is DUE then) or the runner
@@ -179,9 +181,11 @@ def read_samples(source: BinaryIO) -> tuple[list[dict[str, Any]], list[dict[str,
                 probes += parse_probes(probe_text.decode())
     except struct.error:
         raise BadResult("the stored samples of the router's queues are cut off") from None
-    except KeyError:
-        raise BadResult("a device of the router has no root qdisc with counters, so its queue "
-                        "can't be sampled") from None
+    except KeyError as missing:
+        direction = ("download", "upload")[numbers.index(missing.args[0])]
+        raise BadResult(f"the router's device that sends the {direction} had no root qdisc with "
+                        "counters, so its queue can't be sampled; expected one throughout the test"
+                        ) from None
     if not taken:
         raise BadResult(_NOT_SAMPLED)
     first = taken[0][1]
@@ -305,7 +309,10 @@ def _index_of_queue(device: str) -> int:
     if device == "down":
         with suppress(OSError):
             return socket.if_nametoindex(IFB_DEVICE)
-    return socket.if_nametoindex(device)
+    try:
+        return socket.if_nametoindex(device)
+    except OSError:
+        raise OSError(errno.ENODEV, os.strerror(errno.ENODEV), device) from None
 
 
 def _router_socket() -> socket.socket:
@@ -316,7 +323,7 @@ def _router_socket() -> socket.socket:
     with open(ROUTER_NAMESPACE, "rb") as namespace:  # os.setns is of Python 3.12
         if libc.setns(namespace.fileno(), _CLONE_NEWNET):
             code = ctypes.get_errno()
-            raise OSError(code, f"{ROUTER_NAMESPACE}: {os.strerror(code)}")
+            raise OSError(code, os.strerror(code), ROUTER_NAMESPACE)
     netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
     netlink.settimeout(_ANSWER_LIMIT_S)
     return netlink

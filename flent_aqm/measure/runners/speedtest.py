@@ -87,7 +87,10 @@ class AqmSpeedtestRunner(SupervisedRunner):
         if it is damaged, or if the throughput of a direction is missing, below 0 or not finite."""
         parsed = read_report(text_of(output), self.client)
         if self.direction not in parsed:
-            raise BadResult(f"{self.client.name} reported no result of the {self.direction}")
+            said = self.complaint(error)
+            raise BadResult(f"{self.client.name} reported no result of the {self.direction}"
+                            + (f"; its last line on standard error: {said}" if said else
+                               ": it ended before that began"))
         for direction, (_, _, metadata) in parsed.items():
             metadata |= self.load(self.port + self.client.data_port, direction,
                                   zero_s=metadata["LOAD_START"], **metadata.pop(CLOCK))

@@ -174,7 +174,7 @@ def test_capture_cut_anywhere_in_its_last_record_keeps_the_others(cut: int) -> N
 
 def test_capture_of_an_unknown_link_tells_those_that_are_known() -> None:
     """And its header may be short by one byte."""
-    with pytest.raises(ParseError, match="has link type 105; known: 1, 12, 101, 113, 276"):
+    with pytest.raises(ParseError, match=r"link type 105; expected that of Ethernet \(1\), raw IP"):
         capture(link_type=105)
     with pytest.raises(ParseError, match="is only 23 bytes long"):
         capture(cut=1)

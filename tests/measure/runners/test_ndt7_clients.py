@@ -91,11 +91,24 @@ def test_client_that_is_another_one_is_refused(mlab: Path,
         words("download", client="crate")
 
 
+def test_client_that_does_not_start_tells_its_own_words(mlab: Path,
+                                                        monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be a right one that lacks a library."""
+    monkeypatch.setenv("PATH", f"{mlab.parent}:{os.defpath}")
+    mlab.write_text("#!/bin/sh\necho 'libssl.so.3: cannot open' >&2; exit 127\n")
+    with pytest.raises(RunnerCheckError, match=r"ends with 'libssl.so.3: cannot open'; install"):
+        words("download")
+
+
 @pytest.mark.parametrize(("printed", "complained", "message"), [
     ('{"Key":"error","Value":{"Test":"download","Failure":"timed out"}}', "",
-     "NDT7 download: timed out"),
+     "an error of the download with 127.0.0.1, port 8080: timed out"),
     ('{"Key":"starting","Value":{"Test":"download"}}', "dial tcp: refused\n",
-     "did not complete the download; its last line on standard error: dial tcp: refused"),
+     "did not complete the download: dial tcp: refused"),
+    ('{"Key":"starting","Value":{"Test":"download"}}', "",
+     "did not complete the download: its output ends with '.*download"),
+    ('{"Key":"complete","Value":{"Test":"download"}}', "",
+     "no byte count of the receiver, the client, so the throughput is unknown"),
 ])
 def test_incomplete_test_tells_the_clients_own_reason(
         mlab: Path, tmp_path: Path, printed: str, complained: str, message: str) -> None:

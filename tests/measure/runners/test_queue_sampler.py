@@ -86,7 +86,8 @@ def test_bytes_that_went_on_are_the_rate_while_the_queue_stands(folder: Path) ->
     (bytes(8), "were not sampled"),
     (bytes(8) + bytes(5), "are cut off"),
     (bytes(8) + struct.pack("=dIII", 1.0, 100, 0, 0), "are cut off"),
-    (bytes(8) + struct.pack("=dIII", 1.0, 0, 0, 0), "has no root qdisc with counters"),
+    (bytes(8) + struct.pack("=dIII", 1.0, 0, 0, 0),
+     "device that sends the download had no root qdisc with counters"),
 ])
 def test_stored_samples_that_are_cut_off_are_told_from_a_device_without_queue(
         stored: bytes, message: str) -> None:

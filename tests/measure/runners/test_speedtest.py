@@ -129,7 +129,7 @@ def test_netperf_that_fails_is_quoted(
         namespaces, f"{tmp_path}:{tools}", "-H", defaults.SERVER_IPV4, "-t", "1")
     assert status == 1
     assert "Mbps" not in output
-    assert error == "flent-aqm: netperf ended with status 3: no such luck\n"
+    assert error == "flent-aqm: netperf ended with status 3: its output ends with 'no such luck'\n"
 
 
 def test_killed_test_leaves_no_stream_behind(

@@ -20,6 +20,7 @@ from typing import IO, Any
 import pytest
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.base.flent_api import RunnerCheckError
 from flent_aqm.measure.runners import process, qdisc
 from flent_aqm.measure.runners.iperf3 import AqmIperf3Runner
 from flent_aqm.measure.runners.netperf import AqmNetperfRunner
@@ -113,6 +114,10 @@ class ParsedRunner(SupervisedRunner):
     ("echo banner; echo bye", "sh gave no measurement; its output ends with 'bye'"),
     ("echo reset >&2", "sh gave no measurement; its last line on standard error: reset"),
     (":", "sh gave no measurement; it printed nothing"),
+    ("printf '%080d.' 0", f"sh gave no measurement; its output ends with '{'0' * 59}.'"),
+    ("echo usage >&2; exit 2", "sh ended with status 2: usage"),
+    ("echo refused; exit 2", "sh ended with status 2: its output ends with 'refused'"),
+    ("exit 2", "sh ended with status 2: it printed nothing"),
 ])
 def test_output_without_a_measurement_is_told_from_one_of_another_format(
         script: str, why: str) -> None:
@@ -143,17 +148,27 @@ def test_tcps_counters_are_no_complaint_of_netperf() -> None:
                               test="TCP_STREAM")
     assert no_measurement(runner, "netperf", "REMOTE_BYTES_RECVD=0\n", "tcpi_rto 204000\n") == (
         "netperf gave no measurement; its output ends with 'REMOTE_BYTES_RECVD=0'")
+    printed = "".join(f"NETPERF_{name}[0]=1.0\n" for name in (
+        "INTERIM_RESULT", "INTERVAL", "ENDING"))
+    assert no_measurement(runner, "netperf", printed, "") == (
+        "netperf reported no throughput of the whole test: it or its connection ended early; its "
+        "output ends with 'NETPERF_ENDING[0]=1.0'")
 
 
-@pytest.mark.parametrize(("tool", "output", "error"), [
-    ("fping", "\n", "192.0.2.1 : xmt/rcv/%loss = 3/0/100%\n"),
-    ("ping", "5 packets transmitted, 0 received, 100% packet loss, time 827ms\n\n", "")])
-def test_host_that_answers_no_ping_is_named(tool: str, output: str, error: str) -> None:
+@pytest.mark.parametrize(("tool", "output", "error", "said"), [
+    ("fping", "\n", "192.0.2.1 : xmt/rcv/%loss = 3/0/100%\n", ""),
+    ("fping", "", "ICMP Host Unreachable from 10.0.0.1\n\n192.0.2.1 : xmt/rcv/%loss = 3/0/100%\n",
+     ", and it says 'ICMP Host Unreachable from 10.0.0.1'"),
+    ("ping", "5 packets transmitted, 0 received, 100% packet loss, time 827ms\n\n", "", ""),
+    ("ping", "5 packets transmitted, 0 received, 100% packet loss, time 827ms\n\n",
+     "ping: sendmsg: Operation not permitted\n",
+     ", and it says 'ping: sendmsg: Operation not permitted'")])
+def test_host_that_answers_no_ping_is_named(tool: str, output: str, error: str, said: str) -> None:
     """fping's sum is no complaint, and ping's no measurement that can't be read."""
     runner = AqmPingRunner(name="ping", settings=SETTINGS, host="192.0.2.1")
     assert no_measurement(runner, tool, output, error) == (
-        f"{tool}: none of its probes came back; check that 192.0.2.1 can be reached and answers "
-        "pings")
+        f"{tool}: none of its probes came back{said}; check that 192.0.2.1 can be reached and "
+        "answers pings")
 
 
 @pytest.mark.parametrize(("count", "interval_s"), [(400, 0.2), (100, 0.25), (30, 0.5), (1, 60.0)])
@@ -204,7 +219,7 @@ def test_queues_that_the_kernel_refuses_to_list_are_a_failed_series(
 
 def test_tool_that_a_signal_ended_is_told_from_one_with_a_status() -> None:
     assert result(prepared("echo one; kill -9 $$"))["ERROR"] == [
-        "sh ended with signal 9: it printed nothing"]
+        "sh ended with signal 9: its output ends with 'one'"]
 
 
 def test_output_that_cannot_be_kept_is_not_blamed_on_the_tool(
@@ -231,6 +246,36 @@ def test_defect_in_a_reader_marks_the_series(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(runner, "read", lambda output, error: dict[str, Parsed]()["missing"])
     assert result(runner)["ERROR"] == [
         "a bug in flent-aqm: KeyError: 'missing'; please report it"]
+
+
+def test_tool_stopped_before_its_start_is_told_from_one_that_ran() -> None:
+    kill = threading.Event()
+    kill.set()
+    assert result(prepared("echo one", kill_event=kill))["ERROR"] == [
+        ("sh was stopped before it had begun: the test, or the load that it accompanies, ended "
+         "first")]
+
+
+def test_program_that_this_user_may_not_execute_is_not_called_missing(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "iperf9").touch(0o644)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(RunnerCheckError, match="not on PATH, or this user may not execute it"):
+        process.program_path("iperf9")
+
+
+@pytest.mark.parametrize(("name", "why"), [
+    ("ROUTER_NAMESPACE", "/nonexistent: No such file or directory"),
+    ("_router_socket", "nodevice0: No such device")])
+def test_what_the_queue_sampler_lacks_is_named(name: str, why: str,
+                                               monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(qdisc, name, "/nonexistent" if name.isupper() else socket.socket)
+    monkeypatch.setattr(qdisc, "DEVICES", ("nodevice0", "nodevice1"))
+    runner = qdisc.AqmQdiscRunner(name="Queues", settings=SETTINGS, length=1,
+                                  finish_event=threading.Event())
+    runner.check()
+    runner.fork()
+    assert result(runner)["ERROR"] == [f"the router's queues could not be sampled: {why}"]
 
 
 @pytest.mark.parametrize("endless", [True, False])

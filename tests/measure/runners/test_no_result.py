@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runners whose tools ended well and measured nothing: the message fits each cause."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from flent_aqm.base.errors import BadResult
+from flent_aqm.measure.runners.capture import AqmCaptureRunner
+from flent_aqm.measure.runners.cpu import AqmCpuRunner
+from flent_aqm.measure.runners.cross import AqmCrossRunner
+from flent_aqm.measure.runners.program import AqmProgramRunner
+from flent_aqm.measure.runners.speedtest import AqmSpeedtestRunner
+
+SETTINGS = SimpleNamespace(IP_VERSION=4)
+PCAP = struct.pack("=IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 96, 1)
+# A packet of 42 bytes: UDP between other hosts than the test's.
+PACKET = struct.pack("=IIII", 1, 0, 42, 42) + bytes(12) + bytes.fromhex("08004500001c") + bytes(
+    5) + bytes.fromhex("11") + bytes(18)
+COUNTS = "{0} packets captured\n{0} packets received by filter\n0 packets dropped by kernel\n"
+
+
+def refusal(runner: Any, folder: Path, output: bytes, error: str) -> str:
+    """The message for a tool that printed this."""
+    (folder / "out").write_bytes(output)
+    (folder / "err").write_text(error)
+    with open(folder / "out") as runner.stdout, open(folder / "err") as runner.stderr, \
+            pytest.raises(BadResult) as refused:
+        runner.read(runner.stdout, runner.stderr)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(("packets", "message"), [
+    (0, "or go to another address than 192.0.2.1"),
+    (1, "another protocol than TCP and UDP, or a port that is left out (5202, 2112)")])
+def test_load_that_was_not_captured_may_have_gone_elsewhere(tmp_path: Path, packets: int,
+                                                            message: str) -> None:
+    """The command may have loaded the network by way of another server."""
+    runner = AqmCaptureRunner(name="x", settings=SETTINGS, host="server", length=1, ports=[],
+                              every_port=True, not_ports=[2112])
+    runner.addresses, runner.stopped_by = ["192.0.2.1"], "due"
+    assert refusal(runner, tmp_path, PCAP + packets * PACKET, COUNTS.format(packets)
+                   ).endswith(message)
+
+
+def test_cross_traffic_without_data_names_its_server(tmp_path: Path) -> None:
+    runner = AqmCrossRunner(name="x", settings=SETTINGS, client="web", host="server", port=8081,
+                            length=1)
+    printed = json.dumps({"start": 1.0, "step_s": 0.2}).encode()
+    assert refusal(runner, tmp_path, printed, "").endswith(
+        "runs at port 8081 of server, and can be reached")
+
+
+def test_processors_whose_counts_stand_still_are_not_blamed_on_the_tests_end(tmp_path: Path
+                                                                             ) -> None:
+    runner = AqmCpuRunner(name="x", settings=SETTINGS, length=3)
+    line = json.dumps({"t": 1.0, "stat": "cpu0 0 0 0 0 0 0 0\n", "mhz": {}}) + "\n"
+    assert "in 3 readings of /proc/stat, no processor's counts grew" in refusal(
+        runner, tmp_path, 3 * line.encode(), "")
+
+
+@pytest.mark.parametrize(("error", "end"), [
+    ("", "no result of the upload: it ended before that began"),
+    ("server full\n", "no result of the upload; its last line on standard error: server full")])
+def test_speed_test_without_a_direction_tells_its_own_reason(tmp_path: Path, error: str, end: str
+                                                             ) -> None:
+    runner = AqmSpeedtestRunner(name="x", settings=SETTINGS, client="librespeed",
+                                direction="upload", host="server", port=80, longest_s=1)
+    printed = json.dumps({"client": "x", "numbers": {}, "notes": [], "idle": [], "ways": {}})
+    assert refusal(runner, tmp_path, printed.encode(), error).endswith(end)
+
+
+def test_command_that_complains_on_its_output_is_quoted(tmp_path: Path) -> None:
+    runner = AqmProgramRunner(name="x", settings=SETTINGS, command="tool", length=1)
+    runner.returncode = 3
+    (tmp_path / "out").write_text("no route\n")
+    (tmp_path / "err").touch()
+    with open(tmp_path / "out") as runner.stdout, open(tmp_path / "err") as runner.stderr:
+        assert runner.parse_output()[2]["ERROR"] == [
+            "the command ended with status 3: its output ends with 'no route'"]
