@@ -23,7 +23,8 @@ def parse_scheduler(value: object) -> str | None:
 
 def refuse_bad_label(key: str, host: str) -> None:
     """Raise ConfigError if a host name can't be written for the DNS, such as one with an empty
-    label, or a label of more than 63 characters: getaddrinfo() would raise UnicodeError.
+    label, a label of more than 63 characters, or letters that aren't allowed: getaddrinfo()
+    would raise UnicodeError.
 
     Args:
         key: the option or batch key that has the name, for the message.
@@ -33,5 +34,6 @@ def refuse_bad_label(key: str, host: str) -> None:
         host.encode("idna")
     except UnicodeError:
         raise ConfigError(f"{key}: {host[:100]!r} is no host name: a part between its dots is "
-                          "empty or longer than 63 characters; expected a name or an address"
+                          "empty, longer than 63 characters, or has letters that names can't have; "
+                          "expected a name or an address"
                           ) from None

@@ -131,7 +131,8 @@ class Cluster:
             if made is not None:
                 return made
         raise TestbedError(f"this run was lost {MOST_LOSSES} times, because its worker or the "
-                           "scheduler ended or lost its connection")
+                           "scheduler ended or lost its connection; probably the run is the cause, "
+                           "such as by its memory: see what its workers printed")
 
     def stop(self) -> None:
         """End all runs at once, also those that are under way on workers. Calls of make() raise

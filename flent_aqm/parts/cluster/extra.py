@@ -9,12 +9,13 @@ from flent_aqm.base.errors import ToolMissing
 
 
 def load_distributed() -> ModuleType:
-    """Import and return Dask's package distributed. Raises ToolMissing if it isn't installed."""
+    """Import and return Dask's package distributed. Raises ToolMissing if it isn't installed, or
+    can't be imported because something that it needs is missing or doesn't fit."""
     try:
         import distributed
         import distributed.client
-    except ImportError:
-        raise ToolMissing("scheduler: the Python package distributed is not installed; run: "
-                          "pip install 'flent-aqm[cluster]'") from None
+    except ImportError as error:
+        raise ToolMissing("scheduler: the Python package distributed can't be imported "
+                          f"({error}); run: pip install 'flent-aqm[cluster]'") from None
     module: ModuleType = distributed
     return module

@@ -46,10 +46,15 @@ def security_for(address: str, role: str, paths: Mapping[str, str | None]) -> An
     security = make(require_encryption=True,
                         **{fields[name]: value for name, value in named.items()})
     files = security.get_tls_config_for_role(role)
-    if not (files["ca_file"] and files["cert"]):
-        wanted = ("--tls-ca-file, --tls-cert and --tls-key, or " if role == "worker" else "")
-        raise ConfigError(f"{address}: TLS needs certificates; give {wanted}"
-                          f"distributed.comm.tls in Dask's configuration; {WHERE_TO_READ}")
+    # Each file -> its option of the worker, and its key in Dask's configuration.
+    wanted = {"ca_file": ("--tls-ca-file", "ca-file"), "cert": ("--tls-cert and --tls-key",
+                                                                 f"{role}.cert")}
+    if lacking := [names for file, names in wanted.items() if not files[file]]:
+        options, keys = (", ".join(names) for names in zip(*lacking, strict=True))
+        raise ConfigError(f"{address}: TLS needs certificates; give "
+                          + (f"{options}, or " if role == "worker" else "")
+                          + f"distributed.comm.tls: {keys} in Dask's configuration; "
+                          f"{WHERE_TO_READ}")
     # Check the key here, because Dask would ask for its password on the terminal.
     context = context_from_files(files["cert"], files["key"] or files["cert"])
     try:

@@ -89,10 +89,12 @@ def take_kernel(kernel: str, version: str, program: bytes) -> None:
     Raises LabError if it can't be written.
     """
     # Not OSError: the sweep would take it for a worker that is gone.
+    folder = paths.cache_to_write() / "kernels"
     try:
-        _store_kernel(paths.cache_to_write() / "kernels", kernel, version, program)
+        _store_kernel(folder, kernel, version, program)
     except OSError as error:
-        raise LabError(f"the worker can't store the kernel: {cause_of(error)}") from None
+        raise LabError(f"{socket.gethostname()}: the worker can't store the kernel in {folder}: "
+                       f"{cause_of(error)}") from None
 
 
 def _store_kernel(folder: Path, kernel: str, version: str, program: bytes) -> None:
@@ -142,7 +144,7 @@ def run(cell: Cell, wanted: RequiredVersions, sweep: str) -> RunOutput:
     lab_kernel = locate.kernel_of(wanted.kernel_hash)
     if lab_kernel is None:
         raise LabError(f"the lab kernel {wanted.kernel_hash} is gone from {socket.gethostname()}; "
-                       "run flent-aqm setup there")
+                       "make the sweep again, which sends it there")
     if sweep in _stopped:
         raise LabError(_WHY_STOPPED)
     testbed = _RecordingTestbed(lab_kernel, sweep)
@@ -150,7 +152,8 @@ def run(cell: Cell, wanted: RequiredVersions, sweep: str) -> RunOutput:
         return make_output(cell, testbed)
     except OSError as error:
         # As it is, it would look like an error of the connection to this worker.
-        raise LabError(f"{socket.gethostname()}: {cause_of(error)}") from None
+        where = f"{error.filename}: " if error.filename else ""
+        raise LabError(f"{socket.gethostname()}: {where}{cause_of(error)}") from None
     finally:
         testbed.forget()
 

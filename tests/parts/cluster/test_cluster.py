@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,11 +16,12 @@ from typing import Any
 import pytest
 
 from flent_aqm.base import paths
-from flent_aqm.base.errors import LabError
+from flent_aqm.base.errors import LabError, TestbedError, ToolMissing
 from flent_aqm.lab.virtual import VirtualTestbed
 from flent_aqm.parts.cluster import cluster as sweep_side
 from flent_aqm.parts.cluster import worker_side
 from flent_aqm.parts.cluster.agreement import RequiredVersions, WorkerFacts, refusal
+from flent_aqm.parts.cluster.extra import load_distributed
 from flent_aqm.setup.kernel.locate import VARIABLE, find_kernel
 from research.bench.kills import SweepFolder, children, compare, wait_for_orphans
 
@@ -37,6 +41,48 @@ def test_runs_that_waited_too_long_for_a_scheduler_say_so(
     assert "can't be listed (OSError)" in told[0]
     with pytest.raises(LabError, match=r"stopped, because the scheduler .* could not be used"):
         side._reserve_worker()
+
+
+def test_run_that_is_lost_each_time_names_its_likely_cause(monkeypatch: pytest.MonkeyPatch
+                                                           ) -> None:
+    side = sweep_side.Cluster("tcp://127.0.0.1:1", RequiredVersions("", "", "", {}), Path("linux"),
+                              print)
+    monkeypatch.setattr(side, "_reserve_worker", lambda: "tcp://one:1")
+    monkeypatch.setattr(side, "_make_there", lambda cell, address: None)
+    cell: Any = None
+    with pytest.raises(TestbedError, match=r"lost 5 times, .*; probably the run is the cause"):
+        side.make(cell)
+
+
+def test_worker_says_where_it_could_not_write(tmp_path: Path,
+                                              monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "kernels").touch()
+    monkeypatch.setattr(paths, "cache_to_write", lambda: tmp_path)
+    with pytest.raises(LabError, match=rf"kernel in {tmp_path}/kernels: File exists"):
+        worker_side.take_kernel("hash", "6.1", b"")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/tmp/run/one")
+
+    kernel: Any = object()
+    monkeypatch.setattr(worker_side.locate, "kernel_of", lambda _: kernel)
+    monkeypatch.setattr(worker_side, "make_output", full)
+    monkeypatch.setattr(worker_side, "_RecordingTestbed",
+                        lambda *_: type("Testbed", (), {"forget": lambda self: None})())
+    monkeypatch.setattr(worker_side, "_bind_to_core", lambda: None)
+    with pytest.raises(LabError, match="/tmp/run/one: No space left on device"):
+        worker_side.run(kernel, RequiredVersions("", "gone", "", {}), "sweep")
+    monkeypatch.setattr(worker_side.locate, "kernel_of", lambda _: None)
+    with pytest.raises(LabError, match="make the sweep again, which sends it there"):
+        worker_side.run(kernel, RequiredVersions("", "gone", "", {}), "sweep")
+
+
+def test_package_that_cannot_be_imported_tells_what_is_missing(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which may be something that it needs itself."""
+    monkeypatch.setitem(sys.modules, "distributed.client", None)
+    with pytest.raises(ToolMissing, match=r"can't be imported \(.*distributed.client.*\);"):
+        load_distributed()
 
 
 def test_worker_whose_check_fails_is_not_taken_for_a_lost_scheduler() -> None:

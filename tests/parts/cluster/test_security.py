@@ -78,6 +78,8 @@ def test_name_that_the_dns_cannot_carry_is_one_line(host: str) -> None:
         parse_scheduler(f"tcp://{host}:8786")
     with pytest.raises(ConfigError, match=r"--host: .* longer than 63 characters"):
         require_own(host)
+    with pytest.raises(ConfigError, match="has letters that names can't have"):
+        require_own("a\u200e\u05d0b")
     for good in ("a" * 63 + ".example.", "[::1]", "192.0.2.1"):
         assert parse_scheduler(f"tcp://{good}:8786") == f"tcp://{good}:8786"
 
@@ -265,7 +267,7 @@ def test_sweep_through_tls_makes_the_same_files(tls_cluster: Cluster, here: Swee
     options = ("--batch-override", f"scheduler={tls_cluster.address}")
     assert here.start(*options).wait(120) == 1
     (line,) = [line for line in here.output().splitlines() if "ERROR" in line]
-    assert "TLS needs certificates; give distributed.comm.tls" in line
+    assert "TLS needs certificates; give distributed.comm.tls: ca-file, client.cert" in line
     assert "Traceback" not in here.output()
     here.environment.update(environment(tmp_path / "own"))
     assert here.start(*options).wait(300) == 0, here.output()
@@ -279,7 +281,7 @@ def test_sweep_through_tls_makes_the_same_files(tls_cluster: Cluster, here: Swee
 
 @pytest.mark.parametrize(("words", "message"), [
     (["tls://127.0.0.1:1"], "TLS needs certificates; give --tls-ca-file, --tls-cert and"),
-    (["tls://127.0.0.1:1", "--tls-cert", "no.pem"], "TLS needs certificates"),
+    (["tls://127.0.0.1:1", "--tls-cert", "no.pem"], "give --tls-ca-file, or distributed"),
     (["tls://127.0.0.1:1", "--tls-ca-file", "no.pem", "--tls-cert", "no.pem"],
      "certificate no.pem with key no.pem: "),
     (["tcp://127.0.0.1:1", "--tls-cert", "no.pem"], "give the scheduler as tls://127.0.0.1:1"),
