@@ -51,7 +51,8 @@ def _read_share(text: str) -> float:
         share = math.nan
     if not 0 < share < 1:
         raise argparse.ArgumentTypeError(
-            f"{text[:40]!r} is no share of lines; expected a number between 0 and 1, such as 0.1")
+            f"{text[:40]!r} is no share of lines; expected a number above 0 and below 1, such as "
+            "0.1")
     return share
 
 

@@ -126,7 +126,8 @@ def read_downloads(path: Path) -> list[Download]:
                           "queue is inferred from TCP_INFO of a download's sender, the server",
                           found.uploads)
     raise BadResult(f"{path}: no NDT7 download with the sender's TCP_INFO; expected a data "
-                    "file of a test ndt7…, or JSON of M-Lab's NDT7 archive")
+                    "file of a test ndt7… whose download succeeded, or JSON of M-Lab's NDT7 "
+                    "archive")
 
 
 @dataclass
@@ -179,7 +180,7 @@ def _json_in_archive(text: bytearray) -> Iterator[tuple[str, bytearray]]:
     allowed = limits()
     left = allowed.unpacked_bytes
     try:
-        with tarfile.open(fileobj=io.BytesIO(text)) as archive:
+        with tarfile.open(fileobj=io.BytesIO(text), mode="r:") as archive:
             for member in archive:
                 if not member.isreg() or not member.name.endswith(_ARCHIVED):
                     continue
@@ -189,7 +190,7 @@ def _json_in_archive(text: bytearray) -> Iterator[tuple[str, bytearray]]:
                 left -= len(inner)
                 yield os.path.basename(member.name)[:80], inner
     except (tarfile.TarError, EOFError) as error:
-        raise BadResult(f"damaged ({error})") from None
+        raise BadResult(f"damaged tar file ({cause_of(error)})") from None
 
 
 def _parse_tests(text: bytearray) -> list[Any]:

@@ -110,7 +110,7 @@ def test_prior_moves_the_probability_of_an_aqm(tmp_path: Path) -> None:
 def test_prior_that_is_no_share_is_refused(prior: str, tmp_path: Path) -> None:
     done = run_flent_aqm("infer", f"--prior={prior}", GOLDEN, cwd=tmp_path)
     assert done.returncode == 2
-    assert (f"{prior!r} is no share of lines; expected a number between 0 and 1, such as 0.1"
+    assert (f"{prior!r} is no share of lines; expected a number above 0 and below 1, such"
             in done.stderr)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -211,6 +212,17 @@ def test_what_is_no_test_is_named_in_a_line(tmp_path: Path, whole: object, told:
     assert str(raised.value).startswith(f"{path}: ")
     assert told in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_tar_file_with_a_damaged_header_is_called_no_bad_gzip_file(tmp_path: Path) -> None:
+    path = tmp_path / "archive.tar"
+    with tarfile.open(path, "w") as archive:
+        archive.addfile(tarfile.TarInfo("one.json"))
+    data = bytearray(path.read_bytes())
+    data[0] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(BadResult, match=r"archive\.tar: damaged tar file \(bad checksum\)$"):
+        read_downloads(path)
 
 
 def test_what_is_no_file_is_named_in_a_line(tmp_path: Path) -> None:
