@@ -159,11 +159,19 @@ def changes_of(cache: Path, base: Path, kernel: NamedKernel) -> list[coverage.Ch
         if ours["package"] != "git" or not isinstance(origin, GitTree):
             raise SetupError(
                 "the kernels of the two sides are built from different sources, "
-                f"{ours['package']} {ours['version'][:12]} and {theirs['package']} "
-                f"{theirs['version'][:12]}; changed lines can be found only between kernels of one "
-                "source, or of one Git repository (--source)")
+                f"{_short(ours)} and {_short(theirs)}; changed lines can be found only between "
+                "kernels of one source, or of one Git repository (--source)")
         of_source = origin.changed_since(str(ours["version"]))
     return coverage.changes_between(base, test, of_source)
+
+
+def _short(facts: Mapping[str, str]) -> str:
+    """Return package and version of a kernel's source, of a Git tree only the first 12 digits.
+
+    facts: content of the kernel's kernel.json.
+    """
+    package, version = facts["package"], facts["version"]
+    return f"{package} {version[:12] if package == 'git' else version}"
 
 
 def build_recording(cache: Path, kernel: NamedKernel, paths: Iterable[str]) -> NamedKernel:
@@ -225,8 +233,9 @@ def _find_origin(cache: Path, request: KernelRequest) -> Origin:
         return parse_origin(request.source, cache, DebianArchive(cache, "apt-more", MORE_SUITES))
     source = recipe.stock_source()
     if source is None:
-        raise ToolMissing("without --source, the source of the lab kernel is used, but that kernel "
-                          "is not built; run: flent-aqm setup")
+        raise ToolMissing("without --source, the source that set-up chose for the lab kernel is "
+                          "used, and no cache has such a choice; run: flent-aqm setup, or give "
+                          "--source")
     return DebianOrigin(cache, DebianArchive(cache), source)
 
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from flent_aqm.base.errors import AqmError, BadResult, ConfigError, cause_of
+from flent_aqm.base.errors import AqmError, BadResult, ConfigError, cause_of, why_unreadable
 from flent_aqm.base.json_text import json_text
 from flent_aqm.base.whole_file import write_text
 from flent_aqm.base.words import counted, plain
@@ -123,7 +123,8 @@ def _minutes(text: str) -> float:
     and up to a million."""
     minutes = number_or_nan(text)
     if not 0 < minutes <= 1e6:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number of minutes above 0")
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number of minutes above 0 and up "
+                                         "to 1,000,000")
     return minutes
 
 
@@ -135,9 +136,9 @@ def _run_verdict(args: argparse.Namespace) -> int:
     error. Raises AqmError if there can be no verdict, or if the page can't be written."""
     form = PAGES.get(args.output.suffix) if args.output else PAGES[".md"]
     if form is None:
-        raise ConfigError(f"--output: {args.output} ends with neither .md nor .html; expected "
-                          "NAME.md for Markdown or NAME.html for a web page")
-    names = tuple(args.metrics.replace(" ", "").split(",")) if args.metrics else USUAL
+        raise ConfigError(f"--output: {args.output}; expected NAME.md for Markdown or NAME.html "
+                          "for a web page")
+    names = tuple(map(str.strip, args.metrics.split(","))) if args.metrics else USUAL
     folders = _folders_for_new_runs(args) if args.minutes else []
     failed = [*failed_runs("base", args.base), *failed_runs("test", args.test)]
     for (side, cause), count in Counter((run.side, run.cause) for run in failed).items():
@@ -320,13 +321,12 @@ def _files_not_read(runs: Sequence[ScoredFile], files: Sequence[Path]) -> list[P
 
 def _folders_for_new_runs(args: argparse.Namespace) -> list[Path]:
     """Return the folders of --base and --test, into which --until-decided puts new runs. Raises
-    ConfigError if either isn't a single folder."""
+    ConfigError if either isn't a single folder that can be read."""
     for option, given in (("--base", args.base), ("--test", args.test)):
-        if len(given) == 1 and given[0].is_dir():
+        why = why_unreadable(given[0])
+        if len(given) == 1 and not why:
             continue
-        seen = (f"{len(given)} paths are given" if len(given) != 1 else
-                f"{given[0]} is not a folder" if given[0].exists() else
-                f"there is no folder {given[0]}")
+        seen = f"{len(given)} paths are given" if len(given) != 1 else f"{given[0]}: {why}"
         raise ConfigError(f"--until-decided: {option}: {seen}; expected one folder, into which the "
                           "new runs go")
     return [args.base[0], args.test[0]]

@@ -174,14 +174,14 @@ def judge(comparison: Comparison, names: Sequence[str] = USUAL) -> list[JudgedMe
                               "metric for which flent-aqm score --list says which one is")
     most = max(len(cell.pairs) for cell in comparison.cells)
     if most < FEWEST_SEEDS:
-        raise TooFewPairs(f"no cell has more than {most} pairs of runs; expected {FEWEST_SEEDS} "
-                          "seeds or more, as fewer can't tell chance from change")
+        raise TooFewPairs(f"no cell has more than {most} pairs of runs; expected {FEWEST_SEEDS} or "
+                          "more, each with another seed, as fewer can't tell chance from change")
     measurements = [one for name in names for cell in comparison.cells
                     if (one := _measure_cell(METRICS[name], cell)) is not None]
     if not measurements:
-        raise ConfigError(f"nothing to judge by {', '.join(names)}: the runs have no such values, "
-                          "or none that are judged in their cells (throughput_... only without "
-                          "cross traffic, total_... only with it)")
+        raise ConfigError(f"nothing to judge by {', '.join(names)}: the runs lack such values, or "
+                          "these aren't judged in their cells (throughput_... only without cross "
+                          "traffic, total_... only with it)")
     measured = [one for one in measurements if isinstance(one, _Measured)]
     means = iter(_corrected_for_number([1.0 if one.mean is None else one.mean.probability
                                         for one in measured]))

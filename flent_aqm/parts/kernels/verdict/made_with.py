@@ -53,8 +53,8 @@ def refuse_two_builds(side: str, runs: Sequence[ScoredFile]) -> None:
         told = " and ".join(
             f"{counted(len(made), 'run')} of build {plain(build)} (such as {runs[made[0]].path})"
             for build, made in builds.items())
-        raise ConfigError(f"--{side}: the kernel {plain(name)} was built again between the "
-                          f"runs: {told}; give the runs of one build")
+        raise ConfigError(f"--{side}: its runs were made with {len(builds)} builds of the kernel "
+                          f"{plain(name)}: {told}; give the runs of one build")
 
 
 def differing(base: Sequence[ScoredFile], test: Sequence[ScoredFile]) -> dict[str, str]:

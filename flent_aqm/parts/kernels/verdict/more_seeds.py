@@ -83,6 +83,6 @@ def _refuse_another_kernel(model: recorded.RecordedRun) -> None:
     name = model.cell.scenario.lab.kernel
     then, now = model.data["metadata"]["AQM"]["kernel"]["hash"], kernel_called(name).hash
     if then != now:
-        raise ConfigError(f"the kernel {name} was built again since these runs were made; make "
-                          "them again")
+        raise ConfigError(f"the kernel {name} on this machine is another build than that of these "
+                          "runs; make them again")
 

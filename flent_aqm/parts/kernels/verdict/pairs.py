@@ -177,10 +177,11 @@ def _runs_by_settings(runs: Sequence[ScoredFile], names: Sequence[str]) -> dict[
     for run in runs:
         place = (tuple(_format_setting(run, name) for name in names), _format_setting(run, SEED))
         if place in placed:
-            raise ConfigError(f"{run.path} and {placed[place].path} have the same settings and the "
-                              "same seed; expected one run of each seed in a cell: write the runs "
-                              "of each build of a kernel to a folder of their own (output_path), "
-                              "and remove those of the build before")
+            seed = "no seed" if place[1] == NOTHING else "the same seed"
+            raise ConfigError(f"{run.path} and {placed[place].path} have the same settings and "
+                              f"{seed}; expected one run of each seed in a cell: give one of them, "
+                              "and write the runs of each build of a kernel to a folder of their "
+                              "own (output_path)")
         placed[place] = run
     return placed
 

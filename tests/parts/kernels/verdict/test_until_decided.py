@@ -66,7 +66,7 @@ def test_new_runs_need_one_folder_of_each_side(sides: Path) -> None:
 
 
 @pytest.mark.parametrize(("side", "seen"), [
-    ("gone", "there is no folder gone"), ("file", "file is not a folder")])
+    ("gone", "gone: No such file or directory"), ("file", "file: Not a directory")])
 def test_folder_that_is_not_there_is_named(
         side: str, seen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the option that gave it."""

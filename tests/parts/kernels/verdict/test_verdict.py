@@ -359,9 +359,10 @@ def test_runs_without_a_partner_are_counted_by_cell_and_side() -> None:
     (side(1), [run for run in side(2) if run.settings["seed"] == 9], USUAL, "no run of the test"),
     (side(1), side(2)[:2], USUAL, "no cell has more than 2 pairs"),
     ([*side(1), *side(1)], side(2), USUAL, "the same settings and the same seed"),
+    (side(1, seed=None), side(2), USUAL, "have the same settings and no seed"),
     (side(1), side(2), ("latency",), "no metric 'latency'"),
     (side(1), side(2), ("queue_drops_upload",), "neither a higher nor a lower value is better"),
-    (side(1), side(2), ("qoo",), "nothing to judge by qoo: the runs have no such values"),
+    (side(1), side(2), ("qoo",), "nothing to judge by qoo: the runs lack such values"),
     (side(1), side(2), ("total_download_mbps",), "total_... only with it"),
 ])
 def test_what_can_not_be_judged_is_refused(
@@ -468,7 +469,7 @@ def test_command_writes_a_page_and_ends_as_ci_wants_it(
     assert output.out.startswith("# The same\n\nThe same: all 5 pairs have identical samples")
     assert output.err == ""
     assert main([*words, str(same), "-o", str(tmp_path / "page.txt")]) == 2
-    assert "neither .md nor .html" in capsys.readouterr().err
+    assert "page.txt; expected NAME.md for Markdown or NAME.html" in capsys.readouterr().err
     (slow / "1.flent.gz").write_bytes(b"no data")
     assert main([*words, str(slow)]) == 2
     assert "1.flent.gz: damaged" in capsys.readouterr().err
@@ -570,7 +571,8 @@ def test_lines_that_ran_are_known_after_a_kernel_was_built_again(
                       [ChangedFile("a.c", (3, 4), "x\n" * 5)], unrecorded=["other"])
     without = exercise(comparison, tmp_path)
     assert without is not None
-    assert without.why_unknown == "the kernel one was built again since these runs were made"
+    assert without.why_unknown == (
+        "the kernel one on this machine is another build than that of these runs")
     kernels = [("one", "old one"), ("two", "old two")]
     _write_kept(tmp_path, kernels, comparison.cells, lines)
     assert exercise(comparison, tmp_path) == lines
@@ -663,7 +665,7 @@ def test_side_of_two_builds_of_a_kernel_is_refused(
                    "--test", str(tmp_path / "test")])
     error = capsys.readouterr().err
     assert (status == 2) is refused, error
-    assert (f"--{side_of_two}: the kernel mine was built again between the runs: " in error
+    assert (f"--{side_of_two}: its runs were made with 2 builds of the kernel mine: " in error
             ) is refused
     if refused:
         assert "4 runs of build then (such as " in error
@@ -834,6 +836,19 @@ def test_a_latency_is_judged_by_what_it_has_beyond_the_path() -> None:
         LATENCY: WORSE}
 
 
+@pytest.mark.parametrize(("options", "message"), [
+    (("--output", ".md"), "--output: .md; expected NAME.md for Markdown or NAME.html for a web"),
+    (("--metrics", "a b"), "there is no metric 'a b'")])
+def test_wrong_option_is_quoted_as_it_was_given(
+        options: tuple[str, str], message: str, tmp_path: Path,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    for each in ("base", "test"):
+        write(tmp_path / each, "5ms", 0)
+    sides = "--base", str(tmp_path / "base"), "--test", str(tmp_path / "test")
+    assert main(["verdict", "--no-coverage", *sides, *options]) == 2
+    assert message in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("text", ["inf", "nan", "0", "-1", "1e7", "x"])
 def test_time_for_further_seeds_is_a_number_above_zero(
         text: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -841,4 +856,5 @@ def test_time_for_further_seeds_is_a_number_above_zero(
     with pytest.raises(SystemExit) as ended:
         main(["verdict", "--base", "a", "--test", "b", "--until-decided", text])
     assert ended.value.code == 2
-    assert f"{text!r} is not a number of minutes above 0" in capsys.readouterr().err
+    assert (f"{text!r} is not a number of minutes above 0 and up to 1,000,000"
+            in capsys.readouterr().err)

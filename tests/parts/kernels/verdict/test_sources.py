@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Kernels whose sources can't be compared, or that have none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flent_aqm.base.errors import SetupError, ToolMissing
+from flent_aqm.parts.kernels import own
+
+
+def test_sources_that_cannot_be_compared_are_told_with_their_whole_versions(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Debian's versions may differ at their ends alone."""
+    for side, version in (("base", "6.12.48+deb13-1"), ("test", "6.12.48+deb13-2")):
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "kernel.json").write_text(json.dumps(
+            {"package": "linux-source-6.12", "version": version}))
+    kernel: Any = None
+    monkeypatch.setattr(own, "kernel_folder", lambda _: tmp_path / "test")
+    monkeypatch.setattr(own, "origin_of", lambda *_: None)
+    with pytest.raises(SetupError, match=r"6\.12\.48\+deb13-1 and linux-source-6\.12 "
+                                         r"6\.12\.48\+deb13-2; changed lines"):
+        own.changes_of(tmp_path, tmp_path / "base", kernel)
+
+
+def test_kernel_without_a_source_may_be_given_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+                                                  ) -> None:
+    """A kernel may be there: that of a package, or of FLENT_AQM_KERNEL."""
+    monkeypatch.setattr(own.recipe, "stock_source", lambda: None)
+    with pytest.raises(ToolMissing, match="run: flent-aqm setup, or give --source"):
+        own.build_named(tmp_path, "mine", own.KernelRequest(), "")
