@@ -123,7 +123,8 @@ def parse_outages(key: str, text: str) -> tuple[Outage, ...]:
         outage = (round(float(parts[1]) * NS), round(float(parts[2]) * NS)) if parts else (0, 0)
         if outage[1] <= outage[0]:
             raise ConfigError(f"{key}: {word[:40]!r} is not an outage; expected FROM-TO in "
-                              "seconds, TO after FROM, such as 10-12, with commas between several")
+                              "seconds below 1000000, TO after FROM, such as 10-12, with commas "
+                              "between several")
         outages.append(outage)
     for (_, end), (begin, _) in pairwise(outages):
         if begin < end:
@@ -357,8 +358,10 @@ class Link(Record):
         """
         for direction in ("down", "up"):
             if self.of(direction, "link_trace") and scenario.path.modem_mbps(direction):
-                raise ConfigError(f"link_{direction}_trace: the trace gives the rate; leave "
-                                  f"modem_{direction}_mbps out", f"link_{direction}_trace")
+                raise ConfigError(
+                    f"{self.shown_key(direction, 'link_trace')}: the trace gives the rate; give no "
+                    f"modem_{direction}_mbps, nor modem_mbps, which sets both directions",
+                    f"link_{direction}_trace")
 
     def of(self, role: str, name: str) -> Any:
         """Return the value of a setting in one direction. Example: `of("up", "link_loss")` returns

@@ -143,6 +143,6 @@ def _schedule_before_access(scenario: Scenario, direction: str, seed: int,
     model = parse_seeded(key, text)
     if model is not None:
         return of_opportunities(*make_seeded(model, seed, direction)), {"trace": text}
-    trace = read_trace(key, text, link.link_trace_end)
+    trace = read_trace(link.shown_key(direction, "link_trace"), text, link.link_trace_end)
     return trace.schedule, {"trace": trace.name, "sha256": trace.sha256,
                             "size_bytes": trace.size_bytes}

@@ -195,7 +195,8 @@ def unrolled(schedule: Schedule, length_ns: int) -> Schedule:
     if not period_ns:
         return replace(schedule, table=table[table["at_ns"] < length_ns], period_ns=length_ns)
     rounds = -(-length_ns // period_ns)
-    _refuse_too_many(rounds * len(table))
+    _refuse_too_many(rounds * len(table), "link_…_trace",
+                     "a trace with fewer changes per second, or earlier outages")
     whole = numpy.tile(table, rounds)
     whole["at_ns"] += numpy.repeat(numpy.arange(rounds) * period_ns, len(table))
     return replace(schedule, table=whole, period_ns=rounds * period_ns)
@@ -258,7 +259,8 @@ def in_grants(schedule: Schedule, cycle_ns: int) -> Schedule:
     if not schedule.period_ns:
         schedule = replace(schedule, table=schedule.table[:1], period_ns=cycle_ns)
     period_ns = schedule.period_ns
-    _refuse_too_many(period_ns // cycle_ns)
+    _refuse_too_many(period_ns // cycle_ns, "link_…_access",
+                     "a longer cycle_ms, a shorter trace, or earlier outages")
     table = split(schedule, range(0, period_ns, cycle_ns)).table
     lasts_ns = numpy.diff(table["at_ns"], append=period_ns)
     cycle = table["at_ns"] // cycle_ns
@@ -308,12 +310,17 @@ def unplayable(schedule: Schedule, *, prefix: str = "") -> str:
             f"up after {TCP_GIVES_UP_S} s; expected less")
 
 
-def _refuse_too_many(steps: int) -> None:
-    """Raise ConfigError if `steps` exceeds MOST_STEPS, 4,194,304."""
+def _refuse_too_many(steps: int, key: str, advice: str) -> None:
+    """Raise ConfigError if there are more than MOST_STEPS steps, 4,194,304.
+
+    Args:
+        steps: number of the schedule's steps.
+        key: the batch key to blame.
+        advice: what to give instead.
+    """
     if steps > MOST_STEPS:
-        raise ConfigError(f"link: its schedule would have {steps} steps; expected at most "
-                          f"{MOST_STEPS}: give a shorter trace, earlier outages, or a longer "
-                          "cycle_ms")
+        raise ConfigError(f"{key}: the link's schedule would have {steps} steps; expected at most "
+                          f"{MOST_STEPS}: give {advice}")
 
 
 def allot(schedule: Schedule, access: Access, outages: Sequence[Outage], seed: int,

@@ -141,14 +141,17 @@ def test_link_loss_has_netems_words_and_the_chains_mean() -> None:
      ),
     ({"link_access": "lte+cycle_ms = 5"}, "expected NAME=VALUE without blanks, with a NAME of"),
     ({"link_access": "lte+cycle_ms=x"}, "link_access: cycle_ms has the value 'x'; expected a n"),
-    ({"link_outages_s": "5"}, "'5' is not an outage; expected FROM-TO in seconds, TO after FROM"),
+    ({"link_outages_s": "5"}, "'5' is not an outage; expected FROM-TO in seconds below "),
+    ({"link_outages_s": "1000000-1000001"}, "not an outage; expected FROM-TO in seconds below 1"),
     ({"link_outages_s": "5-4"}, "link_outages_s: '5-4' is not an outage"),
     ({"link_outages_s": "5-7, 6-8"}, "goes back in time from 7 to 6 s"),
     ({"link_trace_end": "stop"}, "link_trace_end: unknown value 'stop'; known: repeat, hold"),
     ({"link_trace": "a\nb"}, "contains control characters"),
     ({"link_trace": "a" * 5000}, "is longer than 4096 characters"),
     ({"modem_buffer_packets": "0"}, "modem_buffer_packets: '0'"),
-    ({"link_up_trace": "x", "modem_mbps": "5"}, "link_up_trace: the trace gives the rate"),
+    ({"link_up_trace": "x", "modem_mbps": "5"}, (
+        "link_up_trace: the trace gives the rate; give no modem_up_mbps, nor modem_mbps")),
+    ({"link_trace": "x", "modem_mbps": "5"}, "link_trace: the trace gives the rate"),
 ])
 def test_link_keys_that_are_wrong_are_refused_by_name(
     settings: dict[str, object], output: str
@@ -167,6 +170,11 @@ def test_link_keys_that_are_wrong_are_refused_by_name(
     ({"modem_mbps": "1", "link_outages_s": "1-1000"}, "link_outages_s: nothing passes for 999 s"),
     ({"modem_mbps": "1", "link_outages_s": "1-600, 600-1200"},
      "link_outages_s: nothing passes for 1199 s"),
+    ({"link_trace": "/nonexistent"}, "link_trace: can't read the trace /nonexistent"),
+    ({"link_up_trace": "/dev", "modem_down_mbps": "5"}, "link_up_trace: /dev is not a regular"),
+    ({"modem_mbps": "1", "link_access": "lte+cycle_ms=0.0001", "link_outages_s": "1-2"},
+     ("link_…_access: the link's schedule would have 9000000000 steps; expected at most 4194304: "
+      "give a longer cycle_ms")),
 ])
 def test_link_that_starves_or_has_no_rate_is_refused(
     settings: dict[str, object], output: str
