@@ -345,7 +345,8 @@ def allot(schedule: Schedule, access: Access, outages: Sequence[Outage], seed: i
     if access.period_s:
         schedule = _with_reallocations(schedule, access, seed, direction)
     schedule = cut(schedule, outages)
-    return in_grants(schedule, round(access.cycle_ms * 1e6)) if access.cycle_ms else schedule
+    cycle_ns = round(access.cycle_ms * 1e6)
+    return in_grants(schedule, cycle_ns) if cycle_ns else schedule
 
 
 def _with_reallocations(schedule: Schedule, access: Access, seed: int, direction: str) -> Schedule:

@@ -22,6 +22,7 @@ from flent_aqm.parts.cluster import cluster as sweep_side
 from flent_aqm.parts.cluster import worker_side
 from flent_aqm.parts.cluster.agreement import RequiredVersions, WorkerFacts, refusal
 from flent_aqm.parts.cluster.extra import load_distributed
+from flent_aqm.setup.kernel import locate
 from flent_aqm.setup.kernel.locate import VARIABLE, find_kernel
 from research.bench.kills import SweepFolder, children, compare, wait_for_orphans
 
@@ -65,14 +66,14 @@ def test_worker_says_where_it_could_not_write(tmp_path: Path,
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/tmp/run/one")
 
     kernel: Any = object()
-    monkeypatch.setattr(worker_side.locate, "kernel_of", lambda _: kernel)
+    monkeypatch.setattr(locate, "kernel_of", lambda _: kernel)
     monkeypatch.setattr(worker_side, "make_output", full)
     monkeypatch.setattr(worker_side, "_RecordingTestbed",
                         lambda *_: type("Testbed", (), {"forget": lambda self: None})())
     monkeypatch.setattr(worker_side, "_bind_to_core", lambda: None)
     with pytest.raises(LabError, match="/tmp/run/one: No space left on device"):
         worker_side.run(kernel, RequiredVersions("", "gone", "", {}), "sweep")
-    monkeypatch.setattr(worker_side.locate, "kernel_of", lambda _: None)
+    monkeypatch.setattr(locate, "kernel_of", lambda _: None)
     with pytest.raises(LabError, match="make the sweep again, which sends it there"):
         worker_side.run(kernel, RequiredVersions("", "gone", "", {}), "sweep")
 

@@ -61,6 +61,9 @@ def test_link_grants_carry_as_much_as_the_rate_at_the_end_of_each_cycle() -> Non
     assert (down.schedule.steps[0].rate_bit_s, down.lead_ns) == (8_000_000, 0)
     odd = _schedule(link_outages_s="0.0005-0.001", link_up_access="lte+cycle_ms=70")
     assert odd.mean_mbps == pytest.approx(8 * (1 - 0.0005 / ROUND_S), rel=1e-9)
+    # A cycle of less than a nanosecond is none.
+    assert _schedule(link_up_access="lte+cycle_ms=1e-7").packed() == _schedule(
+        link_up_access="docsis+cycle_ms=0").packed()
 
 
 def test_link_allotted_anew_follows_the_seed_within_its_bounds() -> None:
@@ -171,7 +174,8 @@ def test_link_keys_that_are_wrong_are_refused_by_name(
     ({"modem_mbps": "1", "link_outages_s": "1-600, 600-1200"},
      "link_outages_s: nothing passes for 1199 s"),
     ({"link_trace": "/nonexistent"}, "link_trace: can't read the trace /nonexistent"),
-    ({"link_up_trace": "/dev", "modem_down_mbps": "5"}, "link_up_trace: /dev is not a regular"),
+    ({"link_up_trace": "/dev/null", "modem_down_mbps": "5"},
+     "link_up_trace: /dev/null is not a regular file"),
     ({"modem_mbps": "1", "link_access": "lte+cycle_ms=0.0001", "link_outages_s": "1-2"},
      ("link_…_access: the link's schedule would have 9000000000 steps; expected at most 4194304: "
       "give a longer cycle_ms")),

@@ -11,6 +11,7 @@ import pytest
 
 from flent_aqm.base.errors import SetupError, ToolMissing
 from flent_aqm.parts.kernels import own
+from flent_aqm.setup.kernel import recipe
 
 
 def test_sources_that_cannot_be_compared_are_told_with_their_whole_versions(
@@ -31,6 +32,6 @@ def test_sources_that_cannot_be_compared_are_told_with_their_whole_versions(
 def test_kernel_without_a_source_may_be_given_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
                                                   ) -> None:
     """A kernel may be there: that of a package, or of FLENT_AQM_KERNEL."""
-    monkeypatch.setattr(own.recipe, "stock_source", lambda: None)
+    monkeypatch.setattr(recipe, "stock_source", lambda: None)
     with pytest.raises(ToolMissing, match="run: flent-aqm setup, or give --source"):
         own.build_named(tmp_path, "mine", own.KernelRequest(), "")
