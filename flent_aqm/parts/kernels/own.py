@@ -199,8 +199,8 @@ def build_recording(cache: Path, kernel: NamedKernel, paths: Iterable[str]) -> N
     origin = origin_of(cache, kernel)
     instrumented = coverage.files_to_instrument(tree, paths)
     if not instrumented:
-        raise SetupError("none of the changed files is compiled into the kernel "
-                         f"{kernel.name}: {', '.join(sorted(paths))}")
+        raise SetupError("none of the changed files is a C file that is compiled into the kernel "
+                         f"{kernel.name}, or a header of one in net/: {', '.join(sorted(paths))}")
     wanted = replace(
         recipe.current_recipe(origin.source, origin.series),
         own_options=str(facts["own_options"]),

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from flent_aqm.base.errors import SetupError, ToolMissing
 from flent_aqm.parts.kernels import own
-from flent_aqm.setup.kernel import recipe
+from flent_aqm.setup.kernel import coverage, recipe
+from flent_aqm.setup.kernel.tree import NOTES
 
 
 def test_sources_that_cannot_be_compared_are_told_with_their_whole_versions(
@@ -27,6 +29,19 @@ def test_sources_that_cannot_be_compared_are_told_with_their_whole_versions(
     with pytest.raises(SetupError, match=r"6\.12\.48\+deb13-1 and linux-source-6\.12 "
                                          r"6\.12\.48\+deb13-2; changed lines"):
         own.changes_of(tmp_path, tmp_path / "base", kernel)
+
+
+def test_header_of_another_part_than_the_network_is_not_called_unused(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only objects in net/ are searched for headers."""
+    kernel: Any = SimpleNamespace(name="mine", tree="tree", command="")
+    (tmp_path / "trees" / "tree" / NOTES).mkdir(parents=True)
+    (tmp_path / "kernel.json").write_text("{}")
+    monkeypatch.setattr(own, "kernel_folder", lambda _: tmp_path)
+    monkeypatch.setattr(own, "origin_of", lambda *_: None)
+    monkeypatch.setattr(coverage, "files_to_instrument", lambda *_: [])
+    with pytest.raises(SetupError, match=r"or a header of one in net/: include/linux/reciprocal"):
+        own.build_recording(tmp_path, kernel, ["include/linux/reciprocal_div.h"])
 
 
 def test_kernel_without_a_source_may_be_given_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
