@@ -142,7 +142,7 @@ def other_user() -> Iterator[Circumstances]:
 @contextmanager
 def earlier_files() -> Iterator[Circumstances]:
     """Context manager: yield circumstances whose working folder, which is also the temporary folder
-    and the home, already has data files with random bytes, folders named like the lab's, a flent.py
+    and the home, already has data files with random bytes, folders named like the lab's, a module flent
     that must not be imported, and a .flentrc."""
     with tempfile.TemporaryDirectory(prefix="flent-aqm-full-") as name:
         folder = Path(name)

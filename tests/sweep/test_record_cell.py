@@ -108,7 +108,7 @@ def recording(monkeypatch: pytest.MonkeyPatch, folder: Path, status: str, output
     monkeypatch.setattr(preflight, "check", lambda cells: steps.append("preflight"))
     monkeypatch.setattr(record, "make_output", make)
     monkeypatch.setattr(record, "tool_versions", lambda: {"tc": "1"})
-    monkeypatch.setattr(record, "copy_results", lambda lab, to, limit: steps.append(to))
+    monkeypatch.setattr(record, "copy_results", lambda lab, to, since_ns, command: steps.append(to))
     monkeypatch.setattr(record, "write_completed", lambda *values: steps.append(values))
 
     def call(results: Path | None = None) -> int:

@@ -247,8 +247,8 @@ def _throughput() -> Iterator[Metric]:
     for direction in DIRECTIONS:
         yield Metric(f"throughput_{direction}_mbps", partial(throughput.throughput_mbps,
                      direction=direction), "Mbit/s", HIGHER,
-                     f"throughput of the {direction}, as the test's tool reports it or, without "
-                     "one, as captured", "the tool")
+                     f"throughput of the {direction}, as the tool reports it, else as captured",
+                     "the tool")
     for direction in DIRECTIONS:
         yield Metric(f"total_{direction}_mbps", partial(
                      throughput.total_mbps, direction=direction), "Mbit/s", HIGHER,
