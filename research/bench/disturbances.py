@@ -142,8 +142,8 @@ def other_user() -> Iterator[Circumstances]:
 @contextmanager
 def earlier_files() -> Iterator[Circumstances]:
     """Context manager: yield circumstances whose working folder, which is also the temporary folder
-    and the home, already has data files with random bytes, folders named like the lab's, a module flent
-    that must not be imported, and a .flentrc."""
+    and the home, already has data files with random bytes, folders named like the lab's, a module
+    flent that must not be imported, and a .flentrc."""
     with tempfile.TemporaryDirectory(prefix="flent-aqm-full-") as name:
         folder = Path(name)
         for number in range(50):
