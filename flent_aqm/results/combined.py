@@ -14,8 +14,8 @@ MEMBERS = "_flent_aqm_members"
 
 
 def members_of(results: Any) -> list[Any]:
-    """Return the result sets from which Flent's result set `results` was combined, or only itself
-    if it is that of a data file."""
+    """Return the result sets from which Flent's result set `results` was combined, or [results] if
+    none are recorded (MEMBERS), as for the result set of a data file."""
     members: list[Any] = results.__dict__.get(MEMBERS) or [results]
     return members
 
@@ -25,11 +25,12 @@ MOST_NAMED = 4
 
 
 def description_of(results: Sequence[Any], own: str) -> str:
-    """Return the text on the test for a plot's title: the names of all tests if there are several,
-    their number if there are more than four (MOST_NAMED), else `own`.
+    """Return the text on the test for a plot's title: the different names of tests, sorted, with
+    commas between them, if there are at least two; "6 tests" if there are more than four
+    (MOST_NAMED); else `own`.
 
     Args:
-        results: Flent's result sets of the plot.
+        results: Flent's result sets of the plot, of which combined ones stand for their members.
         own: Flent's description of the first result set's test.
     """
     names = sorted({str(member.meta("NAME")) for one in results for member in members_of(one)})

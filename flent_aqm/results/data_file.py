@@ -266,8 +266,8 @@ def a_dict(value: Any, what: str) -> dict[str, Any]:
 
 
 def a_number(value: Any) -> float | None:
-    """Return the value as a float if it is a finite number, else None. True and False are no
-    numbers."""
+    """Return a value of parsed JSON as a float if it is a number. Return None for any other type,
+    also True and False, and for a number that is infinite, NaN, or too large for a float."""
     if type(value) not in (int, float):
         return None
     try:
@@ -278,8 +278,9 @@ def a_number(value: Any) -> float | None:
 
 
 def numbers(values: Sequence[Any], what: str) -> Numbers:
-    """Return the values as an array. Raises BadResult if one of them is not a finite number, with
-    `what` as their name. True and False are no numbers."""
+    """Return values of parsed JSON as an array of floats, empty for none. Raises BadResult, with
+    `what` as their name, if one of them is not a number (True, False and None are none), or is
+    infinite, NaN, or too large for a float."""
     strange = set(map(type, values)) - {float, int}
     if strange:
         raise BadResult(f"{what} has a value that is not a number "
@@ -300,14 +301,16 @@ _JSON_TYPES: Mapping[type, str] = {
 
 
 def _type_text(kind: type) -> str:
-    """Return the name of a type of parsed values as text for a message."""
+    """Return the name of the type of a parsed value as text for a message, such as "a list" or
+    "null". For a type that JSON doesn't have it is the class's name."""
     return _JSON_TYPES.get(kind, kind.__name__)
 
 
 def write_data_file(path: Path, data: Mapping[str, Any]) -> None:
-    """Write the content of a data file, compressed and atomically, and make its folder if it
-    doesn't exist. The result has the form of docs/reference/data-format.md if `data` has. Raises
-    OSError if it can't be written, and BadResult if a number is not finite.
+    """Write the content of a data file, compressed by gzip and atomically, in place of an existing
+    file. Make its folder if it doesn't exist. The result has the form of
+    docs/reference/data-format.md if `data` has. Raises OSError if it can't be written, BadResult if
+    a number is not finite, and TypeError for a value of a type that JSON doesn't have.
 
     data: the content, of values as JSON has them.
     """
@@ -315,8 +318,9 @@ def write_data_file(path: Path, data: Mapping[str, Any]) -> None:
 
 
 def write_packed(path: Path, text: bytes) -> None:
-    """Compress the JSON text of a data file and write it atomically, and make its folder if it
-    doesn't exist. Raises OSError if it can't be written. An existing file is overwritten."""
+    """Compress the JSON text of a data file by gzip, whatever the path's suffix, and write it
+    atomically, in place of an existing file. Make its folder if it doesn't exist. Raises OSError if
+    it can't be written."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with (written_whole(path) as raw,
           # No name and time in the gzip header: the same data gives the same bytes.

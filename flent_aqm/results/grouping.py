@@ -67,22 +67,24 @@ ALIASES = {"rate": RATE, "rate_up": "rate_up_mbps", "rate_down": "rate_down_mbps
 
 def parse_keys(text: str) -> tuple[str, ...]:
     """Return names of settings from text in which commas separate them, without blanks around them.
-    Short names (ALIASES) are replaced by the full ones. Empty names are left out."""
+    Short names (ALIASES) are replaced by the full ones. Empty names are left out. Unknown names are
+    kept, see check_keys()."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     return tuple(ALIASES.get(name, name) for name in names)
 
 
 def router_models(runs: Sequence[Settings]) -> list[str]:
-    """Return the names of the models of the lab's routers that the runs went through, sorted. Runs
-    that record another testbed are left out: their router was real, whatever their batch says. Runs
-    that record no testbed count as the lab's."""
+    """Return the names of the router models that the runs record, sorted, each once. Runs that
+    record another testbed than the virtual lab are left out: no model ran there, whatever their
+    batch says. Runs that record no testbed count as the lab's."""
     return sorted({str(run["router_model"]) for run in runs
                    if "router_model" in run and run.get("testbed", VIRTUAL) == VIRTUAL})
 
 
 def factors(runs: Sequence[Settings], beyond: Sequence[str] = ()) -> list[str]:
     """Return the names of the settings that together distinguish all runs which differ in any:
-    those of KNOWN, in its order, then others. Settings in NEVER are ignored.
+    those of KNOWN, in its order, then others. Settings in NEVER are ignored. A run that doesn't
+    record a setting has its default (UNRECORDED_DEFAULTS), else "".
 
     A setting that distinguishes no more runs than `beyond` and those before it is left out. If no
     setting distinguishes any runs, `beyond` is empty and titles differ, [TITLE] is returned.
@@ -115,8 +117,8 @@ def _setting_names(runs: Sequence[Settings]) -> Iterable[str]:
 
 def pooled_over(runs: Sequence[Settings], used: Sequence[str]) -> list[str]:
     """Return the names of the settings in which runs of one group differ, if runs are grouped by
-    the settings in `used`. Settings that distinguish no more runs than those returned before them
-    are left out. Empty if runs of a group are alike."""
+    the settings in `used`. Settings in NEVER are left out, as well as those that distinguish no
+    more runs than `used` and the settings returned before them. Empty if there are none."""
     return [name for name in factors(runs, used) if name != TITLE]
 
 
@@ -125,7 +127,8 @@ def along_with(runs: Sequence[Settings], used: Sequence[str]) -> list[str]:
     those in `used` and pooled_over(): a difference between groups may be their effect.
 
     Parameters of a queue, the upload's queue and settings in NEVER are left out, as well as
-    settings that have the same value in all runs that record them.
+    settings that have the same value in all runs that record them. For settings in
+    UNRECORDED_DEFAULTS, other runs count with the default.
     """
     apart = {*used, *pooled_over(runs, used), *NEVER}
     return [name for name in _setting_names(runs)
@@ -134,11 +137,13 @@ def along_with(runs: Sequence[Settings], used: Sequence[str]) -> list[str]:
 
 
 def alike_in(runs: Sequence[Settings], compared: Sequence[str], beyond: Sequence[str]) -> list[str]:
-    """Return the names of the settings that runs must share to differ only in the settings in
-    `compared`. Settings in NEVER, and those that distinguish no more runs than the ones before
-    them, are left out.
+    """Return the names of the settings that runs must share, besides `beyond`, to differ only in
+    the settings in `compared`: first those that distinguish runs which are alike in `beyond` and
+    `compared`, then others. Settings in NEVER, and those that distinguish no further runs, are left
+    out.
 
-    A queue's parameters count as a part of the queue, unless runs of one queue differ in them.
+    Parameters of a queue, and the upload's queue, are returned only if runs that are alike in
+    `beyond` and `compared` differ in them.
 
     Args:
         runs: settings of each run.
@@ -159,9 +164,9 @@ def alike_in(runs: Sequence[Settings], compared: Sequence[str], beyond: Sequence
 
 def unpooled(runs: Sequence[Settings], requested: Sequence[str], pool: Sequence[str] = ()
              ) -> tuple[tuple[str, ...], list[str]]:
-    """Return the names of the settings by which to group: the requested ones, and all others that
-    factors() needs to distinguish the runs. Also return the names of the settings in which runs of
-    one group then differ.
+    """Return the names of the settings by which to group: the requested ones, and all others,
+    except the title, that factors() needs to distinguish the runs. Also return the names of the
+    settings in which runs of one group then differ, see pooled_over().
 
     Args:
         runs: settings of each run.
@@ -176,8 +181,8 @@ def unpooled(runs: Sequence[Settings], requested: Sequence[str], pool: Sequence[
 
 
 def check_keys(runs: Sequence[Settings], names: Sequence[str]) -> None:
-    """Raise ConfigError, with the names of the runs' settings, if `names` has a setting that no run
-    has."""
+    """Raise ConfigError if `names` has a setting that no run records. The message has the names of
+    the runs' settings, at most 60 (MOST_NAMED)."""
     present = sorted({name for settings in runs for name in settings})
     for name in names:
         if name not in present:
@@ -188,9 +193,9 @@ def check_keys(runs: Sequence[Settings], names: Sequence[str]) -> None:
 def grouped(items: Iterable[tuple[Settings, Item]], keys: Sequence[str]
             ) -> dict[tuple[Setting, ...], list[Item]]:
     """Return items grouped by the values of settings: values in the order of `keys` -> items in
-    their order. Groups are sorted by their values, numbers first and by size. A run that doesn't
-    record a setting has its default (UNRECORDED_DEFAULTS), else "". Raises ConfigError if `keys`
-    has a setting that no run has.
+    their order. Groups are sorted by their values as _value_order() does, numbers first and by
+    size. A run that doesn't record a setting has its default (UNRECORDED_DEFAULTS), else "". Raises
+    ConfigError if `keys` has a setting that no run records.
 
     Args:
         items: (settings of a run, item).
@@ -219,9 +224,9 @@ def collect(members: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, li
 
 
 def shown(value: Setting) -> str:
-    """Return the value of a setting as text: "on" or "off" for a switch, a number with up to six
-    significant digits, text cut to 60 characters (LONGEST_SHOWN), with unprintable characters
-    replaced, see plain()."""
+    """Return the value of a setting as text: "on" or "off" for True or False, a number with up to
+    six significant digits (1000000 is "1e+06"), text cut to 60 characters (LONGEST_SHOWN), with
+    unprintable characters replaced, see plain()."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return f"{value:g}" if isinstance(value, (int, float)) else harmless(value)
@@ -229,13 +234,14 @@ def shown(value: Setting) -> str:
 
 def heading(name: str) -> str:
     """Return the short name of a setting for a column of a table, such as "delay ms". For a setting
-    without one, it is the setting's name with blanks."""
+    without one, it is the setting's name with blanks in place of underscores."""
     return _TEXTS.get(name, _WITHOUT_TEXTS).heading or name.replace("_", " ")
 
 
 def setting_text(name: str, value: Setting | None) -> str:
     """Return a setting's value with words that say which setting it is: "100 Mbit/s", "tiers 3".
-    "not told" (NOT_TOLD) for None."""
+    For settings whose values need no words, such as the test, the queue and the title, it is the
+    value alone. "not told" (NOT_TOLD) for None."""
     if value is None:
         return NOT_TOLD
     text_of = _TEXTS.get(name, _WITHOUT_TEXTS).format
@@ -245,8 +251,9 @@ def setting_text(name: str, value: Setting | None) -> str:
 def sorted_values(name: str, values: Iterable[Setting | None]) -> list[Setting | None]:
     """Return the different values of a setting in the order of an axis. None is last.
 
-    Values of AQM are in the order of QUEUES, then unknown ones. Of other settings, numbers are
-    first, by size, then texts by the number at their beginning, then texts without one.
+    Values of AQM are in the order of QUEUES, then unknown ones in alphabetical order. Of other
+    settings, numbers and switches are first, by size, then texts by the number at their beginning,
+    then texts without one, equal ones in alphabetical order.
     """
     return sorted(set(values), key=lambda value: sort_key(name, value))
 
@@ -280,8 +287,8 @@ def _values(settings: Settings, keys: Sequence[str]) -> tuple[Setting, ...]:
 
 
 def _value_order(value: Setting) -> tuple[bool, float, str]:
-    """Return the sort key of a value: numbers first, by size, then texts by the number at their
-    beginning, then texts without one."""
+    """Return the sort key of a value: numbers and switches first, by size, then texts by the number
+    at their beginning, then texts without one, equal ones in alphabetical order."""
     if isinstance(value, (int, float)):
         return (False, float(value), "")
     leading = _LEADING_NUMBER.match(value)

@@ -9,8 +9,8 @@ from flent_aqm.base.errors import ConfigError
 
 
 def add_jobs(parser: argparse.ArgumentParser, when: str = "") -> None:
-    """Add the option --jobs to a parser. args.jobs is then a number above 0, or None for one
-    process per core.
+    """Add the option --jobs to a parser. args.jobs is then a number above 0, or None without the
+    option, for one process per core. Parsing raises ConfigError for any other value.
 
     Args:
         parser: the command's parser.

@@ -17,13 +17,13 @@ Samples = dict[str, list[dict[str, Any]]]
 
 
 class LoadedResults(ResultSet):  # type: ignore[misc]
-    """Flent's result set of a file in Flent's newest format. Samples are kept as plain dicts, or as
-    bytes after unpickling, until Flent accesses them.
+    """Flent's result set of a file in Flent's newest format. The samples, which keep() stores, are
+    kept as plain dicts, or as bytes after unpickling, until Flent accesses them.
 
     Attributes:
         _plain: name of a series -> its samples as plain dicts, or as bytes after unpickling. None
-            once Flent has accessed samples.
-        _flents: name of a series -> its samples as Flent's objects, from that access on.
+            before keep(), and once Flent has accessed samples.
+        _flents: name of a series -> its samples as Flent's objects, valid while _plain is None.
     """
 
     _plain: dict[str, list[dict[str, Any]] | bytes] | None

@@ -41,10 +41,11 @@ FEWEST_FOR_PROCESSES = 16
 def find_files(paths: Sequence[Path]) -> list[Path]:
     """Return the paths in their order, with each folder replaced by the data files in and below it,
     sorted by path, without hidden files and symbolic links (see files_below(), which prints a line
-    for some). Each path is returned once. A file that is named itself may have any suffix.
+    for some). Hidden folders are searched, too. Each path is returned once. A file that is named
+    itself may have any suffix.
 
     Named files of a sweep that are no data files are left out, because `*` of a shell matches them:
-    its sweep.json, *.debug.log.gz, and *.log or *.pcap with a data file beside it. Raises
+    its sweep.json, *.debug.log.gz, and NAME.log or NAME.pcap with NAME.flent.gz beside it. Raises
     ConfigError if a path does not exist or can't be looked up, if a folder has no data files or
     can't be read, or if `paths` names only files that are left out. Empty if `paths` is.
     """
@@ -67,8 +68,9 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
 
 
 def _is_of_sweep(path: Path) -> bool:
-    """Return whether a file is a sweep's status, the output of a run's tools (*.debug.log.gz), or
-    another log or capture (*.log, *.pcap) that has its data file beside it."""
+    """Return whether a file is a sweep's status (sweep.json), the output of a run's tools
+    (*.debug.log.gz), or another log or capture, NAME.log or NAME.pcap, with NAME.flent.gz beside
+    it."""
     return path.name == STATUS or path.name.endswith(TOOLS_LOG_SUFFIX) or (
         path.suffix in (".log", ".pcap") and path.with_suffix(SUFFIX).exists())
 

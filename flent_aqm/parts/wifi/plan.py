@@ -62,7 +62,9 @@ class WifiPlan:
         return device_line(device, values)
 
     def station(self, host: str, device: str, ipv4: int, ipv6: int) -> str:
-        """Return the line for /sys/module/lab_wifi/parameters/station, "DEVICE NAME=VALUE …".
+        """Return the line for /sys/module/lab_wifi/parameters/station, "DEVICE NAME=VALUE …", with
+        the rate in bit/s, the time of an acknowledgement in ns, and the addresses, without values
+        that are 0. Nothing is written. Raises KeyError for a host that is no station.
 
         Args:
             host: name of the station's host.
@@ -82,10 +84,11 @@ class WifiPlan:
 
 
 def wifi_plan(scenario: Scenario) -> WifiPlan | None:
-    """Return the plan of the scenario's channel, None if the scenario has none. A single rate holds
-    for all stations.
+    """Return the plan of the scenario's channel, None if the scenario has none. Rates are in the
+    order of the clients. A single rate holds for all.
 
-    Raises ConfigError if the topology has no clients, or if the number of rates isn't theirs.
+    Raises ConfigError if the topology isn't clients:N, or if there is neither one rate nor one for
+    each client.
     """
     wifi = scenario.record("wifi")
     if not wifi.is_there:
@@ -109,7 +112,8 @@ def wifi_plan(scenario: Scenario) -> WifiPlan | None:
 
 
 def stations(topology: Topology) -> tuple[str, ...]:
-    """Return the names of the clients of a topology clients:N. Empty for any other topology."""
+    """Return the names of the clients ("client", "client2", …) of a topology clients:N, also with
+    words such as +nat. Empty for any other topology, even if it has clients."""
     if not topology.text.startswith("clients:"):
         return ()
     return tuple(node for node in topology.graph.nodes if node != ROUTER and (
@@ -117,5 +121,5 @@ def stations(topology: Topology) -> tuple[str, ...]:
 
 
 def _us_to_ns(us: float) -> int:
-    """Return microseconds as nanoseconds."""
+    """Return microseconds as nanoseconds, rounded to a whole number."""
     return round(us * 1000)
