@@ -85,7 +85,8 @@ def _why_no_files(folder: Path) -> str:
 
 
 def _why_unusable(path: Path) -> str:
-    """Return the reason why a path can't be used, such as "not found", "" if it exists."""
+    """Return the reason why a path can't be looked up, such as "not found". Return "" if there is
+    something at the path, even a file that can't be read or a link to nothing."""
     try:
         os.lstat(path)
     except FileNotFoundError:
@@ -98,10 +99,10 @@ def _why_unusable(path: Path) -> str:
 def files_below(folder: Path) -> Iterator[Path]:
     """Yield the data files in and below a folder, in any order: those with one of SUFFIXES, and
     *.json.gz with a key of a data file near its beginning. Folders that can't be read, links to
-    folders, and hidden files are skipped.
+    folders, and hidden files are skipped. Hidden folders are not.
 
-    Symbolic links with one of these suffixes are skipped with a line on standard error, and not
-    looked into: in a folder from somebody else, a link may lead to any file.
+    Symbolic links with one of these suffixes, hidden ones too, are skipped with a line on standard
+    error, and not looked into: in a folder from somebody else, a link may lead to any file.
     """
     for place, _, names in os.walk(folder):
         for name in names:
@@ -133,8 +134,8 @@ class Sampled(Protocol):
 
     Attributes:
         path: path of its data file.
-        settings: its settings.
-        samples: hash of its samples, "" if its file has none.
+        settings: name of a setting -> value.
+        samples: hash of its samples, "" if its file records none, though it may have samples.
     """
 
     @property
@@ -178,12 +179,13 @@ def each_run(
 ) -> Iterator[tuple[Path, Result | BadResult]]:
     """Yield each file's path with the result of `work` for the run in it, in the order of the
     files. The result is a BadResult if the file can't be read or is damaged, or if `work` raised an
-    error. Progress is shown on a terminal.
+    error: with the text of a BadResult, otherwise with a text that calls the error a bug. Progress
+    is shown on a terminal.
 
     Args:
         files: data files.
         work: a function of a module, or partial() of one, because it may be sent to other
-            processes. Pickle must accept its result.
+            processes, see each_file(). Pickle must accept its result.
         jobs: largest number of processes, None for one per core. 1 reads all files in this process.
     """
     return each_file(files, partial(_work_on_run, work), jobs)
@@ -193,16 +195,17 @@ def each_file(
     files: Sequence[Path], work: Callable[[DataFile], Result], jobs: int | None = None
 ) -> Iterator[tuple[Path, Result | BadResult]]:
     """Yield each file's path with the result of `work` for its content, in the order of the files.
-    The result is a BadResult if the file can't be read or is damaged, or if `work` raised an error.
-    16 (FEWEST_FOR_PROCESSES) or more files are read by other processes, unless `jobs` allows only
-    one. Progress is shown on a terminal.
+    The result is a BadResult if the file can't be read or is damaged, or if `work` raised an error:
+    with the text of a BadResult, otherwise with a text that calls the error a bug. 16
+    (FEWEST_FOR_PROCESSES) or more files are read by other processes, unless `jobs`, or the number
+    of cores, allows only one. Progress is shown on a terminal.
 
     Args:
         files: data files.
-        work: a function of a module, or partial() of one, because it is sent to other processes.
-            Its result is sent back, so pickle must accept it.
-        jobs: largest number of processes, None for one per core. There are no more than a quarter
-            of the files. 1 reads all files in this process.
+        work: a function of a module, or partial() of one, because it may be sent to other
+            processes. Its result is sent back, so pickle must accept it.
+        jobs: largest number of processes, None for one per core. At most one process is used for
+            every four files. 1 reads all files in this process.
     """
     doing = partial(_result_or_error, work)
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(files) // 4)
@@ -221,7 +224,12 @@ def _with_progress(
     files: Sequence[Path], results: Iterable[Result | BadResult]
 ) -> Iterator[tuple[Path, Result | BadResult]]:
     """Yield each file with its result, in the order of the files, and show the progress on a
-    terminal."""
+    terminal.
+
+    Args:
+        files: the files.
+        results: an iterator that does the work: a result for each file, in the same order.
+    """
     return with_progress(zip(files, results, strict=True), len(files), "reading data files")
 
 
@@ -234,12 +242,15 @@ def work_module(work: Callable[..., object]) -> str:
 
 
 def _work_on_run(work: Callable[[Run], Result], data: DataFile) -> Result:
-    """Return the result of `work` for the run in a data file."""
+    """Return the result of `work` for the run in a data file. Raises BadResult as as_run() does,
+    and what `work` raises."""
     return work(as_run(data))
 
 
 def _result_or_error(work: Callable[[DataFile], Result], path: Path) -> Result | BadResult:
-    """Return the result of `work` for a file, or any error as a BadResult."""
+    """Return the result of `work` for a file. If reading the file or `work` raises BadResult,
+    return a BadResult with its text. For any other error, return a BadResult that begins with the
+    path and calls the error a bug."""
     try:
         return work(read_data_file(path))
     except BadResult as error:

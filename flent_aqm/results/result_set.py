@@ -18,8 +18,8 @@ _OLD = "_flent_aqm_old"
 
 
 def once(results: Any, name: str, make: Callable[[], Made]) -> Made:
-    """Return the result of make(), which is called only once for a result set and a name. The
-    result is stored in the result set.
+    """Return the result of make(), which is stored in the result set under a name. With the same
+    result set and name, make() is not called again, unless it raised an error.
 
     Args:
         results: result set of Flent.
@@ -42,9 +42,10 @@ def samples_of(results: Any) -> dict[str, list[dict[str, Any]]]:
 
 
 def data_file_of(results: Any) -> DataFile:
-    """Return a result set of Flent as a DataFile, for this package's metrics. Content that
-    keep_old() stored takes the place of Flent's. Raises BadResult, without the path, if its
-    structure or times are wrong, or if it exceeds the limits for data files."""
+    """Return a result set of Flent as a DataFile, for this package's metrics. Its `whole` has
+    metadata and raw values, but not Flent's interpolated results. Content that keep_old() stored,
+    with results, takes the place of Flent's. Raises BadResult, without the path, if its structure
+    or times are wrong, or if it exceeds the limits for data files."""
     # Imported here, because it needs numpy, which a run in the guest lacks.
     from flent_aqm.results.data_file import as_data_file
 
@@ -59,7 +60,8 @@ def data_file_of(results: Any) -> DataFile:
 
 def copy_before_flent(whole: dict[str, Any], newest: int) -> dict[str, Any] | None:
     """Return a copy of the parts of an older file that Flent changes and this package reads, for
-    keep_old(): version, samples, results with their times, and SERIES_META. None for the newest
+    keep_old(): a dict like `whole` with version, samples, results with their times, and metadata of
+    which only SERIES_META is kept. Parts that the file lacks are left out. None for the newest
     format.
 
     Flent changes the samples of older files in place, but not all that have to be changed.

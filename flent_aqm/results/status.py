@@ -34,10 +34,13 @@ class Status:
             data files are in the folder.
         before: number of these runs whose data files existed when the sweep began.
         began_s: start in epoch seconds of the host.
-        ended_s: end in epoch seconds of the host, None while the sweep is running.
-        failed: name of a data file -> cause of its run's failure.
-        batches: for this sweep and each earlier one that it resumed: path of a batch file ->
-            SHA-256.
+        ended_s: end in epoch seconds of the host, None while the sweep is running, and if it was
+            killed.
+        failed: name of a data file -> why there is none: cause of its run's failure, or why the run
+            was not made.
+        batches: path of a batch file -> SHA-256, for each earlier sweep whose data files are in the
+            folder, and for this sweep. Equal ones are there once. Empty if this sweep has no batch
+            file.
         earlier: words of the different command lines of earlier sweeps whose data files are in the
             folder, the oldest first.
     """
@@ -57,10 +60,10 @@ class Status:
         return [*self.earlier, self.command]
 
     def with_failed(self, name: str, cause: str) -> Status:
-        """Return the status with one more failed run.
+        """Return a copy of the status in which a run has failed, or was not made.
 
         Args:
-            name: name of its data file.
+            name: name of its data file, with suffix.
             cause: cause of the failure.
         """
         return replace(self, failed={**self.failed, name: cause})
@@ -70,8 +73,9 @@ class Status:
         return replace(self, ended_s=time.time())
 
     def left_s(self, done: int, now_s: float) -> float | None:
-        """Return the seconds until the end of the sweep at its present pace. None before the first
-        run has ended, and after the sweep's end.
+        """Return the seconds until the end of the sweep at its mean pace so far, 0 if no run is
+        left. Failed runs count as ended. None before the first run has ended, and after the sweep's
+        end.
 
         Args:
             done: number of data files that exist now, with those from before the sweep.
@@ -85,8 +89,8 @@ class Status:
 
 
 def write(folder: Path, status: Status) -> None:
-    """Write the status to sweep.json in the folder atomically. Errors are ignored, because a full
-    disk must not end a sweep."""
+    """Write the status to sweep.json in the folder, which must exist, atomically. An OSError is
+    ignored, because a full disk must not end a sweep."""
     with contextlib.suppress(OSError):
         write_text(folder / NAME, json_text({
             "schema": SCHEMA_VERSION, "command": list(status.command),
@@ -99,7 +103,8 @@ def write(folder: Path, status: Status) -> None:
 def read(folder: Path) -> Status | None:
     """Return the status in a folder's sweep.json. None if there is none that can be read, if it is
     a symbolic link, damaged, or of another version than SCHEMA_VERSION: the file may come from
-    anyone."""
+    anyone. A damaged end counts as missing. Damaged parts of `batches` and `earlier` are left out.
+    """
     path = folder / NAME
     try:
         if path.is_symlink():
@@ -123,8 +128,8 @@ def read(folder: Path) -> Status | None:
 
 def _batches(note: Any) -> tuple[dict[str, str], ...]:
     """Return the batch files in the entry `batches` of a sweep.json: path -> SHA-256, for each
-    sweep. Hashes that are no text are left out, and sweeps that have no other. Empty if the entry
-    is not a list."""
+    sweep. Hashes that are no text are left out, and sweeps that have no other or are no object.
+    Empty if the entry is not a list."""
     if not isinstance(note, list):
         return ()
     read = ({path: digest for path, digest in files.items() if isinstance(digest, str)}
@@ -141,13 +146,13 @@ def _commands(note: Any) -> tuple[list[str], ...]:
 
 def count_done(folder: Path) -> int:
     """Return the number of data files (*.flent.gz) in a folder, without hidden ones and those in
-    subfolders."""
+    subfolders. 0 if there is no such folder."""
     return sum(not path.name.startswith(".") for path in folder.glob(f"*{SUFFIX}"))
 
 
 def newest_folder(results: Path) -> Path | None:
-    """Return the folder that was changed last, of `results` and its subfolders with data files or a
-    sweep's status. None if there is none."""
+    """Return the folder to which an entry was last added, renamed or removed, of those that have
+    data files or a sweep's status: `results` and its subfolders. None if there is none."""
     try:
         folders = [path for path in results.iterdir() if path.is_dir()]
     except OSError:

@@ -51,11 +51,11 @@ def advise(conditions: Conditions) -> list[str]:
     A configuration is good under a load if all of its runs add less latency than 30 ms
     (MOST_ADDED_MS), and less than 3 % (MOST_LOST_PCT) of the probes are lost, in the median over
     runs and beyond the idle line's. Losses that are not known count as 0. Its runs disagree if some
-    of them add less and others don't. There are two sentences, on the fault and the remedy, if a
-    configuration is not good under a load for which its runs don't disagree. Otherwise it is one:
-    that runs disagree, that the line was never busy, or that all is well. One more names the
-    configurations that allow no advice, with the reason. If none allows any, that reason is the
-    only sentence.
+    of them add less and others don't. There are two sentences, on the worst fault and its remedy,
+    if a configuration is not good under a load for which its runs don't disagree. Otherwise it is
+    one: that runs disagree, that no run carried half (LEAST_BUSY_PCT) of what the line can, or that
+    all is well. One more names the configurations that allow no advice, with the reason. If none
+    allows any, that reason is the only sentence.
 
     Args:
         conditions: title of a condition -> the configurations that were compared in it.
@@ -85,7 +85,7 @@ def advise(conditions: Conditions) -> list[str]:
 
 def _most_utilisation_pct(cases: Sequence[tuple[str, Configuration, str]]) -> float:
     """Return the largest share of what TCP can carry that a run carried in any direction, in
-    percent. Infinite if it isn't known of a run.
+    percent. Infinite if there is a run of which it is known for no direction.
 
     cases: (title of the condition, configuration, load), at least one.
     """
@@ -129,7 +129,7 @@ def _is_fast(configuration: Configuration, busy: str) -> bool:
 def _is_lossy(configuration: Configuration, busy: str) -> bool:
     """Return whether a configuration loses at least 3 % (MOST_LOST_PCT) of the probes, in the
     median over runs and beyond the idle line's, while `busy` ("downloads", "uploads" or BOTH) keep
-    the line busy. Then words in calls are lost. False if losses are not known."""
+    the line busy. Then words in calls are lost. A run whose losses are not known counts as 0."""
     return configuration.lost_pct(busy) >= MOST_LOST_PCT
 
 
@@ -141,15 +141,17 @@ def _runs_disagree(configuration: Configuration, busy: str) -> bool:
 
 
 def _disagreement_sentence(configuration: Configuration, busy: str) -> str:
-    """Return the sentence for a configuration whose runs disagree: the least and the most latency
-    that they add. busy: "downloads", "uploads" or BOTH."""
+    """Return the text for a configuration whose runs disagree: its name, the least and the most
+    latency that they add, and the advice to repeat them. busy: "downloads", "uploads" or BOTH."""
     added = [run.added_ms(busy) for run in configuration.runs]
     return (f"The runs with {configuration.name} disagree: busy {busy} added {_ms(min(added))} to "
             f"{_ms(max(added))}. Repeat them before you change anything.")
 
 
 def _all_good_sentence(cases: Sequence[tuple[str, Configuration, str]]) -> str:
-    """Return the sentence for a line that is good in all cases.
+    """Return the text for a line that is good in all cases: the most latency that a load adds, and
+    that nothing has to be changed. If losses of a run are not known, it tells the reason instead of
+    the latter.
 
     Args:
         cases: (title of the condition, configuration, what kept the line busy), at least one.
@@ -166,7 +168,9 @@ def _all_good_sentence(cases: Sequence[tuple[str, Configuration, str]]) -> str:
 
 
 def _fault_sentence(worst: Configuration, busy: str, title: str, several: bool) -> str:
-    """Return the sentence on what is wrong.
+    """Return the sentence on what is wrong: that at least half of all packets are lost; or the
+    latency that the load adds, and what people notice of it, with the loss if it is too much, and
+    with the latency of another direction that adds too much; or the loss alone.
 
     Args:
         worst: the worst configuration.
@@ -192,17 +196,19 @@ def _fault_sentence(worst: Configuration, busy: str, title: str, several: bool) 
 
 
 def _noticed_effect(runs: Sequence[Measured], busy: str) -> str:
-    """Return what people notice of a busy line, such as "calls break". It follows from the median
-    over runs of the one-way delay: half of the idle RTT, and all that the load adds."""
+    """Return what people notice of a busy line: "calls break", "people in calls talk over each
+    other" or "games and calls suffer". It follows from the median over runs of the one-way delay:
+    half of the idle RTT, and all that the load adds."""
     one_way_ms = median(run.idle_ms / 2 + run.added_ms(busy) for run in runs)
     return next((effect for limit_ms, effect in _ONE_WAY_MS if one_way_ms > limit_ms), _SLIGHT)
 
 
 def _remedy_sentence(worst: Configuration, busy: str, title: str, conditions: Conditions) -> str:
-    """Return the sentence on what to do: the best of the good configurations that were measured in
-    the condition. If there is none, it says that nothing better was measured. But if the load adds
-    too much latency, the line has a constant rate, nothing else was measured, and the router is not
-    known to limit latency, it advises SQM.
+    """Return the text on what to do: to use the best of the good configurations that were measured
+    in the condition, with the latency that it adds and the throughput that it costs. If there is
+    none, it says that nothing better was measured. But if the load adds too much latency, the line
+    has a constant rate, nothing else was measured in the condition, and the router is not known to
+    limit latency, it advises SQM.
 
     Args:
         worst: the worst configuration.
@@ -245,13 +251,12 @@ def _remedy_sentence(worst: Configuration, busy: str, title: str, conditions: Co
 
 def _good_configurations(worst: Configuration, here: Sequence[Configuration],
                          conditions: Conditions) -> list[Configuration]:
-    """Return configurations that were measured under all loads of the worst one, and are good under
-    all loads under which they were measured: all runs add less latency than 30 ms (MOST_ADDED_MS),
-    and less than 3 % (MOST_LOST_PCT) of the probes are lost. Empty if there is none.
+    """Return configurations that were measured under all loads of the worst one, and are good
+    (_is_good()) under all loads under which they were measured. Empty if there is none.
 
-    If there are any, only those that are good in all conditions are returned, and of these only
-    those whose shaper, if any, has at most 95 % (MOST_PCT) of the line's rate. A step that would
-    leave none is skipped.
+    If there are any, only those that are good in all conditions in which one of the same name was
+    measured are returned, and of these only those whose shaper, if any, has at most 95 % (MOST_PCT)
+    of the line's rate. A step that would leave none is skipped.
 
     Args:
         worst: the worst configuration.
@@ -271,7 +276,8 @@ def _good_configurations(worst: Configuration, here: Sequence[Configuration],
 def _best_configuration(good: Sequence[Configuration], worst: Configuration) -> Configuration:
     """Return the good configuration that adds the least latency, of those that lose the least
     throughput, within 1 % (_SAME_SHARE), compared with the worst configuration. Throughput above
-    the worst one's is no advantage. Of configurations that add the same it is the first by name."""
+    the worst one's is no advantage. Of configurations that add the same it is the first by name.
+    Raises ValueError if `good` is empty."""
     return _equally_fast(good, worst)[0]
 
 
@@ -279,7 +285,7 @@ def _equally_fast(good: Sequence[Configuration], worst: Configuration) -> list[C
     """Return the good configurations that lose the least throughput, within 1 % (_SAME_SHARE),
     compared with the worst configuration, in the direction in which they lose most. All that lose
     none count as equally fast, even if one gains throughput. Those that add the least latency are
-    first, of equal ones in the order of their names."""
+    first, of equal ones in the order of their names. Raises ValueError if `good` is empty."""
     least = min(_throughput_loss(one, worst) for one in good)
     return sorted(
         (one for one in good if _throughput_loss(one, worst) <= least + _SAME_SHARE),
@@ -287,8 +293,9 @@ def _equally_fast(good: Sequence[Configuration], worst: Configuration) -> list[C
 
 
 def _most_added_ms(configuration: Configuration) -> float:
-    """Return the latency in ms that the load adds, the median over runs, in the direction (or BOTH)
-    in which it adds most. It is infinite if at least half of the probes were lost."""
+    """Return the latency in ms that the load adds, the median over runs (Configuration.added_ms()),
+    under the load under which it is largest. It may be below 0, or infinite. `configuration` must
+    have a load in common to its runs."""
     return max(map(configuration.added_ms, configuration.busy))
 
 
@@ -300,9 +307,9 @@ def _add_alike(one: Configuration, other: Configuration) -> bool:
 
 def _price(configuration: Configuration, worst: Configuration) -> str:
     """Return the throughput that a configuration costs, compared with the worst one, as text: ", at
-    22 % less throughput". If the other direction gains, both are named: ", at 22 % less upload
-    throughput and 490 % more download throughput". "" if no direction loses more than 1 %
-    (_SAME_SHARE)."""
+    22 % less throughput", in the direction that loses most. If the other direction gains more than
+    1 % (_SAME_SHARE), both are named: ", at 22 % less upload throughput and 490 % more download
+    throughput". "" if no direction loses more than 1 %."""
     losses = _throughput_losses(configuration, worst)
     direction, loss = max(losses.items(), key=lambda item: item[1], default=("", 0.0))
     if loss <= _SAME_SHARE:
@@ -316,9 +323,10 @@ def _price(configuration: Configuration, worst: Configuration) -> str:
 
 
 def _throughput_losses(configuration: Configuration, worst: Configuration) -> dict[str, float]:
-    """Return direction -> the share of throughput that a configuration loses, compared with the
-    worst one. It is at most 1, and below 0 where the configuration is faster. Directions that were
-    not measured with both are left out."""
+    """Return direction ("download", "upload") -> the share of throughput that a configuration
+    loses, compared with the worst one. It is at most 1, and below 0 where the configuration is
+    faster. Directions that were not measured with both, or in which the worst one has a throughput
+    of 0, are left out."""
     return {direction: 1 - own / its for direction in DIRECTIONS
             if (own := configuration.mbps(direction)) is not None
             and (its := worst.mbps(direction))}
