@@ -209,15 +209,17 @@ class DebianArchive:
                              ) from None
 
     def _query(self, *words: str) -> str:
-        """Run apt-cache and return its standard output. Raises CommandFailed or ToolMissing.
+        """Run apt-cache with this archive's settings, and return its standard output. _update()
+        must have been called. Raises CommandFailed if apt-cache fails, ToolMissing if it isn't
+        there.
 
         words: arguments of apt-cache.
         """
         return run([*self._apt("apt-cache"), *words])
 
     def _apt(self, program: str) -> list[str]:
-        """Return the first words of a command of apt, with this archive's settings. Arguments can
-        be added.
+        """Return the beginning of a command of apt, as words: the program, and the option with the
+        file of this archive's settings, which _update() writes. The caller adds the arguments.
 
         program: "apt-get" or "apt-cache".
         """
@@ -227,8 +229,9 @@ class DebianArchive:
 def archive_uri() -> str:
     """Return the URI of the Debian archive that this machine's apt uses.
 
-    FLENT_AQM_DEBIAN_URI takes precedence. Raises SetupError if it isn't set, and apt has no Debian
-    source. Raises ToolMissing without apt, CommandFailed if apt fails.
+    FLENT_AQM_DEBIAN_URI takes precedence, and isn't checked. If it isn't set, raises SetupError if
+    none of the addresses from which apt has read an index of Debian's packages ends in /debian,
+    ToolMissing without apt, and CommandFailed if apt fails.
     """
     uri_setting = os.environ.get(URI_VARIABLE)
     if uri_setting:

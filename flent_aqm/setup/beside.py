@@ -74,7 +74,7 @@ def _run_in_process(do: Callable[[], None], sender: Connection) -> None:
 
 
 def _interrupt(*_: object) -> None:
-    """Handle SIGINT or SIGTERM: ignore further signals, and raise KeyboardInterrupt."""
+    """Handle SIGINT or SIGTERM: raise KeyboardInterrupt, and ignore both signals from now on."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # a second signal would interrupt the cleaning up
     raise KeyboardInterrupt

@@ -29,8 +29,9 @@ class Deb:
         version: version of the binary package.
         source: name of the source package.
         source_version: version of the source package.
-        built_using: sources that were linked into the package, as the control file has them. "" for
-            none.
+        built_using: text of the control file's field Static-Built-Using, or of Built-Using if it
+            has no such field: sources of other packages' code in this one, "NAME (= VERSION)" with
+            commas between. "" if it has neither.
     """
 
     package: str
@@ -42,7 +43,7 @@ class Deb:
 
 def read_deb(path: Path) -> Deb:
     """Return the package's name, version and sources from the control file in a package file.
-    Raises CommandFailed if dpkg-deb can't read it.
+    Raises CommandFailed if dpkg-deb can't read it, ToolMissing without dpkg-deb.
 
     path: the package file.
     """
@@ -56,12 +57,15 @@ def read_deb(path: Path) -> Deb:
 
 
 def unpack(debs: Sequence[Path], tree: Path, *, papers: Path) -> None:
-    """Unpack package files, and write PACKAGES and LICENCES. Raises CommandFailed if dpkg-deb can't
-    unpack one.
+    """Unpack package files into one folder, and write what has to accompany their programs:
+    PACKAGES, a JSON list with the fields of each package's Deb, and the folder LICENCES with the
+    copyright file of each package that has one, under the package's name.
+
+    Raises CommandFailed if dpkg-deb can't unpack one, ToolMissing without dpkg-deb.
 
     Args:
         debs: the package files.
-        tree: folder for the packages' content.
+        tree: folder for the packages' content, which is created if it doesn't exist.
         papers: existing folder, without LICENCES, to which PACKAGES and LICENCES are written.
     """
     facts = []

@@ -89,9 +89,12 @@ def released(cache: Path) -> Iterator[None]:
 @contextmanager
 def held(cache: Path, folder: Path) -> Iterator[None]:
     """Context manager: hold the lock of a folder in the cache, FOLDER.lock, while the block runs.
-    The folder need not exist. If another build holds the lock, print a line and wait. Only while
-    waiting, the cache's lock is released, because the other build needs it to end. Raises OSError
-    if the lock file can't be opened."""
+    The folder need not exist. Its parent is created.
+
+    If another build holds the lock, print a line and wait. Only while waiting, the cache's lock is
+    released, because the other build needs it to end. As for released(), no folder of staging() may
+    be in use then. Raises OSError if the lock file can't be opened.
+    """
     folder.parent.mkdir(parents=True, exist_ok=True)
     handle = _open_lock(folder.with_name(f"{folder.name}.lock"))
     try:
@@ -135,9 +138,10 @@ def _unwritable(error: OSError, cache: Path) -> SetupError:
 
 
 def _open_lock(path: Path) -> int:
-    """Create or open a lock file, and return its descriptor. No other user can open the file: a
-    user who can open it, even for reading, can hold its lock for ever. A file that others can open
-    is replaced. Raises OSError if the file can't be opened or replaced."""
+    """Create or open a lock file, and return its descriptor, which the caller closes. The lock
+    isn't taken. No other user can open the file: a user who can open it, even for reading, can hold
+    its lock for ever. A file that others can open is replaced. Raises OSError if the file can't be
+    opened or replaced."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         about = os.fstat(handle)
@@ -164,15 +168,16 @@ def staging(cache: Path) -> Iterator[Path]:
 
 
 def publish(finished: Path, target: Path, is_fit: Callable[[Path], bool] = os.path.isdir) -> None:
-    """Move a finished folder to its final path. An existing target stays if it is fit, and the
-    finished folder is then not moved. Otherwise the target is replaced.
+    """Move a finished folder to its final path. An existing target folder stays if it is fit, and
+    the finished folder is then not moved. Otherwise the target is replaced. An empty target is
+    always replaced.
 
     Use it only within staging(), which removes the folder that isn't used. Raises OSError if the
-    folder can't be moved and there is no target.
+    folder can't be moved and there is no fit target, such as if the target is a file.
 
     Args:
-        finished: the folder to move.
-        target: its final path.
+        finished: the folder to move, in a folder of staging().
+        target: its final path, whose parent folders are created.
         is_fit: function (folder) -> True if an existing target can be used. By default, any folder
             can.
     """
@@ -187,10 +192,13 @@ def publish(finished: Path, target: Path, is_fit: Callable[[Path], bool] = os.pa
 
 
 def link(target: Path, name: Path) -> None:
-    """Make a symbolic link to `target`, by a relative path, in one atomic step. An existing link is
-    replaced. Raises OSError.
+    """Make a symbolic link to `target`, by a relative path, in one atomic step. Missing parent
+    folders are created. An existing link or file is replaced. Raises OSError if the link can't be
+    made, such as if `name` is a folder.
 
-    name: path of the link.
+    Args:
+        target: path that the link leads to. It need not exist.
+        name: path of the link.
     """
     name.parent.mkdir(parents=True, exist_ok=True)
     fresh = name.with_name(f".{name.name}.{os.getpid()}")
@@ -200,9 +208,9 @@ def link(target: Path, name: Path) -> None:
 
 
 def require_space(folder: Path, bytes_needed: int, work: str) -> None:
-    """Raise SetupError unless a folder's file system has `bytes_needed` free bytes.
+    """Raise SetupError unless the file system of an existing folder has `bytes_needed` free bytes.
 
-    work: the work that needs them, for the message.
+    work: the work that needs them, such as "building the kernel", for the message.
     """
     free = shutil.disk_usage(folder).free
     if free < bytes_needed:

@@ -82,8 +82,9 @@ def new_tc_is_there() -> bool:
 
 
 def find_new_tc() -> Path | None:
-    """Return the path of the tc for runs with DualPI2: that of the first cache that has one, if it
-    is undamaged, otherwise the system's. None if there is none, or if the system's is too old."""
+    """Return the path of the tc for runs with DualPI2: that in the first cache that has one, if it
+    is undamaged, otherwise the system's, if it runs and is of iproute2 6.18 or newer. Otherwise
+    None."""
     cached = find_cached("new-tc", "tc")
     if cached is not None and _is_whole_tc(cached.resolve()):
         return cached
@@ -92,10 +93,10 @@ def find_new_tc() -> Path | None:
 
 
 def _is_whole_tc(wrapper: Path) -> bool:
-    """Return whether both files of a tc in the cache are complete: the script and the program that
-    it starts.
+    """Return whether both files of a tc in the cache are complete: the script, and the program
+    lib/tc beside it, which it starts.
 
-    wrapper: the script.
+    wrapper: path of the script itself, not of a link to it.
     """
     return is_whole(wrapper) and is_whole(wrapper.parent / "lib" / "tc")
 

@@ -40,11 +40,12 @@ _OPT_LEVELS = {'"*"': 0, **dict.fromkeys((
 
 
 def set_up_ndt7_client(cache: Path) -> None:
-    """Build the pinned client in the cache, unless it exists. Print the progress, and write cargo's
-    output to CACHE/ndt7-client-build.log. The caller holds the cache's lock.
+    """Build the pinned client in the cache, unless it exists. Print the progress, and write the
+    compiler's output to CACHE/ndt7-client-build.log. The caller holds the cache's lock.
 
-    Raises SetupError if the source can't be downloaded or patched or doesn't compile, ToolMissing
-    without a suitable cargo or without patch.
+    Raises SetupError if the source can't be downloaded, doesn't fit the patch or doesn't compile,
+    ToolMissing without a suitable cargo or without patch, CommandFailed if patch fails for another
+    reason.
     """
     if ndt7_client_is_there():
         return
@@ -88,15 +89,16 @@ def ndt7_client_is_there() -> bool:
 
 
 def fetch_source(cargo: Path, folder: Path) -> None:
-    """Write the client's patched source to a new folder, with the list of versions of its crates
-    (Cargo.lock).
+    """Download the client's source to cargo's home, and write it, patched, to a new folder, with
+    the list of versions of its crates (Cargo.lock).
 
     Args:
         cargo: path of cargo.
-        folder: the folder to create.
+        folder: the folder to create. Its parent is created, too.
 
     Raises SetupError if cargo can't reach its registry, if the downloaded source isn't in cargo's
-    home, or if the patch doesn't fit, ToolMissing without the program patch.
+    home, or if the patch doesn't fit. Raises ToolMissing without the program patch, CommandFailed
+    if patch fails for another reason, FileExistsError if the folder exists.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     # cargo has no command that only downloads. `cargo info` downloads and unpacks a crate.

@@ -272,9 +272,13 @@ class DownloadSender:
         self.bytes = 0
 
     def run(self) -> None:
-        """Send the load until the test ends, then do the closing handshake. Raises ClientClosed if
-        the client sends a close frame before, ClientGone if the connection ends without one,
-        Violation if the client breaks a rule, OSError if the connection is broken."""
+        """Send the load, and a measurement about every MEASUREMENT_INTERVAL_S, until the test ends.
+        Then do the closing handshake (Session.finish()), which raises no errors of the connection.
+
+        Before the test's end, raises ClientClosed if the client sends a close frame, ClientGone if
+        the connection ends without one, Violation if the client breaks a rule, OSError if the
+        connection is broken.
+        """
         session = self._session
         duration_s = session.settings.duration_s
         size = INITIAL_MESSAGE_BYTES
@@ -294,10 +298,11 @@ class DownloadSender:
         session.finish(elapsed_s, self._buffer)
 
     def _process_pending(self) -> None:
-        """Process the messages that the client has sent since the last call, without waiting for
-        more. At most one buffer is read, so a client can't keep the server from sending.
+        """Receive what the client has sent, without waiting for more, and process its messages:
+        count measurements, answer pings. At most one buffer is read, so a client can't keep the
+        server from sending. The rest stays for the next call.
 
-        Raises ClientClosed if a close frame of the client arrived, ClientGone if the connection
+        Raises ClientClosed if a close frame of the client was read, ClientGone if the connection
         ended without one, Violation for a binary message or another broken rule, OSError if the
         connection is broken.
         """
@@ -324,9 +329,14 @@ class Upload:
         return self._measured_bytes
 
     def run(self) -> None:
-        """Receive the load until the test ends, then do the closing handshake. Raises ClientClosed
-        if the client sends a close frame before, ClientGone if the connection ends without one,
-        Violation if the client breaks a rule, OSError if the connection is broken."""
+        """Receive the load, and send a measurement about every MEASUREMENT_INTERVAL_S, until the
+        test's duration is over. Then do the closing handshake (Session.finish()), which raises no
+        errors of the connection. The socket keeps a receive timeout.
+
+        Before the test's end, raises ClientClosed if the client sends a close frame, ClientGone if
+        the connection ends without one, Violation if the client breaks a rule, OSError if the
+        connection is broken.
+        """
         session, reader = self._session, self._session.reader
         duration_s = session.settings.duration_s
         sock = session.transport.sock

@@ -80,9 +80,10 @@ def read_bbr_info(sock: socket.socket) -> dict[str, int]:
 
 
 def use_congestion_control(sock: socket.socket, name: str) -> str:
-    """Request a congestion control for a socket. Return the name of the congestion control in use.
+    """Request a congestion control for a socket. Return the name of the congestion control that the
+    socket then uses.
 
-    A kernel that lacks the requested congestion control, or doesn't permit it, keeps its default.
+    If the kernel lacks the requested one, or doesn't permit it, the socket keeps the one it has.
     """
     try:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
@@ -117,8 +118,8 @@ _BUFFER_PARTS = 8
 
 
 def receive_buffer() -> memoryview:
-    """Return a memory buffer of 1 MiB. It takes memory only where it has been written to, so a
-    client that sends little costs little."""
+    """Return a new memory buffer of RECEIVE_BYTES (1 MiB). It takes memory only where it has been
+    written to, so a client that sends little costs little."""
     return memoryview(mmap.mmap(-1, RECEIVE_BYTES))
 
 
