@@ -20,10 +20,10 @@ from flent_aqm.tools.tool import PYPI, Program
 def find(program: Program) -> Path | None:
     """Return the path of a program, script or Python package. None if it isn't installed.
 
-    For a Python package, that is the folder that contains it. For a script, it is the file: on the
-    lab's PATH, in the folder that the user's variable names, or in set-up's cache. M-Lab's NDT7
-    client is found by find_mlab_client(). Any other program is looked for under each of its names,
-    in the caches and on PATH.
+    For a Python package, that is the folder that contains the package's folder. For a script, it is
+    the file: on PATH, else in the folder that the user's variable names, else in set-up's cache.
+    M-Lab's NDT7 client is found by find_mlab_client(). Any other program is looked for in the
+    caches, then on PATH: first under its name, then under its other names.
     """
     if is_python(program):
         spec = find_spec(program.name)
@@ -140,8 +140,9 @@ def maker_of_client(help_text: str) -> str | None:
 
 def find_mlab_client() -> Path | None:
     """Return the path of M-Lab's client: the program ndt7-client-mlab, which set-up installs, in a
-    cache or on PATH, otherwise the first ndt7-client on PATH that is M-Lab's. Clients called
-    ndt7-client are started with --help. None if there is none."""
+    cache or on PATH, otherwise the first ndt7-client on PATH that is M-Lab's. Only if there is no
+    ndt7-client-mlab, the programs called ndt7-client are started with --help, until one is M-Lab's.
+    None if there is none."""
     kept = find_tool(defaults.MLAB_NDT7_CLIENT)
     if kept is not None:
         return kept

@@ -15,8 +15,9 @@ class SystemPackage:
 
     Attributes:
         names: alternative names of the package, the preferred first.
-        group: who needs it, one of parts.GROUPS.
-        programs: names of its programs, empty for a library.
+        group: who needs it, a key of parts.GROUPS such as "run".
+        programs: names of its programs by which flent-aqm knows that it is installed. Empty for a
+            package that is looked for by its own name, such as a library.
         purpose: what it is needed for, as text for people.
     """
 

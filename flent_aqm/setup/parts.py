@@ -58,12 +58,13 @@ class Requirement:
 
     Attributes:
         name: name of the part for the user.
-        group: who needs it, one of GROUPS.
+        group: who needs it, a key of GROUPS such as "run".
         found: True if it is installed and can be used.
         version: its version, with a remark for some parts, such as ", by an old Go". "" if it isn't
             installed, or unknown. DAMAGED if its file is incomplete. A user's kernel keeps its
             version when its program is gone.
-        where: path of the program or folder, "" if it isn't installed or has none.
+        where: path of the program, or of the folder that contains the Python package. "" if it
+            isn't installed or has none.
         how_to_get: command line that installs it.
     """
 
@@ -76,12 +77,14 @@ class Requirement:
 
 
 def missing(parts: list[Requirement]) -> list[Requirement]:
-    """Return the required parts that aren't installed or can't be used.
+    """Return the parts that aren't installed or can't be used, of those that measuring needs (group
+    "run").
 
-    Parts that only set-up uses are required until all that it builds or downloads for measuring is
-    there: the lab kernel, irtt and the NDT7 client.
+    Parts that only set-up uses (group "build") are included until all that set-up builds or
+    downloads for measuring is there: the lab kernel, irtt and the NDT7 client. Parts of other
+    groups are never returned.
 
-    parts: all parts.
+    parts: all parts, as all_parts() yields them.
     """
     built = all(part.found for part in parts
                 if part.how_to_get == GET_BUILT and part.group == "run")
@@ -110,8 +113,8 @@ def all_parts() -> Iterator[Requirement]:
 
 
 def _find_lab_kernel() -> Requirement:
-    """Return the lab's kernel as a Requirement. Patches that it lacks are part of the version. A
-    damaged kernel counts as missing."""
+    """Return the lab's kernel as a Requirement. The version names the patches that it lacks:
+    "7.3.4, without NAME, without NAME". A damaged kernel counts as missing."""
     try:
         kernel = find_kernel()
     except ToolMissing:
@@ -124,8 +127,9 @@ def _find_lab_kernel() -> Requirement:
 
 
 def _find_named_kernels() -> Iterator[Requirement]:
-    """Yield each kernel that the user has built as a Requirement. A kernel whose program is damaged
-    or gone from the cache counts as missing."""
+    """Yield each kernel of all_named() as a Requirement, with its user's files and patches in the
+    version: "7.3.4, with NAME, with NAME". A kernel whose program is damaged or gone from the cache
+    counts as missing."""
     for kernel in all_named():
         path = kernel.program
         there = path is not None and is_whole(path)
@@ -156,7 +160,8 @@ def _find_tc_for_dualpi2() -> Requirement:
 
 def _find_speedtest(name: str) -> Requirement:
     """Return a program of a speed test as a Requirement. Its version is that of the Python package,
-    or of the folder into which set-up put it, otherwise "": other programs aren't started.
+    or of the folder into which set-up put it. For any other program it is "", because such a
+    program isn't asked for it.
 
     name: key in OPTIONAL.
     """
@@ -173,13 +178,15 @@ def _find_speedtest(name: str) -> Requirement:
 
 
 def _find_program(name: str, group: str, how_to_get: str) -> Requirement:
-    """Look for a program, and return it as a Requirement, found or not.
+    """Look for a program, and return it as a Requirement, found or not. Its version is the one that
+    it prints (_ask_version()), otherwise that in its folder's name.
 
     Args:
         name: name of the program.
-        group: what needs it, one of GROUPS.
+        group: what needs it, a key of GROUPS.
         how_to_get: command that installs it. If it is GET_BUILT, the caches are searched before
-            PATH, and a damaged file counts as missing.
+            PATH, and a damaged file counts as missing. Otherwise only PATH and the sbin folders are
+            searched.
     """
     path = find_tool(name) if how_to_get == GET_BUILT else find_program(name)
     if path is None:
@@ -191,7 +198,8 @@ def _find_program(name: str, group: str, how_to_get: str) -> Requirement:
 
 
 def _ask_version(path: Path, name: str) -> str:
-    """Start a program and return the version that it prints, "" if unknown.
+    """Start a program and return the version that it prints, "" if unknown. A program in NO_VERSION
+    isn't started, and its version is "".
 
     Args:
         path: path of the program.
@@ -220,7 +228,8 @@ def _version_of_folder(folder: Path, name: str) -> str:
 
 
 def _installed_packages() -> dict[str, str]:
-    """Return name -> version of the installed system packages. Empty if there is no dpkg."""
+    """Return name -> version of the installed system packages. Empty if there is no dpkg-query, or
+    if it fails."""
     try:
         listed = run(["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\n"])
     except AqmError:
@@ -244,11 +253,11 @@ def _find_library(package: SystemPackage, installed: dict[str, str]) -> Requirem
 
 
 def _find_python_package(name: str, group: str) -> Requirement:
-    """Return a Python package as a Requirement.
+    """Return a Python package as a Requirement, found or not.
 
     Args:
-        name: name of the package.
-        group: what needs it, one of GROUPS.
+        name: name under which it is installed, such as "PySide6-Essentials".
+        group: what needs it, a key of GROUPS. It also decides which command installs the package.
     """
     how_to_get = GET_TEST_PYTHON if group == "test" else GET_PYTHON
     try:
@@ -259,12 +268,12 @@ def _find_python_package(name: str, group: str) -> Requirement:
 
 
 def _find_package_without_metadata(name: str, group: str, how_to_get: str) -> Requirement:
-    """Return a Python package that has no metadata, such as Debian's Flent, as a Requirement.
-    Packages other than Flent count as missing.
+    """Return a Python package that has no metadata as a Requirement. Only Flent is looked for,
+    because Debian's has none. Any other package counts as missing.
 
     Args:
         name: name of the package.
-        group: what needs it, one of GROUPS.
+        group: what needs it, a key of GROUPS.
         how_to_get: command that installs it.
     """
     spec = find_spec(name) if name == "flent" else None
@@ -275,6 +284,7 @@ def _find_package_without_metadata(name: str, group: str, how_to_get: str) -> Re
 
 
 def tool_versions() -> dict[str, str]:
-    """Return name -> version of each installed part that measuring needs, which is recorded with
-    each run. "" if a version is unknown."""
+    """Return name -> version of each part that measuring needs and that is installed and can be
+    used. They are recorded with each run. "" if a version is unknown. Programs are started, as
+    all_parts() does."""
     return {part.name: part.version for part in all_parts() if part.group == "run" and part.found}

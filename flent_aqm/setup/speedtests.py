@@ -30,10 +30,10 @@ def set_up_speedtests(names: Iterable[str], cache: Path) -> list[str]:
     installed, whose reasons were printed. The caller holds the cache's lock.
 
     Args:
-        names: names of OPTIONAL, empty for all.
+        names: keys of OPTIONAL, empty for all.
         cache: the cache folder.
 
-    Raises ConfigError for an unknown name.
+    Raises ConfigError for an unknown name, before anything is installed.
     """
     programs = check_names(names)
     without: list[str] = []
@@ -56,8 +56,8 @@ def set_up_speedtests(names: Iterable[str], cache: Path) -> list[str]:
 
 
 def check_names(names: Iterable[str]) -> list[str]:
-    """Return names of OPTIONAL without repeats, all of them if `names` is empty. Raises ConfigError
-    for an unknown name."""
+    """Return the given names in their order, without repeats, or all keys of OPTIONAL if none is
+    given. Raises ConfigError if a name isn't a key of OPTIONAL."""
     programs = list(dict.fromkeys(names)) or list(OPTIONAL)
     for name in programs:
         if name not in OPTIONAL:

@@ -34,10 +34,11 @@ _HEADERS = "iproute2-headers"
 
 
 def read_files(files: Iterable[Path]) -> list[tuple[str, bytes]]:
-    """Read the files given with the option --tc. Return name of the queue and content of each.
+    """Read the files given with the option --tc. Return name of the queue and content of each, in
+    the order of `files`.
 
-    Raises ConfigError if a file isn't called q_NAME.c, doesn't define the queue's options, can't be
-    read or is too large.
+    Raises ConfigError if a file isn't called q_NAME.c with the name of a queue, doesn't contain the
+    word NAME_qdisc_util, by which tc finds the queue's options, can't be read or is too large.
     """
     queues = []
     for path in files:
@@ -62,9 +63,9 @@ def build_tc(cache: Path, files: list[tuple[str, bytes]]) -> str:
         cache: the cache folder.
         files: name of the queue and content of its C file.
 
-    Raises SetupError with the compiler's first error, or if tc can't load a library or its headers
-    can't be downloaded. Raises ToolMissing if there is no suitable tc or no gcc, or if headers have
-    to be downloaded and there is no apt, CommandFailed if a query of apt or tar fails.
+    Raises SetupError with the compiler's error, or if a library uses functions that tc hasn't.
+    Raises ToolMissing if there is no suitable tc or no gcc. If there is no such tc yet, also raises
+    the errors of tc_headers().
     """
     tc = find_new_tc()
     if tc is None:
@@ -100,9 +101,10 @@ def build_tc(cache: Path, files: list[tuple[str, bytes]]) -> str:
 
 
 def _refuse_unloadable(tc: Path, folder: Path, name: str) -> None:
-    """Let tc load a queue's library once, without changing a device. Raises SetupError if the
-    library uses functions that tc hasn't, with the names of these functions. tc itself would only
-    report that the queue is unknown. Other errors of tc are ignored.
+    """Let tc load a queue's library once, by asking for the queue's help, which changes no device.
+    Raises SetupError if the library uses functions that tc hasn't, with the names of these
+    functions. tc itself would only report that the queue is unknown. Any other failure of tc is
+    ignored.
 
     Args:
         tc: path of tc.
@@ -134,14 +136,17 @@ def find_tc(folder: str) -> Path:
 
 
 def tc_headers(cache: Path, tc: Path) -> Path:
-    """Return the folder with the headers of a tc's version, or of the newest version if tc is the
-    system's. They are downloaded once, to the cache. The caller holds the cache's lock. Raises
-    SetupError if they can't be downloaded, or not as one tarball, ToolMissing without apt,
-    CommandFailed if a query of apt or tar fails.
+    """Return the folder with the headers of a tc's version, in its subfolders include and tc. If tc
+    is the system's, they are those of the newest version in Debian's archive, whose index is then
+    read at each call.
+
+    They are downloaded to the cache if no cache has them. The caller holds the cache's lock. Raises
+    SetupError if the archive can't be read, or if they can't be downloaded, or not as one tarball.
+    Raises ToolMissing without apt or tar, CommandFailed if a query of apt or tar fails.
 
     Args:
         cache: the cache folder.
-        tc: real path of tc.
+        tc: real path of tc. One that set-up installed is in a folder called iproute2-VERSION.
     """
     version = tc.parent.name.removeprefix("iproute2-")
     archive = DebianArchive(cache, "apt-sources", sources=True)
