@@ -37,13 +37,13 @@ class Grammar(Protocol):
     @property
     def held_bytes(self) -> int:
         """Number of received bytes that are kept because they can't be processed yet. In HTTP/2, an
-        upper limit of that number."""
+        estimate: see Inbound.held_bytes in http2_bulk.py."""
 
     @property
     def half(self) -> int | None:
         """Number of the request head (HTTP/1.1) or frame (HTTP/2) that has arrived in part, by
-        which a later call recognises it. None if there is none. DATA frames don't count, nor do
-        requests that wait for a response to an earlier one."""
+        which a later call recognises it. None if there is none. The content of DATA frames doesn't
+        count, nor do requests that wait for a response to an earlier one."""
 
     def received(self, data: bytes) -> None:
         """Process received bytes, and send responses. Raises ValueError if the bytes aren't valid

@@ -162,7 +162,9 @@ class Http1:
 
     def _send_response(self, request: Request, reply: Response) -> None:
         """Send the head of the response and its small body. Then begin to send its filler, or end
-        the response if it has none. For HEAD, send the head only, and end the response."""
+        the response if it has none. For HEAD, send the head only, and end the response. If the
+        response has filler, the limit on unsent data that the request asks for holds on this
+        connection from now on."""
         if reply.length:
             self._unsent.begin(request.unsent)
         head = self._http.send(h11.Response(status_code=reply.status, headers=[
@@ -179,7 +181,7 @@ class Http1:
 
     def _send_filler(self) -> None:
         """Send filler until the kernel accepts no more or the response is complete. End the
-        response when it is complete."""
+        response when it is complete. Do nothing if no filler is left."""
         while self._left and not self.paused and not self._transport.is_closing():
             size = self._unsent.frame_bytes(len(FILLER))
             piece = FILLER if size >= len(FILLER) <= self._left else FILLER[:min(size, self._left)]
@@ -195,7 +197,7 @@ class Http1:
 
     def _end_response(self) -> None:
         """End the response. Prepare for the next request, or close the connection if the client
-        wants that."""
+        wants that or speaks HTTP/1.0."""
         self._transport.write(self._http.send(h11.EndOfMessage()) or b"")
         if self._http.our_state is h11.MUST_CLOSE:
             self._transport.close()

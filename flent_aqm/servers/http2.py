@@ -59,12 +59,13 @@ class Http2:
 
     def received(self, data: bytes) -> None:
         """Process received bytes, and send responses. The first call has to have the whole
-        connection preface. If the client leaves more than UNREAD_BYTES unread, reading from it is
-        paused.
+        connection preface. If the client leaves more than UNREAD_BYTES unread beyond those in the
+        kernel, reading from it is paused. If the client announces the end of the connection
+        (GOAWAY), the connection is closed.
 
-        Raises ValueError if the bytes aren't HTTP/2, a frame is too long, or a request's target
-        isn't a URL. Raises TooLarge if a head is too long, Flood if the client has used up its
-        credit.
+        Raises ValueError if the bytes aren't HTTP/2, a frame is too long, a request's target isn't
+        a URL, or a head is too long only after decompression. Raises TooLarge if the frames of a
+        head are too long, Flood if the client has used up its credit.
         """
         try:
             if self._preface:  # http.py has waited until the preface is complete
@@ -103,23 +104,27 @@ class Http2:
 
     @property
     def held_bytes(self) -> int:
-        """Upper limit of the number of bytes kept of an incomplete frame and an incomplete head.
-        See Grammar.held_bytes."""
+        """Number of bytes that are counted as kept of an incomplete frame and an incomplete head.
+        It may be larger or smaller than the number that is kept: see Inbound.held_bytes in
+        http2_bulk.py."""
         return self._inbound.held_bytes
 
     @property
     def half(self) -> int | None:
-        """Number of the frame that has arrived in part, None if there is none. See Grammar.half."""
+        """Number of frames whose header has arrived, if a header or the content of a frame other
+        than DATA has arrived only in part. None otherwise. See Grammar.half."""
         return self._inbound.frames if self._inbound.half else None
 
     def refuse(self) -> None:
-        """Tell the client that it takes too much of the server (ENHANCE_YOUR_CALM)."""
+        """Tell the client that it takes too much of the server (ENHANCE_YOUR_CALM). The caller has
+        to end the connection."""
         self._http.close_connection(h2.errors.ErrorCodes.ENHANCE_YOUR_CALM)
         self._flush()
 
     def _pay_for_frames(self) -> None:
-        """Spend credit for the frames that have begun since the last call: one for each, and for a
-        SETTINGS frame more with each open stream. Raises Flood if the credit is used up."""
+        """Spend credit for the frames whose header has arrived since the last call: 1 for each, and
+        for a SETTINGS frame 1/20 more for each stream whose request or response isn't complete.
+        Raises Flood if the credit is used up."""
         frames, settings = self._inbound.frames, self._inbound.settings
         if frames > self._paid_frames:
             streams = len(self._requests) + len(self._left)
@@ -128,8 +133,10 @@ class Http2:
             self._paid_frames, self._paid_settings = frames, settings
 
     def _process_event(self, event: h2.events.Event) -> None:
-        """Process one event of h2. Raises Flood if the client has used up its credit, ValueError if
-        a request's target isn't a URL."""
+        """Process one event of h2: begin the response when a request is complete, forget a stream
+        that the client resets, which costs RESET_COST of credit, and close the connection if the
+        client announces its end (GOAWAY). Raises Flood if the client has used up its credit,
+        ValueError if a request's target isn't a URL."""
         if isinstance(event, h2.events.RequestReceived):
             self._note_request(event)
         elif isinstance(event, h2.events.DataReceived):
@@ -169,7 +176,8 @@ class Http2:
 
         Args:
             stream: number of the stream.
-            size: number of bytes, which windows and frames have room for.
+            size: number of bytes, at most those left of the response. Windows and frames have room
+                for them.
         """
         self._left[stream] -= size
         ends = not self._left[stream]
@@ -206,9 +214,10 @@ class Http2:
             self._transport.get_extra_info("sslcontext") is not None)
 
     def _begin_response(self, stream: int) -> None:
-        """Send the head of the response to a stream's request, and a body at once if windows and a
-        frame have room for it. Queue the stream for a larger body or filler, which writable() sends
-        in turn with other streams. The response to HEAD is the head only."""
+        """Prepare the head of the response to a stream's request. A body is sent with it at once if
+        windows and a frame have room for it. Otherwise the next _flush() sends the head, and the
+        stream is queued for its body or filler, which writable() sends in turn with other streams.
+        The response to HEAD is the head only."""
         request = self._requests.pop(stream)
         reply: Response = answer(request)
         if reply.length:

@@ -77,8 +77,8 @@ class Http3(Bulk):
 
     def quic_event_received(self, event: QuicEvent) -> None:
         """Process an event of QUIC: requests, content, and streams that the client has reset.
-        Called by aioquic, within datagram_received(). Raises Flood if the client has used up its
-        credit, ValueError if a request's target isn't a URL."""
+        Called by aioquic, for these events within datagram_received(). Raises Flood if the client
+        has used up its credit, ValueError if a request's target isn't a URL."""
         if isinstance(event, (StreamReset, StopSendingReceived)):
             self._credit.spend()
             self._requests.pop(event.stream_id, None)
@@ -188,8 +188,9 @@ class Http3Listener(QuicServer):
         self._held = Held()
 
     def note_held(self, connection: Http3) -> None:
-        """Record how many bytes are kept for a connection. If all connections of this listener
-        together keep too much, end the connection for which most is kept."""
+        """Record how many bytes are kept for a connection. If the number has changed and all
+        connections of this listener together keep too much, end the connection for which most is
+        kept."""
         largest = self._held.note(connection, connection.held_bytes)
         if isinstance(largest, Http3):
             self._held.note(largest, 0)
@@ -230,7 +231,7 @@ class Http3Listener(QuicServer):
 
 class Http3Service:
     """The HTTP/3 service. See acceptor.Service. It receives its clients itself over UDP, after
-    listen().
+    listen(). Creating it starts the thread of its event loop, which stop() ends.
 
     Args:
         quiet: addresses that aren't served.
@@ -245,9 +246,10 @@ class Http3Service:
 
     def listen(self, addresses: Sequence[str], port: int, certificate: tuple[str, str] | None
                ) -> list[str]:
-        """Start to serve. Return the addresses as ADDRESS:PORT. Raises OSError if a socket can't be
-        opened on the port, or if a certificate file can't be read, UnicodeError if an address can't
-        be encoded as a host name. Sockets that were opened before stay open until stop().
+        """Start to serve. Return the addresses as ADDRESS:PORT, with [] around an IPv6 address.
+        Raises OSError if a socket can't be opened on the port, or if a certificate file can't be
+        read, UnicodeError if an address can't be encoded as a host name. Sockets that were opened
+        before stay open until stop().
 
         Args:
             addresses: addresses to listen on, all addresses of this machine if empty.
@@ -278,8 +280,8 @@ class Http3Service:
         raise AssertionError("HTTP/3 has no connections of TCP")
 
     def stop(self) -> None:
-        """Close the sockets, stop the event loop, and wait up to 2 s until its thread ends. Called
-        by another thread. It may be called again."""
+        """Close the sockets, stop the event loop, and wait up to 2 s until its thread ends. Clients
+        of open connections aren't told. Called by another thread. It may be called again."""
         if self._transports:
             self._loop.run(self._close())
         self._loop.stop()
@@ -291,9 +293,9 @@ class Http3Service:
         self._transports.clear()
 
     async def _listen(self, requested: QuicConfiguration, address: str, port: int) -> Any:
-        """Open a UDP socket on the event loop. Return its address as the socket reports it: host,
-        port, and for IPv6 more. Raises OSError if it can't be opened, UnicodeError if the address
-        can't be encoded as a host name."""
+        """Open a UDP socket on the event loop, and serve the clients that it receives. Return its
+        address as the socket reports it: host, port, and for IPv6 more. Raises OSError if it can't
+        be opened, UnicodeError if the address can't be encoded as a host name."""
         transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
             lambda: Http3Listener(requested, *self._limits), local_addr=(address, port))
         self._transports.append(transport)

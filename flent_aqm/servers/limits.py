@@ -42,19 +42,21 @@ _MOST_QUIET = 1000
 
 
 class TooLarge(ValueError):
-    """Raised if a client sent valid HTTP that exceeds what this package's server takes."""
+    """Raised if a client sent valid HTTP that exceeds what this package's server takes. It is a
+    ValueError."""
 
 
 class Flood(ValueError):
-    """Raised if a client has used up its credit."""
+    """Raised if a client has used up its credit. It is a ValueError."""
 
 
 class Credit:
     """Work that one connection may still cause without transferring content. It is counted in
     frames or requests: 1000 at first, and 200 more a second and 1 more for each 1024 bytes of
-    content.
+    content. At most 10,000 are saved up by content, and 1000 by time.
 
-    A measurement must not be slowed down silently, so a client that exceeds its credit is ended.
+    A measurement must not be slowed down silently, so a client that exceeds its credit is ended by
+    the callers.
     """
 
     def __init__(self) -> None:
@@ -62,13 +64,14 @@ class Credit:
         self._filled_s = time.monotonic()
 
     def earn(self, content_bytes: int) -> None:
-        """Add credit for bytes of content that were received or sent: 1 for 1024 bytes, up to
-        10,000 in all."""
+        """Add credit for bytes of content that were received or sent: 1 for 1024 bytes, and for
+        fewer in proportion. The credit that is left never exceeds 10,000."""
         self._left = min(self._left + content_bytes / CREDIT_BYTES, MOST_CREDIT)
 
     def spend(self, count: float = 1) -> None:
         """Subtract credit for frames or requests. Raises Flood if less than `count` is left, also
-        with the credit that time has earned: 200 a second, 1000 at most."""
+        with the credit that time has earned: 200 a second since it was last needed, 1000 at most.
+        Also after Flood, `count` is subtracted."""
         self._left -= count
         if self._left >= 0:
             return
