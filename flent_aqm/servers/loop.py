@@ -20,8 +20,9 @@ from flent_aqm.servers.protocols.tls import adopt
 
 
 class Loop:
-    """An event loop in a thread of its own, which starts at once. Messages of Python's root logger
-    go to the server's log from then on.
+    """An event loop in a thread of its own, which starts at once and runs until stop(). From then
+    on, messages of Python's root logger go to the server's log only, and so do exceptions that no
+    code on the event loop handled.
 
     Args:
         make: makes the event loop.
@@ -38,7 +39,8 @@ class Loop:
 
     def adopt(self, client: Client, protocol: Callable[[], asyncio.BaseProtocol]) -> None:
         """Serve a client whose connection was accepted by another thread. Returns at once. If the
-        TLS handshake fails, that is logged, the connection is closed, and client.done() is called.
+        connection can't be given to its protocol, for example because the TLS handshake fails, that
+        is logged, the connection is closed, and client.done() is called.
 
         Args:
             client: the client.
@@ -71,7 +73,8 @@ class Loop:
     async def _open_connection(self, client: Client,
                                protocol: Callable[[], asyncio.BaseProtocol]) -> None:
         """Give a client's socket to its protocol, after the TLS handshake if the client uses TLS.
-        An OSError, such as a failed handshake, is logged, and ends the connection."""
+        Then set client.in_handshake to False. An OSError, such as a failed handshake, is logged,
+        the connection is closed, and client.done() is called."""
         try:
             client.sock.setblocking(False)
             await adopt(client.sock, protocol(), client.tls() if client.tls is not None else None,
@@ -88,13 +91,15 @@ class _AsLines(logging.Handler):
     """Handler of logging that writes messages to the server's log."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a message to the server's log. Called by logging."""
+        """Write a message to the server's log, as event "failed" without a traceback. Called by
+        logging."""
         log("failed", reason=record.getMessage())
 
 
 def _log_unhandled(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Handler of the event loop: log an exception that no code handled, without ending the tests of
-    other clients."""
+    """Handler of the event loop: log an exception that no code handled, or another fault that
+    asyncio reports, as event "defect" with its message and its traceback, "" without an exception.
+    The tests of other clients go on."""
     error = context.get("exception")
     log("defect", reason=str(context.get("message", "")),
         traceback="".join(traceback.format_exception(error)) if error else "")

@@ -29,7 +29,7 @@ class _Loop(asyncio.SelectorEventLoop):
     capture or a firewall can identify them. aiortc has no setting for it.
 
     Attributes:
-        port: the server's port.
+        port: the server's port, to be set before the first call. 0 for any free one.
     """
 
     port = 0
@@ -46,7 +46,8 @@ class _Loop(asyncio.SelectorEventLoop):
 
 
 class WebRtc:
-    """The WebRTC service, which answers one call at a time. See acceptor.Service.
+    """The WebRTC service, which answers one call at a time. Other callers get an error meanwhile.
+    See acceptor.Service. Creating it starts the thread of its event loop, which stop() ends.
 
     Args:
         port: UDP port of the calls.
@@ -80,7 +81,8 @@ class WebRtc:
     async def _serve(self, client: Client, reader: asyncio.StreamReader,
                      writer: asyncio.StreamWriter) -> None:
         """Serve one caller, or send an error if another call is active. Errors of the call are sent
-        to the caller. At the end, close the connection and call client.done()."""
+        to the caller, not logged. At the end, close the connection and call client.done(). The main
+        thread's deadline no longer holds."""
         # _answer_call() has timeouts of its own.
         client.deadline_s = float("inf")
         try:
@@ -104,10 +106,12 @@ class WebRtc:
 
 
 async def _answer_call(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer one call: exchange session descriptions, run the call, wait for one more line of the
-    caller, and send this end's records. Raises BadResult if the caller requests an invalid duration
-    or the call fails, TimeoutError if the caller is silent for PATIENCE_S, ValueError, KeyError or
-    TypeError if its request isn't JSON with `length_s` and `sdp`, or any exception of aiortc."""
+    """Answer one call: exchange session descriptions, run the call, wait for one more line or the
+    end of the caller's data, and send this end's records. Raises BadResult if the caller's duration
+    or session description isn't valid or the call fails, TimeoutError if a line of the caller isn't
+    complete after PATIENCE_S, ValueError, KeyError, TypeError or OverflowError if its request isn't
+    JSON with `length_s` (a number) and `sdp`, OSError if the connection is broken, or any exception
+    of aiortc."""
     async with asyncio.timeout(PATIENCE_S):
         requested = json.loads(await reader.readline())
     length_s = float(requested["length_s"])

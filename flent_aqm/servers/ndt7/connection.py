@@ -34,7 +34,7 @@ _LINGER_S = 1.0
 
 def serve(client: Client, settings: Settings, uuid_prefix: str) -> None:
     """Run the test that a client requests, write a log line, and close the connection. All errors
-    are logged, none are raised.
+    are logged, none are raised. The caller has to call client.done().
 
     Args:
         client: the client.
@@ -59,8 +59,9 @@ def serve(client: Client, settings: Settings, uuid_prefix: str) -> None:
 
 
 def _open_transport(client: Client) -> Transport:
-    """Return the transport of a client's connection, after the TLS handshake if it uses TLS, which
-    ends client.in_handshake. Sets TCP_NODELAY. Raises OSError if the handshake fails."""
+    """Return the transport of a client's connection. If it uses TLS, do the handshake first, and
+    then set client.in_handshake to False. Sets TCP_NODELAY. Raises OSError if the handshake fails
+    or the connection is broken."""
     set_no_delay(client.sock)
     if client.tls is None:
         return PlainTransport(client.sock)
@@ -114,13 +115,14 @@ def _run_test(client: Client, transport: Transport, settings: Settings, uuid_pre
 def _run_load(client: Client, session: Session, load: DownloadSender | Upload,
               requested: Upgrade) -> str:
     """Run the test. Return how it ended, as text for the log: "complete" or the reason of an early
-    end, such as an error of the connection, which isn't raised.
+    end, such as an error of the connection, which isn't raised. If the client closes the test or
+    breaks a rule, it is sent a close frame.
 
     Args:
         client: the client.
         session: the test's session.
         load: sends or receives the test's load.
-        requested: the client's request.
+        requested: the client's request. Bytes that arrived with it are processed first.
     """
     transport = session.transport
     try:
@@ -162,7 +164,8 @@ def _try_to_send(transport: Transport, data: bytes) -> None:
 
 def _linger(transport: Transport) -> None:
     """Let the client read the last message before the connection is closed: send an end of stream,
-    and discard what the client sends until it closes the connection or is silent for 1 s.
+    and discard what the client sends until it closes the connection, is silent for 1 s, or the main
+    thread ends the connection at its deadline. Errors of the connection are ignored.
 
     Closing a socket with unread data resets the connection, and the last message would be lost.
     """
@@ -177,6 +180,7 @@ def _linger(transport: Transport) -> None:
 
 
 def _failure_reason(client: Client, error: Exception) -> str:
-    """Return the reason of a failure as text. If the main thread ended the connection, return the
-    main thread's reason, because the error is only its consequence."""
+    """Return the reason of a failure as text: the error's text, or the name of its type if it has
+    none. If the main thread ended the connection, return the main thread's reason, because the
+    error is only its consequence."""
     return client.cut_off or str(error) or type(error).__name__

@@ -29,18 +29,20 @@ class Ndt7:
         self._serve_function: Callable[[Client, Settings, str], None] | None = None
 
     def load(self) -> None:
-        """Import the modules that serve a client, except TLS's, at the first call. Further calls do
-        nothing. Call it before take(). They aren't imported at the start, because importing
-        websockets takes longer than the rest of the start, and a lab starts this server also for
-        runs without NDT7. Raises ImportError if a module is missing."""
+        """Import the modules that serve a client, except TLS's. After a call that succeeded,
+        further calls do nothing. Call it before take(). They aren't imported at the start, because
+        importing websockets takes longer than the rest of the start, and a lab starts this server
+        also for runs without NDT7. Raises ImportError if a module is missing, OSError if one can't
+        be read, for example for lack of file descriptors."""
         if self._serve_function is None:
             from flent_aqm.servers.ndt7.connection import serve
 
             self._serve_function = serve
 
     def take(self, client: Client) -> None:
-        """Start a thread that serves the client. load() comes first. Raises RuntimeError if no
-        thread can be started, ImportError or OSError if the modules for TLS can't be loaded."""
+        """Start a thread that serves the client, and record it as client.thread. load() comes
+        first. Raises RuntimeError if no thread can be started, ImportError or OSError if the
+        modules for TLS can't be loaded."""
         if client.tls is not None:
             import flent_aqm.servers.ndt7.tls  # noqa: F401 (connection.py takes it from memory)
         client.thread = threading.Thread(target=self._serve_in_thread, args=(client,), daemon=True)

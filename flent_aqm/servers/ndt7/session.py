@@ -52,9 +52,9 @@ class ClientTexts:
 
     Attributes:
         measurements: number of valid measurements.
-        unreadable: number of messages that aren't valid measurements.
-        ignored: number of messages that weren't parsed, because they arrived faster than ten per
-            second on average.
+        unreadable: number of parsed messages that aren't valid measurements.
+        ignored: number of messages that weren't parsed, because ten more than ten per second allow
+            had been parsed before.
         last: the newest measurement, None if there is none.
     """
 
@@ -64,8 +64,8 @@ class ClientTexts:
 
     def take(self, text: bytes, elapsed_s: float) -> None:
         """Parse and count a text message that arrived elapsed_s seconds after the start of the
-        test. If it is a valid measurement, keep it as `last`. If ten more messages were parsed than
-        ten per second allow, only count it as ignored."""
+        test. If it is a valid measurement, keep it as `last`. If already ten more messages were
+        parsed than ten per second allow, only count it as ignored."""
         read = self.measurements + self.unreadable
         if read >= _BURST + elapsed_s / MEASUREMENT_INTERVAL_S:
             self.ignored += 1
@@ -80,8 +80,9 @@ class ClientTexts:
 def parse_measurement(text: bytes) -> dict[str, Any]:
     """Parse a measurement message: a JSON object of plain values, and of objects of plain values.
 
-    Raises ValueError for anything else, and for JSON that only Python accepts: infinite numbers
-    (NaN, Infinity, 1e999) and unpaired surrogates.
+    Raises ValueError for anything else, also for values that other programs may refuse: numbers
+    that aren't finite (NaN, Infinity, 1e999), unpaired surrogates, and whole numbers of more than
+    4300 digits.
     """
     try:
         message = json.loads(text)
@@ -106,7 +107,8 @@ class ClientGone(Exception):
 
 
 class Session:
-    """One test on one connection. Times are seconds since the WebSocket handshake was complete.
+    """One test on one connection. Create it when the WebSocket handshake is complete: times are
+    seconds since then.
 
     Args:
         transport: the client's connection.
@@ -119,7 +121,8 @@ class Session:
         client_texts: counts the client's text messages.
         next_report_s: time of the next measurement.
         measured_s: length of a test that ran to its end, None before its end.
-        acked_bytes: number of bytes that the client had acknowledged at the newest measurement.
+        acked_bytes: number of bytes of the connection that the client had acknowledged at the
+            newest measurement. 0 before the first.
     """
 
     def __init__(
@@ -142,8 +145,9 @@ class Session:
         return time.monotonic() - self._started_s
 
     def report(self, elapsed_s: float, app_bytes: int) -> None:
-        """Send a measurement to the client, and set acked_bytes and the time of the next
-        measurement. Raises OSError if the connection is broken.
+        """Send a measurement to the client. Set acked_bytes, and next_report_s to a multiple of
+        MEASUREMENT_INTERVAL_S that is later than elapsed_s. Raises OSError if the connection is
+        broken.
 
         Args:
             elapsed_s: current time of the test.
@@ -204,8 +208,8 @@ class Session:
     def finish(self, measured_s: float, buffer: memoryview) -> None:
         """Begin the closing handshake, and wait for the client's close frame or the end of the
         connection. This has no time limit: the main thread ends the connection at the client's
-        deadline. Errors of the connection and violations are ignored, because the measurement is
-        complete.
+        deadline. An error of the connection or a violation ends the wait and isn't raised, because
+        the measurement is complete.
 
         Text messages that the client sends meanwhile are still counted. Binary messages are not
         part of the test any more.
@@ -223,8 +227,8 @@ class Session:
             pass  # the measurement is complete; abrupt ends are usual here
 
     def _process_message(self, message: Message) -> None:
-        """Process a message of the client. Raises ClientClosed for a close frame, OSError if the
-        connection is broken."""
+        """Process a message of the client: count a text, answer a ping, ignore a pong. Raises
+        ClientClosed for a close frame, OSError if the connection is broken."""
         if message.opcode is Opcode.TEXT:
             self.client_texts.take(message.data, self.elapsed_s())
         elif message.opcode is Opcode.PING:
@@ -245,7 +249,8 @@ _RECEIVE_BYTES = 1 << 16
 
 @cache
 def _filler_message(size: int) -> bytes:
-    """Return a binary message with `size` random bytes, always the same for a size.
+    """Return a binary message with `size` random bytes, as bytes to send, always the same for a
+    size in this process.
 
     All downloads share it, because a buffer for each would take a megabyte. A link could compress
     only data within one connection.
@@ -254,15 +259,15 @@ def _filler_message(size: int) -> bytes:
 
 
 class DownloadSender:
-    """Sends the load of a download.
+    """Sends the load of a download. run() does it, once.
 
     Args:
         session: the test's session.
         enough_bytes: the test ends at the first measurement at which the client has acknowledged so
-            many bytes. None if the client requested no such limit.
+            many bytes of the connection. None if the client requested no such limit.
 
     Attributes:
-        bytes: payload bytes sent so far.
+        bytes: payload bytes sent so far, without measurements.
     """
 
     def __init__(self, session: Session, enough_bytes: int | None = None) -> None:
@@ -272,12 +277,14 @@ class DownloadSender:
         self.bytes = 0
 
     def run(self) -> None:
-        """Send the load, and a measurement about every MEASUREMENT_INTERVAL_S, until the test ends.
-        Then do the closing handshake (Session.finish()), which raises no errors of the connection.
+        """Send the load, and a measurement about every MEASUREMENT_INTERVAL_S, until the test has
+        taken settings.duration_s or the client has acknowledged enough_bytes. Then do the closing
+        handshake (Session.finish()), which raises no errors of the connection. What the client
+        sends is only processed at measurements.
 
         Before the test's end, raises ClientClosed if the client sends a close frame, ClientGone if
-        the connection ends without one, Violation if the client breaks a rule, OSError if the
-        connection is broken.
+        the connection ends without one, Violation if the client sends binary messages or breaks
+        another rule, OSError if the connection is broken.
         """
         session = self._session
         duration_s = session.settings.duration_s
