@@ -17,7 +17,7 @@ from flent_aqm.results.metrics.percentiles import percentile
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.throughput import shares_line
 from flent_aqm.show.groups import key_of, settings_of, sorted_keys, word
-from flent_aqm.show.looks import Look, line_key, looks_for
+from flent_aqm.show.looks import Look, line_key, looks_for, wrapped
 from flent_aqm.show.plots.axes import from_zero, name_latency_axis
 from flent_aqm.show.plots.chart import ChartPlotter, about, probes_of
 from flent_aqm.show.plots.latency import ecdf
@@ -28,6 +28,8 @@ from flent_aqm.spec.testbeds import NETNS, VIRTUAL
 MOST_ROWS = 6
 # Width of a picture whose size the user did not set.
 WIDTH_INCHES = 9.6
+# Relative widths of the two panels of a row.
+_WIDTHS = (2.6, 1)
 # Height of a row, and of all text above and below the rows, in inches.
 ROW_HEIGHT, WORDS_HEIGHT = 2.6, 1.2
 # Height of a row in a narrow picture, whose two panels are one above the other.
@@ -81,7 +83,10 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
                 raise NotAvailable(f"none of the runs{shown} has a latency under load: "
                                    f"{reason}") from None
         axes[-2].set_xlabel("round-trip time under load (ms)")
-        axes[-1].set_xlabel("throughput (Mbit/s)")
+        # In a small window, the panel is less wide than the label.
+        width_inches = self.figure.get_figwidth()
+        axes[-1].set_xlabel(wrapped("throughput (Mbit/s)", width_inches if (
+            width_inches < PAPER_INCHES) else width_inches / sum(_WIDTHS)))
         from_zero(axes[1::2], "x")
         self.heading = f"Latency while a test loads {_link_text(drawn)}"
         self.handles = [line_key(side, looks[side]) for side in sides]
@@ -120,7 +125,7 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
             self.figure.set_figheight(
                 WORDS_HEIGHT + rows * (NARROW_ROW_HEIGHT if narrow else ROW_HEIGHT))
         axes = (self.grid(2 * rows, 1, height_ratios=(1, 0.8) * rows) if narrow
-                else self.grid(rows, 2, width_ratios=(2.6, 1)))
+                else self.grid(rows, 2, width_ratios=_WIDTHS))
         for panels in (axes[0::2], axes[1::2]):
             for axis in panels[:-1]:
                 axis.sharex(panels[-1])
