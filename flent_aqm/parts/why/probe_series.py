@@ -82,7 +82,7 @@ def _why_none(run: Run) -> str:
     """Return the reason why none of a run's latency series can be explained, if explainable() is
     empty: a clause such as "the run has no latency series"."""
     if not run.probes:
-        return "the run has no latency series"
+        return run.why_no_probe
     best = run.probes[0]
     if best.tool not in _PROTOCOLS:
         return f"{best.tool.value} tells means of many packets"

@@ -109,7 +109,7 @@ def _jitter_differences_ms(samples: Samples) -> Numbers:
                            "the probes were")
     answered_ms = samples.answered_ms
     if answered_ms.size < 2:
-        raise NotAvailable("only one probe came back")
+        raise NotAvailable("only one probe of this phase came back")
     return numpy.abs(numpy.diff(answered_ms))
 
 

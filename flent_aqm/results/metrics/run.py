@@ -73,7 +73,7 @@ class Samples:
         """RTTs of the answered probes in ms. Raises NotAvailable if there are none."""
         answered = self.rtt_ms[numpy.isfinite(self.rtt_ms)]
         if not answered.size:
-            raise NotAvailable("none of the probes came back")
+            raise NotAvailable("none of the probes of this phase came back")
         return answered
 
 
@@ -128,8 +128,15 @@ class Run:
         """The latency series from which metrics are computed, the first of `probes`. Raises
         NotAvailable, with the reason, if there is none."""
         if not self.probes:
-            raise NotAvailable(_first_reason(self.silent_probes) or "the run has no latency series")
+            raise NotAvailable(self.why_no_probe)
         return self.probes[0]
+
+    @property
+    def why_no_probe(self) -> str:
+        """Reason why `probes` is empty, if it is: that of the first latency series without a usable
+        answered probe, or that the run has no latency series."""
+        return (_first_reason(self.silent_probes)
+                or "the run has no latency series of irtt, ping or netperf")
 
     @property
     def notes(self) -> Sequence[str]:
@@ -164,15 +171,23 @@ class Run:
         """Return the reason why the test has no flow in a direction, for a message: the failure of
         a tool of its own, that the names of some of its flows tell no direction, or that the test
         doesn't load it. direction: "download" or "upload", None if the test has none in either."""
-        failed = {name: why for name, why in self.failed_series.items()
-                  if CROSS_TRAFFIC not in name.lower()
-                  and (direction is None or direction in name.lower())}
-        if failed:
-            return _first_reason(failed)
+        if failed := self.why_failed(direction, cross=False):
+            return failed
         if unknown := [flow.name for flow in self.speed_test if not flow.direction]:
             return (f"no flow has {direction or ' or '.join(DIRECTIONS)} in its name, and the "
                     f"names of {_join_names(unknown)} tell no direction")
         return f"the test has no {direction}" if direction else "the test doesn't load the link"
+
+    def why_failed(self, direction: str | None, *, cross: bool) -> str:
+        """Return the reason why the first flow that failed has no time, "" if none failed.
+
+        Args:
+            direction: "download" or "upload" for a flow with this word in its name, None for any.
+            cross: True for a flow of cross traffic, False for one of the test.
+        """
+        return _first_reason({name: why for name, why in self.failed_series.items()
+                              if (CROSS_TRAFFIC in name.lower()) == cross
+                              and (direction is None or direction in name.lower())})
 
     def sharing(self, direction: str) -> Sequence[Flow]:
         """Return all flows in a direction, including cross traffic. direction: "download" or
@@ -207,7 +222,8 @@ class Run:
         window = self.load_window if direction is None else span(self.flows_of(direction))
         if window is None:
             raise NotAvailable(self.why_no_flow())
-        return _samples(probe, [window], window.holds(probe.sent_s), "under load")
+        return _samples(probe, [window], window.holds(probe.sent_s),
+                        f"during the {direction}" if direction else "under load")
 
     def idle(self, probe: Probe | None = None) -> Samples:
         """Return the probes before the first flow of the test or of cross traffic started: those
@@ -444,7 +460,8 @@ def _refuse_lost(count: int) -> None:
     count: number of such probes in all series.
     """
     if count > MAX_LOST:
-        raise BadResult(f"its latency series lack more than {MAX_LOST:,} probes")
+        raise BadResult(f"its latency series lack more than {MAX_LOST:,} probes, by gaps in their "
+                        "numbers and times; expected fewer, as of a shorter run")
 
 
 def _end_s(probes: Sequence[Probe], flows: Sequence[Flow], length_s: float | None) -> float:
@@ -475,12 +492,13 @@ def _samples(probe: Probe, windows: Sequence[Window], inside: NDArray[numpy.bool
         inside: mask of the probes in the phase.
         when: phase, as the end of the message "no probe was sent …", such as "under load".
     """
+    still_s = sum(probe.still_in_s(window) for window in windows)
     if not inside.any():
-        raise NotAvailable(f"no probe was sent {when}")
+        raise NotAvailable(f"no probe was sent {when}"
+                           + (f"; {probe.tool.value} stood still then" if still_s else ""))
     return Samples(probe.sent_s[inside], probe.rtt_ms[inside],
                    sum(window.length_s for window in windows), probe.spacing_ms,
-                   probe.loss_unknown, sum(probe.still_in_s(window) for window in windows),
-                   probe.of_steps)
+                   probe.loss_unknown, still_s, probe.of_steps)
 
 
 def _settings(metadata: Mapping[str, Any]) -> dict[str, Setting]:

@@ -191,10 +191,9 @@ def why_no_latency(runs: Sequence[Run]) -> str:
 
     runs: runs without `probes`.
     """
-    silent = next((why for run in runs for why in run.silent_probes.values()), "")
     if len(runs) == 1:
-        return silent or "the run has no latency series"
-    if silent:
+        return runs[0].why_no_probe
+    if silent := next((why for run in runs for why in run.silent_probes.values()), ""):
         return f"none of the runs has a latency series with answered probes: {silent}"
     return "none of the runs has a latency series; give runs of a test with pings, such as rrul"
 

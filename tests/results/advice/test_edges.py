@@ -92,7 +92,7 @@ def test_run_is_measured_with_an_idle_line_and_each_load() -> None:
         {"downloads": 0.0}, "", 30.0)
     assert why_none(measured(made_run({}, rtts_ms))) == "nothing loads the line"
     assert why_none(measured(made_run({"TCP download": (12.0, 24.0)}, []))) == (
-        "the run has no latency series")
+        "the run has no latency series of irtt, ping or netperf")
     assert why_none(measured(made_run({"TCP download": (-1.0, 40.0)}, rtts_ms))) == (
         "no probe was sent and answered before the load")
 
