@@ -12,15 +12,16 @@ from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.flows import Flow
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.results.metrics.window import Window
+from flent_aqm.results.metrics.window import Window, no_time
 
 # A frame that is not later than this can be shown. With 50 ms for camera, coder and screen, this
 # gives the 150 ms from mouth to ear that ITU-T G.114 allows for most conversations.
 PLAYOUT_MS = 100.0
 # Field of cross traffic's samples -> the events that it describes, in messages.
-_EVENTS = {"frame_lost": "frames of a call", "frame_ms": "complete frames of a call",
-           "segment_mbps": "segments of a video", "stalled_ms": "stalls of a video",
-           "page_ms": "web pages"}
+_EVENTS = {"frame_lost": "frames of a call",
+           "frame_ms": "complete frames of a call with a known delay",
+           "segment_mbps": "complete segments of a video", "stalled_ms": "stalls of a video",
+           "page_ms": "complete web pages"}
 
 
 def lost_frames_pct(run: Run, direction: str) -> float:
@@ -53,7 +54,7 @@ def video_stall_pct(run: Run) -> float:
     flow = _flow_with_field(run, "stalled_ms")
     window = run.load_window or Window(flow.start_s, flow.end_s)
     if not window.length_s > 0:
-        raise NotAvailable(f"the {'load' if run.load_window else 'video'} lasted 0 s")
+        raise NotAvailable(no_time("load" if run.load_window else "video"))
     points = flow.noticed["stalled_ms"]
     # A stall is recorded at its end, which may be after the load.
     start_s = numpy.maximum(points.at_s - points.values / 1000, window.start_s)
@@ -84,14 +85,14 @@ def _values_under_load(run: Run, field: str, direction: str | None = None) -> Nu
     window = run.load_window
     values = points.values if window is None else points.values[window.holds(points.at_s)]
     if not values.size:
-        raise NotAvailable(f"none of the cross traffic's {_EVENTS[field]} began under load and "
-                           "came to its end")
+        where = f" in the {direction}" if direction else ""
+        raise NotAvailable(f"none of the cross traffic's {_EVENTS[field]}{where} began under load")
     return values
 
 
 def _flow_with_field(run: Run, field: str, direction: str | None = None) -> Flow:
-    """Return the first flow with a field. Raises NotAvailable if there is none: the run has no
-    cross traffic, another kind of it, or none of this kind in `direction`.
+    """Return the first flow with a field. Raises NotAvailable if there is none: cross traffic
+    failed, the run has none, another kind of it, or none of this kind in `direction`.
 
     Args:
         run: the run.
@@ -101,6 +102,8 @@ def _flow_with_field(run: Run, field: str, direction: str | None = None) -> Flow
     for flow in run.flows:
         if field in flow.noticed and direction in (None, flow.direction):
             return flow
+    if failed := run.why_failed(direction, cross=True):
+        raise NotAvailable(failed)
     if not any(flow.is_cross for flow in run.flows):
         raise NotAvailable("the run has no cross traffic")
     where = f" in the {direction}" if any(field in flow.noticed for flow in run.flows) else ""

@@ -34,6 +34,7 @@ from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.percentiles import SAMPLES_BEYOND, percentile, samples_beyond
 from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.run import Run, Samples
+from flent_aqm.results.metrics.window import no_time
 
 STATISTICS: dict[str, Callable[[Samples], float]] = {
     "min": lambda samples: float(samples.answered_ms.min()),
@@ -271,7 +272,7 @@ def glitches_per_minute(run: Run, threshold_ms: float) -> float:
     events = glitches(run, threshold_ms)
     length_s = run.loaded().length_s
     if not length_s > 0:
-        raise NotAvailable("the load lasted 0 s")
+        raise NotAvailable(no_time("load"))
     return len(events) * 60 / length_s
 
 
@@ -296,6 +297,6 @@ def glitch_time_pct(run: Run, threshold_ms: float) -> float:
     than this. Raises NotAvailable as glitches() does, or if the load lasted 0 s."""
     length_s = run.loaded().length_s
     if not length_s > 0:
-        raise NotAvailable("the load lasted 0 s")
+        raise NotAvailable(no_time("load"))
     spent_ms = sum(one.length_ms for one in glitches(run, threshold_ms))
     return min(spent_ms / (length_s * 10), 100.0)

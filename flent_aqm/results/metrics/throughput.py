@@ -25,7 +25,7 @@ from flent_aqm.base.words import counted
 from flent_aqm.results.data_file import Numbers, a_number
 from flent_aqm.results.metrics.flows import Flow
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.results.metrics.window import ROUNDING_S, Window
+from flent_aqm.results.metrics.window import ROUNDING_S, Window, no_time
 from flent_aqm.spec.queues.table import CAKE_OVERHEAD
 from flent_aqm.spec.queues.values import Framing
 from flent_aqm.tools.table import TOOLS
@@ -373,7 +373,7 @@ def mean_mbps(flow: Flow, window: Window, *, as_shown: bool = False) -> float:
     receiver's. Raises NotAvailable as flow_window() does, or if the window has no length.
     """
     if not window.length_s > 0:
-        raise NotAvailable("the load lasted 0 s")
+        raise NotAvailable(no_time("load"))
     own = flow_window(flow)
     together_s = min(own.end_s, window.end_s) - max(own.start_s, window.start_s)
     if flow.mean_mbps is not None and together_s >= SAME_TIME * max(own.length_s, window.length_s):

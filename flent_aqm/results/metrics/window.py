@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Define Window, a span of a run's time."""
+"""Define Window, a span of a run's time, and the reason to give if it is empty."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ from numpy.typing import NDArray
 # Tolerance for times at the edge of a window. Epoch seconds are floats with a resolution of 0.24
 # µs, and in virtual time many events happen at round times, also exactly at an edge.
 ROUNDING_S = 1e-6
+
+
+def no_time(what: str) -> str:
+    """Return the reason why nothing can be divided by the duration of a load or of cross traffic,
+    which is from the first to the last of its data. what: "load", or what else it is."""
+    return f"the time from the {what}'s first data to its last is 0 s"
 
 
 @dataclass(frozen=True)

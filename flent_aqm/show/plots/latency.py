@@ -37,7 +37,7 @@ from flent_aqm.results.metrics.percentiles import (
 )
 from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.run import Run, Samples
-from flent_aqm.results.metrics.window import Window
+from flent_aqm.results.metrics.window import Window, no_time
 from flent_aqm.show.groups import looks_within
 from flent_aqm.show.looks import QUIET, Look, style_key
 from flent_aqm.show.plots.axes import from_zero, name_latency_axis, shade_load, start_s
@@ -661,5 +661,5 @@ def _glitch_rate_and_longest(line: LatencyLine, threshold_ms: float) -> tuple[fl
         events += find_glitches(loaded, idle_median_ms(run, probe), threshold_ms)
         length_s += loaded.length_s
     if not length_s > 0:
-        raise NotAvailable("the load lasted 0 s")
+        raise NotAvailable(no_time("load"))
     return len(events) * 60 / length_s, max((one.length_ms for one in events), default=0.0)

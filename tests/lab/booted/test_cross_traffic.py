@@ -90,4 +90,4 @@ def test_video_and_pages_tell_how_they_fared(files: dict[str, list[Path]]) -> No
     assert 0 <= number(files["video"][0], "video_stall_pct") < 100
     assert number(files["web"][0], "page_time_max_ms") > 2_652_000 * 8 / 10e6 * 1000
     assert METRICS["page_time_max_ms"].of(load_run(files["call"][0])).because == (  # type: ignore[union-attr]
-        "the cross traffic has no web pages")
+        "the cross traffic has no complete web pages")

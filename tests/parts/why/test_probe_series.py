@@ -124,7 +124,7 @@ def test_series_is_the_named_one_or_the_worst_or_refused() -> None:
         with_series(run, "ICMP")
     for probes, reason in (([rr], "because netperf UDP_RR tells means of many packets; expected"),
                            ([steps], "because it has steps only; expected"),
-                           ([], "because the run has no latency series of irtt, ping or netperf; ")):
+                           ([], "because the run has no latency series of irtt, ping or netperf;")):
         with pytest.raises(BadResult, match=reason):
             with_series(_run(probes))
 

@@ -217,7 +217,7 @@ def test_tools_mean_is_taken_for_nineteen_twentieths_of_its_time() -> None:
     assert mean_mbps(flow, Window(0.0, 95.0)) == 7
     assert mean_mbps(flow, Window(0.0, 94.0)) == pytest.approx(8)
     assert mean_mbps(flow, Window(1.0, 1.5)) == pytest.approx(8)
-    with pytest.raises(NotAvailable, match="the load lasted 0 s"):
+    with pytest.raises(NotAvailable, match="from the load's first data to its last is 0 s"):
         mean_mbps(flow, Window(1.0, 1.0))
 
 

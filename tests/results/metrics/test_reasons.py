@@ -11,6 +11,7 @@ import pytest
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.parts.why.probe_series import with_series
+from flent_aqm.results.metrics.flows import Points
 from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.metrics.window import Window
@@ -53,3 +54,20 @@ def test_series_whose_probes_are_all_lost_is_no_missing_series(make_run: Any) ->
         with_series(silent)
     with pytest.raises(NotAvailable, match="no latency series of irtt, ping or netperf"):
         _ = replace(silent, silent_probes={}).probe
+
+
+def test_cross_traffic_that_failed_is_not_missing(make_run: Any) -> None:
+    run = make_run([20.0] * 100)
+    assert reason(run, "page_time_max_ms") == "the run has no cross traffic"
+    failed = replace(run, failed_series={"TCP upload": "x", "Cross download": "web: no server"})
+    assert reason(failed, "page_time_max_ms") == "web: no server"
+    assert reason(failed, "call_lost_frames_download_pct") == "web: no server"
+    assert reason(failed, "call_lost_frames_upload_pct") == "the run has no cross traffic"
+
+
+def test_frames_of_another_direction_are_not_meant(make_run: Any) -> None:
+    run = make_run([20.0] * 100)
+    late = Points(numpy.array([run.load_window.end_s + 1]), numpy.array([1.0]))
+    call = replace(run.flows[0], is_cross=True, noticed={"frame_lost": late})
+    assert reason(replace(run, flows=(*run.flows, call)), "call_lost_frames_download_pct") == (
+        "none of the cross traffic's frames of a call in the download began under load")
