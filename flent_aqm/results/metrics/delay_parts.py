@@ -66,11 +66,11 @@ def delay_parts(raw: Mapping[str, Sequence[Mapping[str, Any]]]) -> DelayParts:
     Args:
         raw: name of a series -> its raw samples.
 
-    Raises NotAvailable if the file records no passages, as without a router model with cards and a
-    processor, or if no probe is left. Raises BadResult if a sample lacks a number, or has something
-    else in its place.
+    Raises NotAvailable if the file has no series of passages, as without a router model with cards
+    and a processor, or if no probe is left. Raises BadResult if a sample lacks a number, or has
+    something else in its place.
     """
-    if not raw.get(PARTS):
+    if PARTS not in raw:
         raise NotAvailable("the file does not record where its probes spent their time, which "
                            "takes the lab and a router model with cards and a processor; see "
                            "docs/router-models.md")
@@ -87,7 +87,8 @@ def delay_parts(raw: Mapping[str, Sequence[Mapping[str, Any]]]) -> DelayParts:
         raise BadResult(f"a sample of {PARTS!r} or {PROBES!r} is damaged: {cause_of(fault)}"
                         ) from None
     if not back:
-        raise NotAvailable("no probe came back whose path through the router was recorded")
+        raise NotAvailable("no probe came back whose way there and back through the router was "
+                           "recorded")
     rtt_ms = numbers([one["val"] for one in back], f"latency in {PROBES!r}")
     # The time of irtt's samples is that of the reply.
     sent_s = numbers([one.get("t") for one in back], f"time in {PROBES!r}") - rtt_ms / 1000

@@ -161,7 +161,9 @@ def read_flow(series: Series) -> Flow | None:
         # Flent's own tests don't record it. It is taken from the first interval to the last.
         start_s, end_s = float((at_s - length_s).min()), float(at_s.max())
     if end_s < start_s:
-        raise BadResult(f"the end of the flow {name!r} is before its start")
+        why = "LOAD_END is before LOAD_START" if has_own_window else "an interval is below 0 s"
+        raise BadResult(f"the flow {name!r} ends before it starts: {why}; the file is damaged, or "
+                        "a clock was set back during the run")
     lowered = name.lower()
     iperf3 = _object_or_empty(meta.get("IPERF3"))
     return Flow(

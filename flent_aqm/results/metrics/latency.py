@@ -22,13 +22,15 @@ less than 100 ms apart are one glitch.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy
 from numpy.typing import NDArray
 
-from flent_aqm.base.errors import LostProbe, NotAvailable
+from flent_aqm.base.errors import LostProbe, NotAvailable, TooFewSamples
 from flent_aqm.base.words import significant
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.percentiles import SAMPLES_BEYOND, percentile, samples_beyond
@@ -74,11 +76,23 @@ def increase_ms(run: Run, statistic: str) -> float:
     of the metric's name. Raises NotAvailable if either can't be computed, and LostProbe if the
     statistic under load is a lost probe.
     """
+    loaded = run.loaded()  # its reason is better if there is no load
+    before_ms = _told_as_idle(partial(idle_ms, run, statistic))
+    return STATISTICS[statistic](loaded) - before_ms
+
+
+def _told_as_idle(idle: Callable[[], float]) -> float:
+    """Return a statistic of the probes before the load. Raises TooFewSamples if they are too few
+    for it, NotAvailable if it is a lost probe, with a reason that names the phase.
+
+    idle: returns the statistic. Raises TooFewSamples or LostProbe.
+    """
     try:
-        before_ms = idle_ms(run, statistic)
+        return idle()
+    except TooFewSamples as few:
+        raise TooFewSamples(f"before the load {few}") from None
     except LostProbe as lost:
         raise NotAvailable(f"before the load {lost}") from None
-    return loaded_ms(run, statistic) - before_ms
 
 
 def mean_jitter_ms(samples: Samples) -> float:
@@ -133,13 +147,15 @@ def udp_loss_pct(run: Run, direction: str) -> float:
     counts = [(flow.packets, flow.lost_packets) for flow in run.flows_of(direction)
               if flow.packets is not None and flow.lost_packets is not None]
     if not counts:
-        raise NotAvailable(f"the test has no UDP flow in {direction} whose receiver reports its "
-                           "losses")
+        raise NotAvailable(f"the file has no count of lost packets of a UDP {direction}, which "
+                           "iperf3's receiver reports")
     sent = sum(packets for packets, _ in counts)
     lost = sum(missed for _, missed in counts)
-    if not 0 <= lost <= sent or not sent:
-        raise NotAvailable(f"the UDP receiver reports {lost:g} lost packets of {sent:g}, which is "
-                           "impossible")
+    if not 0 <= lost <= sent:
+        raise NotAvailable(f"the UDP receiver reports {lost:,.15g} lost packets of {sent:,.15g}, "
+                           "which is impossible")
+    if not sent:
+        raise NotAvailable(f"the UDP {direction} sent no packet")
     return 100 * lost / sent
 
 
@@ -163,8 +179,9 @@ def flow_rtt_ms(run: Run, direction: str, statistic: str) -> float:
     """
     trips = [flow.trips for flow in run.flows_of(direction) if flow.trips is not None]
     if not trips:
-        raise NotAvailable(f"the file has no round trips of the {direction} flows' packets; give "
-                           "the test parameter round_trips=yes")
+        raise NotAvailable(f"the file has no round trips of the {direction} flows' packets, which "
+                           "take a test of flent-aqm with the parameter round_trips=yes, and TCP "
+                           "with time stamps")
     percent = FLOW_RTT_PERCENTILES[statistic]
     samples = sum(one.samples for one in trips)
     if 0 < percent < 100 and samples_beyond(samples, percent) < SAMPLES_BEYOND:
@@ -208,13 +225,16 @@ def find_glitches(samples: Samples, idle_median_ms: float,
         threshold_ms: a probe is bad if its RTT exceeds the median by more than this, or if it is
             lost.
 
-    Raises NotAvailable if the probes are usually more than 20 ms apart, or can't tell losses.
+    Raises NotAvailable if the probes are usually more than 20 ms apart (rounded to three digits),
+    if the series has a single probe, or if it can't tell losses.
     """
     if samples.loss_unknown:
         raise NotAvailable(samples.loss_unknown)
-    if samples.spacing_ms > _WIDEST_SPACING_MS:
-        raise NotAvailable(f"probes are {significant(samples.spacing_ms)} ms apart, and glitches "
-                           f"need {_WIDEST_SPACING_MS:g} ms at most")
+    spacing = significant(samples.spacing_ms)  # compared as shown
+    if float(spacing) > _WIDEST_SPACING_MS:
+        raise NotAvailable(f"probes are {spacing} ms apart, and glitches need "
+                           f"{_WIDEST_SPACING_MS:g} ms at most" if math.isfinite(samples.spacing_ms)
+                           else "the latency series has a single probe")
     bad_s = samples.sent_s[samples.rtt_ms > idle_median_ms + threshold_ms]
     if not bad_s.size:
         return []
@@ -259,10 +279,7 @@ def idle_median_ms(run: Run, probe: Probe | None = None) -> float:
         run: the run.
         probe: a latency series of the run, None for the best one.
     """
-    try:
-        return percentile(run.idle(probe).rtt_ms, 50)
-    except LostProbe as lost:
-        raise NotAvailable(f"before the load {lost}") from None
+    return _told_as_idle(lambda: percentile(run.idle(probe).rtt_ms, 50))
 
 
 def glitches_per_minute(run: Run, threshold_ms: float) -> float:

@@ -102,14 +102,14 @@ def of_answered(answered: Numbers, percent: float) -> float:
 
 def lost_reason(samples: ArrayLike, percent: float) -> str:
     """Return the reason why a percentile that is a lost probe has no number, without a full stop:
-    "12 % of the probes were lost, and the 99th percentile is one of them".
+    "12 % of the probes were lost, so p99 has no number".
 
     Args:
         samples: values, infinite for a lost probe.
         percent: the percentile.
     """
     lost = numpy.isinf(numpy.asarray(samples, dtype=float)).mean() * 100
-    return f"{lost:.3g} % of the probes were lost, and the {percent:g}th percentile is one of them"
+    return f"{lost:.3g} % of the probes were lost, so p{percent:g} has no number"
 
 
 def trimmed_mean(values: Numbers, lowest: float = 0.0, highest: float = 0.0) -> float:

@@ -22,7 +22,8 @@ COLOURS: Mapping[str, str] = {
 BIN_S = 0.1
 # Share of the probes under load that count as the slowest.
 SLOWEST = 0.01
-_NO_PROBE = "no probe came back under load whose path through the router was recorded"
+_NO_PROBE = ("no probe came back under load whose way there and back through the router was "
+             "recorded")
 
 
 def parts_in(result: Any) -> DelayParts:

@@ -37,7 +37,7 @@ def test_parts_are_those_of_probe_and_reply_and_the_rest_is_elsewhere() -> None:
 
 def test_run_without_whole_passages_has_no_parts() -> None:
     with pytest.raises(NotAvailable, match="takes the lab and a router model"):
-        delay_parts(raw(n1=20.0))
-    for passed in (((1, THERE),), ((1, THERE), (1, BACK), (1, BACK)), ((2, THERE), (2, BACK))):
-        with pytest.raises(NotAvailable, match="no probe came back whose path"):
+        delay_parts({PROBES: raw(n1=20.0)[PROBES]})
+    for passed in ((), ((1, THERE),), ((1, THERE), (1, BACK), (1, BACK)), ((2, THERE), (2, BACK))):
+        with pytest.raises(NotAvailable, match="no probe came back whose way"):
             delay_parts(raw(*passed, n1=20.0))

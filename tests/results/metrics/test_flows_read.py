@@ -63,7 +63,7 @@ def test_time_of_a_flow_is_the_tools_if_it_tells_both_ends() -> None:
                          ({"LOAD_START": 3.0, "LOAD_END": 3.0}, (3, 3, True))):
         flow = flow_of(*samples, **meta)
         assert (flow.start_s, flow.end_s, flow.has_own_window) == window
-    with pytest.raises(BadResult, match="the end of the flow 'TCP download' is before its start"):
+    with pytest.raises(BadResult, match="'TCP download' ends before it starts: LOAD_END is before"):
         flow_of(*samples, LOAD_START=3.0, LOAD_END=2.0)
 
 

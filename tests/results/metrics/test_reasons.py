@@ -9,13 +9,16 @@ from typing import Any
 import numpy
 import pytest
 
-from flent_aqm.base.errors import NotAvailable
+from flent_aqm.base.errors import BadResult, LostProbe, NotAvailable
 from flent_aqm.parts.why.probe_series import with_series
-from flent_aqm.results.metrics.flows import Points
+from flent_aqm.results.metrics.flows import Points, read_flow
+from flent_aqm.results.metrics.latency import find_glitches
+from flent_aqm.results.metrics.percentiles import percentile
 from flent_aqm.results.metrics.probes import Probe
+from flent_aqm.results.metrics.run import Samples
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.metrics.window import Window
-from flent_aqm.results.reading.series import Tool
+from flent_aqm.results.reading.series import Series, SeriesKind, Tool
 
 
 def reason(run: Any, name: str) -> str:
@@ -71,3 +74,55 @@ def test_frames_of_another_direction_are_not_meant(make_run: Any) -> None:
     call = replace(run.flows[0], is_cross=True, noticed={"frame_lost": late})
     assert reason(replace(run, flows=(*run.flows, call)), "call_lost_frames_download_pct") == (
         "none of the cross traffic's frames of a call in the download began under load")
+
+
+def test_increase_tells_of_which_phase_the_reason_is(make_run: Any) -> None:
+    """Also if probes are too few, which stays told as that; without a load, that is the reason."""
+    short = METRICS["latency_increase_p99_ms"].of(make_run([20.0] * 2000))
+    assert isinstance(short, Unavailable)
+    assert short.too_few
+    assert short.because.startswith("before the load only 3 of 298 samples lie above p99; 10 are")
+    run = make_run([20.0] * 2000)
+    lost = Probe("lost", Tool.IRTT, run.probe.sent_s, numpy.full(run.probe.sent_s.size, numpy.inf))
+    assert reason(replace(run, probes=(lost,), flows=()), "latency_increase_median_ms") == (
+        "the test doesn't load the link")
+
+
+def test_percentile_beside_a_lost_probe_is_not_called_lost() -> None:
+    """p90 of 101 lies on an answered probe, that of 102 between it and a lost one."""
+    values = [1.0] * 91 + [numpy.inf] * 11
+    with pytest.raises(LostProbe, match=r"^10\.8 % of the probes were lost, so p90 has no number$"):
+        percentile(values, 90)
+    assert percentile(values[:-1], 90) == 1.0
+
+
+@pytest.mark.parametrize(("packets", "lost", "why"), [
+    (0.0, 0.0, "the UDP download sent no packet"),
+    (1234567.0, 1234568.0, ("the UDP receiver reports 1,234,568 lost packets of 1,234,567, which "
+                            "is impossible")),
+    (None, None, ("the file has no count of lost packets of a UDP download, which iperf3's "
+                  "receiver reports"))])
+def test_counts_of_udp_packets_are_told_whole(
+        make_run: Any, packets: float | None, lost: float | None, why: str) -> None:
+    run = make_run([20.0] * 100, directions=("download",))
+    flow = replace(run.flows[0], packets=packets, lost_packets=lost)
+    assert reason(replace(run, flows=(flow,)), "udp_loss_download_pct") == why
+
+
+@pytest.mark.parametrize(("spacing_ms", "why"), [
+    (20.04, ""), (20.06, "probes are 20.1 ms apart, and glitches need 20 ms at most"),
+    (numpy.inf, "the latency series has a single probe")])
+def test_spacing_is_compared_as_it_is_shown(spacing_ms: float, why: str) -> None:
+    samples = Samples(numpy.zeros(1), numpy.full(1, 60.0), 1.0, spacing_ms)
+    if not why:
+        assert len(find_glitches(samples, 20.0, 30.0)) == 1
+        return
+    with pytest.raises(NotAvailable) as caught:
+        find_glitches(samples, 20.0, 30.0)
+    assert str(caught.value) == why
+
+
+def test_interval_below_zero_is_told_of() -> None:
+    series = Series("TCP upload", SeriesKind.THROUGHPUT, {}, [{"t": 5.0, "val": 1.0, "dur": -1.0}])
+    with pytest.raises(BadResult, match="ends before it starts: an interval is below 0 s; the"):
+        read_flow(series)
