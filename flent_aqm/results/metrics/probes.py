@@ -11,7 +11,7 @@ latency.py computes the share that was lost. Tools differ in how they report los
 - netperf's UDP_RR and TCP_RR send the next packet when the reply has come, and give a mean per
   interval `dur` that ends at the sample's time. After a lost packet they stand still, mostly until
   the run ends. They tell round trips while they ran, and can't count losses.
-- A ping that doesn't number its lines, and steps that Flent interpolated, can't either.
+- A ping whose samples lack numbers, and steps that Flent interpolated, can't either.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def read_probe(series: Series) -> Probe | None:
     at_s = numbers([one.get("t") for one in answered], f"time in {name!r}")
     rtt_ms = numbers([one["val"] for one in answered], f"latency in {name!r}")
     if (rtt_ms < 0).any():
-        raise BadResult(f"{name!r} has latencies below 0")
+        raise BadResult(f"{name!r} has a latency of {rtt_ms.min():g} ms; expected 0 or more")
     nothing = numpy.empty(0)
     if series.of_steps:
         return _merged(Probe(name, tool, at_s - rtt_ms / 1000, rtt_ms,
@@ -125,8 +125,8 @@ def read_probe(series: Series) -> Probe | None:
                          f"time in {name!r}")
         return _merged(Probe(name, tool, at_s, rtt_ms), lost_s)
     if any(one.get("seq") is None for one in answered):
-        return _merged(Probe(name, tool, at_s, rtt_ms, f"the ping of {name!r} doesn't number its "
-                             "lines, so nothing tells losses"), nothing)
+        return _merged(Probe(name, tool, at_s, rtt_ms, f"samples of {name!r} lack the number of "
+                             "their ping (seq), so nothing tells losses"), nothing)
     at_s, rtt_ms, lost_s = _split_lost(name, answered, at_s, rtt_ms)
     return _merged(Probe(name, tool, at_s, rtt_ms), lost_s)
 
@@ -158,7 +158,8 @@ def until(probe: Probe, end_s: float) -> Probe:
         return probe
     if probe.loss_unknown:
         return replace(probe, still=(*probe.still, Window(last_s, end_s)))
-    return _merged(probe, _every(spacing_s, last_s + spacing_s, end_s))
+    _refuse_gap(probe.name, end_s - last_s, spacing_s)
+    return _merged(probe, numpy.arange(last_s + spacing_s, end_s, spacing_s))
 
 
 def _merged(probe: Probe, lost_s: Numbers) -> Probe:
@@ -242,19 +243,14 @@ def _split_lost(name: str, answered: Sequence[Mapping[str, Any]], sent_s: Number
     return sent_s, rtt_ms, numpy.interp(missing, number, sent_s)
 
 
-def _every(spacing_s: float, start_s: float, end_s: float) -> Numbers:
-    """Return times from start_s to before end_s, spacing_s apart. Raises BadResult if there would
-    be more than 500,000 (MAX_LOST), or if spacing_s is not above 0."""
-    _refuse_gap(end_s - start_s, spacing_s)
-    return numpy.arange(start_s, end_s, spacing_s)
-
-
-def _refuse_gap(gap_s: float, spacing_s: float) -> None:
-    """Raise BadResult if a gap would have more than 500,000 (MAX_LOST) probes, or if their spacing
-    is not above 0."""
+def _refuse_gap(name: str, gap_s: float, spacing_s: float) -> None:
+    """Raise BadResult if the time from the end of a ping's series to the end of the run would have
+    more than 500,000 (MAX_LOST) probes, or if their spacing is not above 0. name: name of the
+    series, for messages."""
     if not spacing_s > 0:
-        raise BadResult("most of its probes were sent at the same time as the one before; "
+        raise BadResult(f"most probes of {name!r} were sent at the same time as the one before; "
                         "expected a distance between them")
-    if gap_s / spacing_s > MAX_LOST:
-        raise BadResult(f"its probes, {spacing_s * 1000:g} ms apart, have a gap of {gap_s:.0f} s; "
-                        f"expected fewer than {MAX_LOST:,} lost probes in it")
+    if gap_s / spacing_s > MAX_LOST + 1:
+        raise BadResult(f"{name!r} ends {gap_s:.0f} s before the run, with probes "
+                        f"{spacing_s * 1000:g} ms apart; expected at most {MAX_LOST:,} lost probes "
+                        "after its end")

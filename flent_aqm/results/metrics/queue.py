@@ -48,9 +48,9 @@ def drops(run: Run, direction: str) -> float:
 def marks(run: Run, direction: str) -> float:
     """Return the number of packets marked during the run, of all kinds, in all queues of the device
     and all of CAKE's tins. direction: "download" or "upload". Raises NotAvailable if the file has
-    no counters, or if the queue doesn't count marks."""
+    no counters, or none of marks, or if they fell."""
     before, after = (_marks_counted(run, moment, direction) for moment in ("before", "after"))
-    return after - before
+    return _grown("count of marks", direction, before, after)
 
 
 def requeues(run: Run, direction: str) -> float:
@@ -127,11 +127,12 @@ def _sampled(run: Run, direction: str) -> tuple[QueueSamples, NDArray[numpy.bool
     direction, without samples, or without samples under load."""
     window, queue = span(run.flows_of(direction)), run.queue_by_direction.get(direction)
     if queue is None:
-        raise NotAvailable(f"the router's {direction} queue was not sampled in this run")
+        raise NotAvailable(f"the file has no samples of the router's {direction} queue, which "
+                           "tests of flent-aqm take in the lab and in namespaces")
     assert window is not None, "flows_of() raises without a flow"
     loaded = window.holds(queue.at_s)
     if not loaded.any():
-        raise NotAvailable("no sample of the router's queues was taken under load")
+        raise NotAvailable(f"no sample of the router's queues was taken during the {direction}")
     return queue, loaded
 
 
@@ -139,9 +140,18 @@ def _counter_increase(run: Run, direction: str, name: str) -> float:
     """Return the increase during the run of a counter of the direction's queue below the shaper,
     the sum of all three queues with three tiers. name: tc's name of the counter. direction:
     "download" or "upload". Raises NotAvailable if the file lacks the counter before or after the
-    run."""
-    return (_counter(run, "after", direction, name)
-            - _counter(run, "before", direction, name))
+    run, or if it fell."""
+    return _grown(f"counter {name!r}", direction, _counter(run, "before", direction, name),
+                  _counter(run, "after", direction, name))
+
+
+def _grown(what: str, direction: str, before: float, after: float) -> float:
+    """Return how much a count of the direction's queue grew. Raises NotAvailable if it fell. what:
+    the count, for the message."""
+    if after < before:
+        raise NotAvailable(f"the {what} of the router's {direction} queue fell during the run, as "
+                           "if the queue had been set up anew")
+    return after - before
 
 
 def _counter(run: Run, moment: str, direction: str, name: str) -> float:
@@ -170,8 +180,7 @@ def _queues(counters: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _marks_counted(run: Run, moment: str, direction: str) -> float:
     """Return the sum of all counters of marks of the direction's device at a moment, "before" or
-    "after" the run. Raises NotAvailable if the file has no counters, or if the queue doesn't count
-    marks."""
+    "after" the run. Raises NotAvailable if the file has no counters, or none of marks."""
     counters = run.counters(moment, direction)
     queues = counters.get("queues")  # exists if the device has several
     places = [place for place in (*_queues(counters), *(
@@ -182,15 +191,15 @@ def _marks_counted(run: Run, moment: str, direction: str) -> float:
     counts = [value for place in places for name in _MARKS
               if (value := a_number(place.get(name))) is not None]
     if not counts:
-        raise NotAvailable(f"the {direction} queue doesn't count marks" if places else
-                           f"the file has no counters of the router's {direction} queue {moment} "
+        what = "counter of marks, which not every queue has," if places else "counters"
+        raise NotAvailable(f"the file has no {what} of the router's {direction} queue {moment} "
                            "the run")
     return sum(counts)
 
 
 def _increase_if_counted(run: Run, direction: str, name: str) -> float:
     """Return the increase of a queue's counter during the run, as _counter_increase() does, but -1
-    if the file doesn't have it. direction: "download" or "upload"."""
+    if the file doesn't have it, or if it fell. direction: "download" or "upload"."""
     try:
         return _counter_increase(run, direction, name)
     except NotAvailable:

@@ -188,7 +188,7 @@ def test_gap_of_too_many_probes_is_refused() -> None:
     """Not one of as many as a day of ping has without an answer."""
     whole = ping(1.0, 11)
     assert until(whole, 11.0 + MAX_LOST).lost.sum() == MAX_LOST
-    with pytest.raises(BadResult, match="expected fewer than 500,000 lost probes in it"):
+    with pytest.raises(BadResult, match="expected at most 500,000 lost probes after its end"):
         until(whole, 12.0 + MAX_LOST)
     with pytest.raises(BadResult, match="sent at the same time as the one before"):
         until(ping(0.0), 100.0)
@@ -212,12 +212,12 @@ def test_gap_of_too_many_probes_is_refused_with_its_length() -> None:
     probe = Probe("x", Tool.PING, numpy.array([0.0, 0.001]), numpy.array([1.0, 1.0]))
     with pytest.raises(BadResult) as caught:
         until(probe, 600.0)
-    assert str(caught.value) == ("its probes, 1 ms apart, have a gap of 600 s; expected fewer than "
-                                 "500,000 lost probes in it")
+    assert str(caught.value) == ("'x' ends 600 s before the run, with probes 1 ms apart; expected "
+                                 "at most 500,000 lost probes after its end")
     probe = Probe("x", Tool.PING, numpy.array([0.0, 0.0]), numpy.array([1.0, 1.0]))
     with pytest.raises(BadResult) as caught:
         until(probe, 600.0)
-    assert str(caught.value) == ("most of its probes were sent at the same time as the one before; "
+    assert str(caught.value) == ("most probes of 'x' were sent at the same time as the one before; "
                                  "expected a distance between them")
 
 

@@ -15,6 +15,7 @@ from flent_aqm.results.metrics.flows import Points, read_flow
 from flent_aqm.results.metrics.latency import find_glitches
 from flent_aqm.results.metrics.percentiles import percentile
 from flent_aqm.results.metrics.probes import Probe
+from flent_aqm.results.metrics.queue_samples import QueueSamples
 from flent_aqm.results.metrics.run import Samples
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.metrics.window import Window
@@ -126,3 +127,28 @@ def test_interval_below_zero_is_told_of() -> None:
     series = Series("TCP upload", SeriesKind.THROUGHPUT, {}, [{"t": 5.0, "val": 1.0, "dur": -1.0}])
     with pytest.raises(BadResult, match="ends before it starts: an interval is below 0 s; the"):
         read_flow(series)
+
+
+def counted(before: dict[str, float], after: dict[str, float]) -> dict[str, Any]:
+    """Return AQM with counters of the download's queue."""
+    return {moment: {"counters": {"down": {"qdisc": counters}}}
+            for moment, counters in (("before", before), ("after", after))}
+
+
+def test_counters_that_fell_are_no_queue_without_packets(make_run: Any) -> None:
+    run = make_run([20.0] * 100)
+    anew = replace(run, aqm=counted({"drops": 5, "packets": 50, "ecn_mark": 2},
+                                    {"drops": 1, "packets": 20, "ecn_mark": 1}))
+    for name, what in (("queue_drop_download_pct", "counter 'drops'"),
+                       ("queue_marks_download", "count of marks")):
+        assert reason(anew, name) == (f"the {what} of the router's download queue fell during the "
+                                      "run, as if the queue had been set up anew")
+
+
+def test_queue_that_was_sampled_at_other_times_is_told_of_its_direction(make_run: Any) -> None:
+    run = make_run([20.0] * 100)
+    nothing = numpy.zeros(1)
+    queue = QueueSamples(numpy.array([run.load_window.start_s - 1]), *[nothing] * 5)
+    assert reason(replace(run, queue_by_direction={"upload": queue}),
+                  "queue_standing_upload_max_bytes") == (
+        "no sample of the router's queues was taken during the upload")

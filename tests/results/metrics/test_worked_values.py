@@ -179,7 +179,8 @@ def test_marks_are_counted_in_every_tin_and_of_every_sort() -> None:
     assert value(run({"prob_mark": 1, "forced_mark": 0, "prob_drop": 9}, {
         "prob_mark": 4, "forced_mark": 2, "prob_mark_head": 1, "forced_mark_head": 1,
         "prob_drop": 19}), "queue_marks_upload") == 7
-    assert "doesn't count marks" in reason(run({"drops": 1}, {"drops": 2}), "queue_marks_upload")
+    assert "no counter of marks, which not every queue has, of the router's upload" in reason(
+        run({"drops": 1}, {"drops": 2}), "queue_marks_upload")
 
 
 # Cloudflare's tables (internalConfig.ts): from each value on these points, and before the

@@ -177,7 +177,7 @@ def test_of_several_request_responses_the_longest_counts() -> None:
 def test_ping_without_numbers_tells_no_losses() -> None:
     """Nor does one that ends early lose the rest: nothing tells what was sent."""
     run = run_of(whole({ICMP: ping(numbered=False)[:200], **FLOWS}, ABOUT))
-    assert "doesn't number" in reason(run, "loss_loaded_pct")
+    assert "lack the number of their ping" in reason(run, "loss_loaded_pct")
     assert not run.probe.lost.any()
 
 
