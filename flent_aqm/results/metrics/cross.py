@@ -103,7 +103,7 @@ def _flow_with_field(run: Run, field: str, direction: str | None = None) -> Flow
         if field in flow.noticed and direction in (None, flow.direction):
             return flow
     if failed := run.why_failed(direction, cross=True):
-        raise NotAvailable(failed)
+        raise NotAvailable(f"the cross traffic failed: {failed}")
     if not any(flow.is_cross for flow in run.flows):
         raise NotAvailable("the run has no cross traffic")
     where = f" in the {direction}" if any(field in flow.noticed for flow in run.flows) else ""

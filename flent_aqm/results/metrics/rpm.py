@@ -96,7 +96,7 @@ def self_ms(run: Run, interval_s: float) -> Numbers:
     rtts_ms = [rtt.values[late.holds_behind_start(rtt.at_s)]
                for flow in run.speed_test if (rtt := flow.tcp.get("tcp_rtt")) is not None]
     if not rtts_ms:
-        raise NotAvailable("the file has no TCP_INFO of the loading flows")
+        raise NotAvailable("the file has no RTT of TCP_INFO of the loading flows")
     return _require_enough(numpy.concatenate(rtts_ms), "samples of TCP_INFO", late)
 
 
@@ -166,5 +166,6 @@ def _require_enough(samples_ms: Numbers, samples_name: str, late: Window) -> Num
 def _require_positive(milliseconds: float) -> float:
     """Return the time unchanged. Raises NotAvailable if it is not above 0."""
     if not milliseconds > 0:
-        raise NotAvailable("a mean of the round trips is 0 ms")
+        raise NotAvailable(f"the round trips took {significant(milliseconds)} ms; expected more "
+                           "than 0")
     return milliseconds

@@ -7,11 +7,13 @@ objects in the file, which the runners of measure/runners write. AIM's tables ar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import a_number
-from flent_aqm.results.metrics.flows import DIRECTIONS
+from flent_aqm.results.metrics.flows import DIRECTIONS, Flow
 from flent_aqm.results.metrics.grades import aim_points
 from flent_aqm.results.metrics.run import Run
 
@@ -29,7 +31,9 @@ def reported(run: Run, client: str, name: str) -> float:
     reports = [one.get("numbers") for one in (flow.speedtest for flow in run.speed_test)
                if one.get("client") == client]
     if not reports:
-        raise NotAvailable(f"the test did not run {client}, or its client gave no results")
+        failed = run.why_failed(None, cross=False)
+        raise NotAvailable(f"the test did not run {client}, or its client gave no results"
+                           + (f"; {failed}" if failed else ""))
     for numbers in reports:
         value = a_number(numbers.get(name)) if isinstance(numbers, dict) else None
         if value is not None:
@@ -76,17 +80,17 @@ def ndt7_archived_rtt_ms(run: Run, direction: str) -> float:
     the server sent, as NDT7's archive keeps them, over all NDT7 flows of this direction. Clients
     show the smallest RTT only. direction: "download" or "upload". Raises NotAvailable if the test
     has no NDT7 flow in that direction, or if its server sent no RTTs."""
-    rtts = [flow.tcp["tcp_rtt"].values for flow in run.flows_of(direction)
-            if flow.ndt7 and "tcp_rtt" in flow.tcp]
+    rtts = [flow.tcp["tcp_rtt"].values for flow in _ndt7_flows(run, direction)
+            if "tcp_rtt" in flow.tcp]
     if not rtts:
-        raise NotAvailable("the test is not an NDT7 test, or its server sent no measurements")
+        raise NotAvailable(f"the file has no RTTs of the NDT7 {direction}, which need the server's "
+                           "TCPInfo")
     return float(numpy.median(numpy.concatenate(rtts)))
 
 
 def ndt7(run: Run, direction: str, field: str) -> float:
-    """Return a result of NDT7 for a direction, of the first flow if there are several. Raises
-    NotAvailable if the test has no NDT7 flow in that direction, or if the client didn't report the
-    result.
+    """Return a result of NDT7 for a direction, of the first flow that has it. Raises NotAvailable
+    if the test has no NDT7 flow in that direction, or if the client didn't report the result.
 
     Source: the ndt7 protocol, version 0.11, section on what clients should show. Throughput is 8 x
     bytes / elapsed time at the receiver, latency is TCP's MinRTT, retransmission is BytesRetrans /
@@ -97,13 +101,19 @@ def ndt7(run: Run, direction: str, field: str) -> float:
         direction: "download" or "upload".
         field: "throughput_mbps", "latency_ms" or "retransmission_pct".
     """
-    reports = [flow.ndt7 for flow in run.flows_of(direction) if flow.ndt7]
-    if not reports:
+    for flow in _ndt7_flows(run, direction):
+        if (value := a_number(flow.ndt7.get(field))) is not None:
+            return value
+    raise NotAvailable(_why_ndt7_lacks(direction, field))
+
+
+def _ndt7_flows(run: Run, direction: str) -> Sequence[Flow]:
+    """Return the test's flows in a direction for which NDT7's client gave results, at least one.
+    Raises NotAvailable if there are none. direction: "download" or "upload"."""
+    flows = [flow for flow in run.flows_of(direction) if flow.ndt7]
+    if not flows:
         raise NotAvailable(f"the {direction} is not NDT7's, or its client gave no results")
-    value = a_number(reports[0].get(field))
-    if value is None:
-        raise NotAvailable(_why_ndt7_lacks(direction, field))
-    return value
+    return flows
 
 
 def _why_ndt7_lacks(direction: str, field: str) -> str:

@@ -62,7 +62,7 @@ def _sum_mbps(flows: Sequence[Flow], *, as_shown: bool) -> float:
              if flow.mean_mbps is not None]
     if unknown := [flow.name for flow in flows if flow.mean_mbps is None]:
         raise NotAvailable(f"the throughput of {unknown[0]!r} is not known: its tool reports no "
-                           "mean, and its samples have no duration")
+                           "mean, and the file has no samples of it with a duration")
     try:
         window = _window_of_any(flows)
     except NotAvailable:
@@ -127,7 +127,8 @@ def link_rate_mbps(run: Run, direction: str) -> float:
             raise NotAvailable("the run had shaper=none, so nothing limited the link to rate_mbps")
     before = run.aqm.get("before")
     if isinstance(before, dict) and before.get("routers"):
-        raise NotAvailable("the run has several bottlenecks, and not all flows go through the same")
+        raise NotAvailable("the run has several bottlenecks, and flows may go through different "
+                           "ones")
     if run.settings.get("rates_mbps"):
         raise NotAvailable("the rate of the link changed during the run")
     rate_mbps = a_number(run.settings.get(rate))
@@ -200,19 +201,30 @@ def fairness(run: Run, direction: str) -> float:
     throughput of one over time is not known, if they ran together for less than 1 s, or if none
     transferred data.
     """
-    flows = run.sharing(direction)
-    if len(flows) < 2:
-        raise NotAvailable(f"there is only one {direction} flow")
+    flows = _two_or_more(run, direction)
     window = shared_window(flows)
     return jain([mean_mbps(flow, window) for flow in flows])
 
 
+def _two_or_more(run: Run, direction: str) -> Sequence[Flow]:
+    """Return all flows in a direction, including cross traffic. Raises NotAvailable if no flow in
+    it is the test's own, or if it is the only one, with the reason if another failed. direction:
+    "download" or "upload"."""
+    flows = run.sharing(direction)
+    if len(flows) < 2:
+        failed = next(filter(None, (run.why_failed(direction, cross=cross)
+                                    for cross in (False, True))), "")
+        raise NotAvailable(f"only one {direction} flow has data: {failed}" if failed else
+                           f"there is only one {direction} flow")
+    return flows
+
+
 def jain(rates: Sequence[float]) -> float:
-    """Return Jain's index, 1/n to 1, of the throughputs of two or more flows, in any unit. Raises
-    NotAvailable if all are 0."""
+    """Return Jain's index, 1/n to 1, of the throughputs of two or more flows while all of them ran,
+    in any unit. Raises NotAvailable if all are 0."""
     squares = sum(rate * rate for rate in rates)
     if not squares > 0:
-        raise NotAvailable("no flow transferred any data")
+        raise NotAvailable("no flow transferred any data while all of them ran")
     return sum(rates) ** 2 / (len(rates) * squares)
 
 
@@ -233,7 +245,9 @@ def _by_host_mbps(run: Run, direction: str) -> dict[str, float]:
     """
     flows = run.flows_of(direction)
     if len({flow.host for flow in flows if flow.host}) < 2:
-        raise NotAvailable(f"the file doesn't record {direction} flows of two or more hosts")
+        failed = run.why_failed(direction, cross=False)
+        raise NotAvailable(f"the file doesn't record {direction} flows of two or more hosts"
+                           + (f"; {failed}" if failed else ""))
     window = shared_window(flows)
     mbps: dict[str, float] = {}
     for flow in flows:
@@ -273,8 +287,6 @@ _SYNC_STEP_S = 0.25
 # At first the throughput of all flows grows from zero. Correlations of few steps would be chance.
 _SYNC_START_UP_S = 2.0
 _SYNC_FEWEST_STEPS = 20
-# A tool with no more intervals than these reports only a total, however long the test is.
-_WHOLE_TEST = 2
 
 
 def synchronisation(run: Run, direction: str) -> float:
@@ -288,9 +300,7 @@ def synchronisation(run: Run, direction: str) -> float:
     direction, if there are fewer than two flows or fewer than two drop, or if there are fewer than
     20 (_SYNC_FEWEST_STEPS) steps or intervals of a flow.
     """
-    flows = run.sharing(direction)
-    if len(flows) < 2:
-        raise NotAvailable(f"there is only one {direction} flow")
+    flows = _two_or_more(run, direction)
     return drop_correlation(rates_mbps(flows))
 
 
@@ -301,11 +311,9 @@ def rates_mbps(flows: Sequence[Flow]) -> NDArray[Any]:
     than that."""
     for flow in flows:
         if flow.at_s.size < _SYNC_FEWEST_STEPS:
-            more = ("as a longer test has, or one with shorter intervals"
-                    if flow.at_s.size > _WHOLE_TEST else
-                    "but its tool reports a throughput of the whole test")
             raise NotAvailable(f"the flow {flow.name!r} has {counted(flow.at_s.size, 'interval')} "
-                               f"of throughput; expected {_SYNC_FEWEST_STEPS} or more, {more}")
+                               f"of throughput; expected {_SYNC_FEWEST_STEPS} or more, as a longer "
+                               "test has, unless its tool reports only the whole test")
     spans = [flow_window(flow) for flow in flows]
     start_s = max(one.start_s for one in spans) + _SYNC_START_UP_S
     steps = int((min(one.end_s for one in spans) - start_s + ROUNDING_S) / _SYNC_STEP_S)
@@ -360,7 +368,8 @@ def flow_window(flow: Flow) -> Window:
     if flow.at_s.size and flow.is_expected:
         return Window(flow.start_s, flow.end_s)
     if not flow.length_s.any():
-        raise NotAvailable(f"the file has no throughput of {flow.name!r} over time")
+        raise NotAvailable(f"the file has no throughput of {flow.name!r} in intervals with a "
+                           "length")
     return Window(float((flow.at_s - flow.length_s).min()), float(flow.at_s.max()))
 
 

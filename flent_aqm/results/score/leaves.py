@@ -82,7 +82,7 @@ def _tcp_rtts_ms(run: Run) -> Numbers:
     the other. Flows without TCP_INFO are left out. Raises NotAvailable if none has it."""
     rtts_ms = [flow.tcp["tcp_rtt"].values for flow in run.speed_test if "tcp_rtt" in flow.tcp]
     if not rtts_ms:
-        raise NotAvailable("the file has no TCP_INFO of the loading flows")
+        raise NotAvailable("the file has no RTT of TCP_INFO of the loading flows")
     return numpy.concatenate(rtts_ms)
 
 

@@ -64,8 +64,8 @@ def test_cross_traffic_that_failed_is_not_missing(make_run: Any) -> None:
     run = make_run([20.0] * 100)
     assert reason(run, "page_time_max_ms") == "the run has no cross traffic"
     failed = replace(run, failed_series={"TCP upload": "x", "Cross download": "web: no server"})
-    assert reason(failed, "page_time_max_ms") == "web: no server"
-    assert reason(failed, "call_lost_frames_download_pct") == "web: no server"
+    for name in ("page_time_max_ms", "call_lost_frames_download_pct"):
+        assert reason(failed, name) == "the cross traffic failed: web: no server"
     assert reason(failed, "call_lost_frames_upload_pct") == "the run has no cross traffic"
 
 
@@ -152,3 +152,41 @@ def test_queue_that_was_sampled_at_other_times_is_told_of_its_direction(make_run
     assert reason(replace(run, queue_by_direction={"upload": queue}),
                   "queue_standing_upload_max_bytes") == (
         "no sample of the router's queues was taken during the upload")
+
+
+@pytest.mark.parametrize(("metric", "why"), [
+    ("fairness_upload", "only one upload flow has data: 2: refused"),
+    ("synchronisation_upload", "only one upload flow has data: 2: refused"),
+    ("host_fairness_upload",
+     "the file doesn't record upload flows of two or more hosts; 2: refused"),
+    ("cloudflare_latency_ms",
+     "the test did not run cloudflare, or its client gave no results; 2: refused")])
+def test_flow_that_failed_is_told_where_flows_are_missing(
+        make_run: Any, metric: str, why: str) -> None:
+    run = make_run([20.0] * 100)
+    failed = replace(run, failed_series={"TCP upload 2": "2: refused"})
+    assert reason(failed, metric) == why
+    assert "refused" not in reason(run, metric)
+
+
+def test_other_direction_is_ndt7s(make_run: Any) -> None:
+    """The client gave no results for the upload, so nothing is said of the server."""
+    run = make_run([20.0] * 100, directions=("upload",), tcp_rtt_ms=[1.0] * 100)
+    assert reason(run, "ndt7_rtt_upload_ms") == (
+        "the upload is not NDT7's, or its client gave no results")
+
+
+def test_result_of_ndt7_is_that_of_the_first_flow_that_has_it(make_run: Any) -> None:
+    run = make_run([20.0] * 100, directions=("upload", "upload 2"))
+    one, two = (replace(flow, ndt7=result) for flow, result in zip(
+        run.flows, ({"latency_ms": None}, {"latency_ms": 3.0}), strict=True))
+    assert METRICS["ndt7_latency_upload_ms"].of(replace(run, flows=(one, two))) == 3
+
+
+def test_flow_without_samples_lacks_no_durations_of_them(make_run: Any) -> None:
+    run = make_run([20.0] * 100, directions=("upload",))
+    nothing = numpy.empty(0)
+    flow = replace(run.flows[0], mean_mbps=None, at_s=nothing, mbps=nothing, length_s=nothing)
+    assert reason(replace(run, flows=(flow,)), "throughput_upload_mbps") == (
+        "the throughput of 'TCP upload' is not known: its tool reports no mean, and the file has "
+        "no samples of it with a duration")

@@ -380,7 +380,7 @@ def test_result_that_ndt7_lacks_is_not_blamed_on_the_client(
     ("dslreports_rise_ms", {"directions": ("upload",)}, "the test has no download"),
     ("aim_gaming", {"directions": ("download",)}, "the test has no upload"),
     ("latency_loaded_mean_ms", {"directions": ()}, "the test doesn't load the link"),
-    ("rpm_ietf_estimate", {}, "no TCP_INFO"),
+    ("rpm_ietf_estimate", {}, "no RTT of TCP_INFO"),
     ("ndt7_latency_upload_ms", {}, "the upload is not NDT7's, or its client gave no results"),
     ("fairness_upload", {}, "only one upload flow"),
     ("synchronisation_upload", {}, "only one upload flow"),
