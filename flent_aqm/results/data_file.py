@@ -19,7 +19,7 @@ import numpy
 from numpy.typing import NDArray
 
 from flent_aqm.base.errors import BadResult, cause_of
-from flent_aqm.base.json_text import measured_json_text
+from flent_aqm.base.json_text import json_text, measured_json_text
 from flent_aqm.base.whole_file import written_whole
 from flent_aqm.base.words import plain
 from flent_aqm.results.reading.limits import OWN, BeyondLimitsError, Limits, limits
@@ -135,7 +135,7 @@ def as_data_file(whole: Any, path: Path, within: Limits | None = None) -> DataFi
     _refuse_output_of_tool(top)
     version = top.get("version", 1)
     if type(version) is not int or not 1 <= version <= NEWEST_VERSION:
-        raise BadResult(f"its format version is {str(version)[:40]!r}; known: 1 to "
+        raise BadResult(f"its format version is {shown(version)}; known: 1 to "
                         f"{NEWEST_VERSION}, as Flent writes them")
     metadata = a_dict(top.get("metadata"), "metadata")
     _refuse_too_much(metadata)
@@ -263,6 +263,13 @@ def a_dict(value: Any, what: str) -> dict[str, Any]:
         seen = "missing or null" if value is None else _type_text(type(value))
         raise BadResult(f"{what} is {seen}; expected a JSON object")
     return cast(dict[str, Any], value)
+
+
+def shown(value: Any) -> str:
+    """Return a parsed value as JSON for a message, of which the first 40 characters, with "…" if
+    there are more."""
+    text = json_text(value)
+    return text if len(text) <= 40 else f"{text[:40]}…"
 
 
 def a_number(value: Any) -> float | None:

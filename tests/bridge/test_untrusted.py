@@ -162,8 +162,8 @@ def test_each_mutation_opens_or_is_refused_in_one_line_by_flent(
     (lambda whole: whole["raw_values"]["Ping (ms) ICMP"][3].update(seq=[1]),
      "have values of several kinds for 'seq'; expected only numbers, only text or only lists"),
     (lambda whole: whole["metadata"]["SERIES_META"]["Ping (ms) ICMP"].update(UNITS=True),
-     "are 'True', not text"),
-    (lambda whole: whole["results"].clear(), "it has no results")])
+     "are true; expected text"),
+    (lambda whole: whole["results"].clear(), "its results are empty")])
 def test_file_that_flents_summary_stumbles_over_is_refused(
     change: Any, why: str, tmp_path: Path
 ) -> None:

@@ -16,9 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.base.json_text import json_text
 from flent_aqm.base.words import for_plot, for_spreadsheet, plain, plain_lines
-from flent_aqm.results.data_file import DataFile, a_number, read_data_file, refuse_odd_names
+from flent_aqm.results.data_file import (
+    DataFile,
+    a_dict,
+    a_number,
+    read_data_file,
+    refuse_odd_names,
+    shown,
+)
 from flent_aqm.results.reading.limits import BeyondLimitsError, limits
 from flent_aqm.results.reading.times import LENGTHS
 
@@ -112,10 +118,8 @@ def _read_and_check(path: Path, recorded: Collection[str], settings: Any) -> Dat
     data = read_data_file(path)
     try:
         _refuse_harmful(data)
-    except BeyondLimitsError as error:
-        raise BadResult(f"{path}: {error}") from None
     except BadResult as error:
-        raise BadResult(f"{path}: {error}; expected a data file of Flent") from None
+        raise BadResult(f"{path}: {error}") from None
     for key in [key for key in data.metadata if hasattr(settings, key)
                 and key not in recorded and key not in _ALSO_METADATA]:
         del data.metadata[key]
@@ -130,40 +134,42 @@ def _refuse_harmful(data: DataFile) -> None:
     metadata = data.metadata
     name = metadata.get("NAME")
     if not isinstance(name, str) or len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
-        seen = "missing" if name is None else repr(str(name)[:60])
-        raise BadResult(f"its NAME is {seen}, not the plain name of a test: up to {LONGEST_NAME} "
-                        "letters, digits, blanks and ._+=,@~-, the first a letter or digit")
+        seen = "missing" if name is None else shown(name)
+        if isinstance(name, str) and len(name) > LONGEST_NAME:
+            seen = f"{len(name):,} characters long"
+        raise BadResult(f"its NAME is {seen}; expected the plain name of a test: up to "
+                        f"{LONGEST_NAME} letters, digits, blanks and ._+=,@~-, the first a letter "
+                        "or digit")
     for key in LENGTHS:
         if metadata.get(key) is not None and a_number(metadata[key]) is None:
             quoted = ", without quotes" if isinstance(metadata[key], str) else ""
-            raise BadResult(f"its {key} is {json_text(metadata[key])[:40]}; expected a number of "
-                            f"seconds{quoted}")
+            raise BadResult(f"its {key} is {shown(metadata[key])}; expected a number of seconds"
+                            f"{quoted}")
     for key in _DATES:
         value = metadata.get(key)
         if key == "T0" and not value and metadata.get("TIME"):
             continue  # _add_missing_metadata() makes it TIME
         if value is not None and not _is_date(value):
-            raise BadResult(f"its {key} is {json_text(value)[:40]}; expected a time as "
+            raise BadResult(f"its {key} is {shown(value)}; expected a time as "
                             "\"2026-01-31T23:59:59.000000Z\"")
     filename = metadata.get("DATA_FILENAME")
     if filename is not None and not isinstance(filename, str):
-        raise BadResult(f"its DATA_FILENAME is {json_text(filename)[:40]}; expected text")
+        raise BadResult(f"its DATA_FILENAME is {shown(filename)}; expected text")
     hosts = metadata.get("HOSTS") or []
     if not isinstance(hosts, list) or len(hosts) > MOST_STREAMS or not all(
             isinstance(host, str) for host in hosts):
-        raise BadResult(f"its HOSTS are not a list of up to {MOST_STREAMS:,} names")
-    parameters = metadata.get("TEST_PARAMETERS") or {}
-    if not isinstance(parameters, dict):
-        raise BadResult("its TEST_PARAMETERS are not a JSON object")
-    for key, value in parameters.items():
+        seen = f"{len(hosts):,} entries" if isinstance(hosts, list) and len(hosts) > MOST_STREAMS \
+            else shown(hosts)
+        raise BadResult(f"its HOSTS are {seen}; expected a list of up to {MOST_STREAMS:,} names")
+    for key, value in a_dict(metadata.get("TEST_PARAMETERS") or {}, "TEST_PARAMETERS").items():
         _refuse_parameter(key, value)
     for series, meta in data.series_meta.items():
         if not isinstance(meta.get("UNITS", ""), str):
-            raise BadResult(f"the UNITS of its {series[:40]!r} are {str(meta['UNITS'])[:40]!r}, "
-                            "not text")
+            raise BadResult(f"the UNITS of its {series!r} are {shown(meta['UNITS'])}; expected "
+                            "text")
         if not _all_numbers_or_none([meta.get(_MEAN)]):
-            raise BadResult(f"the {_MEAN} of its {series[:40]!r} is {str(meta[_MEAN])[:40]!r}; "
-                            f"expected {_A_NUMBER}")
+            raise BadResult(f"the {_MEAN} of its {series!r} is {shown(meta[_MEAN])}; expected "
+                            f"{_A_NUMBER}")
     _refuse_results(data.whole)
     old_values = sum(map(len, data.whole["results"].values())) if data.version == 1 else 0
     if old_values > MOST_OLD_RESULTS:
@@ -200,8 +206,8 @@ def _refuse_too_large(data: DataFile) -> None:
         raise BeyondLimitsError(f"it has {samples:,} samples, more than {MOST_SAMPLES:,}{hint}")
     values = len(data.whole["x_values"]) * (1 + len(data.whole["results"]))
     if values > MOST_VALUES:
-        raise BeyondLimitsError(f"its results have {values:,} values, more than {MOST_VALUES:,}"
-                                f"{hint}")
+        raise BeyondLimitsError(f"its x_values and results have {values:,} values, more than "
+                                f"{MOST_VALUES:,}{hint}")
 
 
 def _refuse_parameter(key: str, value: Any) -> None:
@@ -210,14 +216,14 @@ def _refuse_parameter(key: str, value: Any) -> None:
     semicolons. Also raise it if the name contains a word for numbers of streams (_COUNTS), and
     _stream_count() of the whole parameter or of one of its values is above 1000."""
     if isinstance(value, (dict, list)):
-        raise BadResult(f"its test parameter {key[:40]!r} is {str(value)[:40]!r}; expected text "
-                        "or a number")
+        raise BadResult(f"its test parameter {key[:40]!r} is {shown(value)}; expected text or a "
+                        "number")
     text = str(value)
     parts = re.split("[,;]", text)
     if len(text) > LONGEST_PARAMETER or len(parts) > MOST_STREAMS or (
             _COUNTS.search(key) and any(_stream_count(part) > MOST_STREAMS
                                         for part in (value, *parts))):
-        raise BadResult(f"its test parameter {key[:40]!r} is too large: {text[:40]!r}; expected "
+        raise BadResult(f"its test parameter {key[:40]!r} is too large: {shown(value)}; expected "
                         f"at most {MOST_STREAMS:,} streams or values in a list, and "
                         f"{LONGEST_PARAMETER:,} characters")
 
@@ -240,26 +246,27 @@ def _refuse_results(whole: dict[str, Any]) -> None:
 
     whole: content of the file.
     """
-    x_values, results = whole.get("x_values"), whole.get("results")
+    x_values, results = whole.get("x_values"), a_dict(whole.get("results"), "results")
+    if x_values is None:
+        raise BadResult("its x_values are missing; expected the times of its results")
     if not isinstance(x_values, list) or not _all_numbers_or_none(x_values):
         raise BadResult(f"its x_values are not a list in which each value is {_A_NUMBER}, or null")
-    if not isinstance(results, dict):
-        raise BadResult("its results are not a JSON object")
     if len(x_values) > MOST_STEPS:
         raise BeyondLimitsError(f"its x_values have {len(x_values):,} times; Flent can show up to "
                                 f"{MOST_STEPS:,}: measure again with a larger --step-size or a "
                                 "shorter --length")
     if not results:
-        raise BadResult("it has no results")  # Flent's summary fails without any
+        # Flent's summary fails without any.
+        raise BadResult("its results are empty; expected at least one series")
     refuse_odd_names("results", results, MOST_RESULTS)
     for series, values in results.items():
         if not isinstance(values, list) or len(values) != len(x_values) \
                 or not _all_numbers_or_none(values):
-            raise BadResult(f"its results of {series[:40]!r} are not a list that has, for each of "
-                            f"its x_values, {_A_NUMBER}, or null")
+            raise BadResult(f"its results of {series!r} are not a list that has, for each of its "
+                            f"x_values, {_A_NUMBER}, or null")
         if for_spreadsheet(series) != series:
-            raise BadResult(f"the name of its series {series[:40]!r} begins with =, +, - or @, "
-                            "which spreadsheets take for a formula")
+            raise BadResult(f"the name of its series {series!r} begins with =, +, - or @, which "
+                            "spreadsheets take for a formula; rename it in the file")
 
 
 def _refuse_samples(series: str, samples: Sequence[dict[str, Any]]) -> None:
@@ -270,14 +277,14 @@ def _refuse_samples(series: str, samples: Sequence[dict[str, Any]]) -> None:
         values = [sample.get(key) for sample in samples]
         if not _all_numbers_or_none(values):
             wrong = next(value for value in values if not _all_numbers_or_none([value]))
-            raise BadResult(f"a sample of {series[:40]!r} has {str(wrong)[:40]!r} for its {key}; "
-                            f"expected {_A_NUMBER}")
+            raise BadResult(f"a sample of {series!r} has {shown(wrong)} for its {key}; expected "
+                            f"{_A_NUMBER}")
     # Values are only checked by key if there are several types.
     if not _mixed(set(map(type, chain.from_iterable(map(dict.values, samples))))):
         return
     for key in dict.fromkeys(chain.from_iterable(samples)):
         if _mixed({type(sample[key]) for sample in samples if key in sample}):
-            raise BadResult(f"samples of {series[:40]!r} have values of several kinds for "
+            raise BadResult(f"samples of {series!r} have values of several kinds for "
                             f"{key[:40]!r}; expected only numbers, only text or only lists")
 
 

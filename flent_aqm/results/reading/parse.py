@@ -23,9 +23,12 @@ _LONGEST_WHOLE = 18
 
 
 def parse(text: bytes | bytearray) -> Any:
-    """Parse a JSON text. Lone surrogates become "?". Raises BadResult if the text is damaged, has
-    NaN or infinite numbers, or is nested too deeply. A text larger than 4 MiB (_SLOW_BYTES) is also
-    refused if it has lone surrogates or a BOM, or is not in UTF-8 but in UTF-16 or UTF-32."""
+    """Parse a JSON text. Lone surrogates become "?". Raises BadResult if the text is empty or
+    damaged, has NaN or infinite numbers, or is nested too deeply. A text larger than 4 MiB
+    (_SLOW_BYTES) is also refused if it has lone surrogates or a BOM, or is not in UTF-8 but in
+    UTF-16 or UTF-32."""
+    if not text:
+        raise BadResult("damaged (it has no content)")
     # The garbage collector would examine each of the first million lists ten times, for nothing.
     collecting = gc.isenabled()
     gc.disable()
@@ -51,7 +54,8 @@ def _parse(text: bytes | bytearray) -> Any:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
         if len(text) > _SLOW_BYTES:
-            raise BadResult(f"damaged, or not JSON ({error})") from None
+            raise BadResult("damaged, or not JSON as it is read above "
+                            f"{_SLOW_BYTES >> 20} MiB ({error})") from None
         # orjson refuses a BOM, and lone surrogates, which Flent writes if a title was not UTF-8.
         return _without_surrogates(json.loads(
             bytes(text), parse_constant=_refuse_constant, parse_int=_parse_int,
@@ -73,7 +77,8 @@ def _parse_float(digits: str) -> float:
     """Return the float for a number in JSON. Raises ValueError if it is not finite."""
     number = float(digits)
     if not math.isfinite(number):
-        raise ValueError(f"{digits[:20]} is a number that is not finite")
+        seen = digits if len(digits) <= 20 else f"{digits[:20]}…"
+        raise ValueError(f"the number {seen} is too large; expected less than 1.8e308")
     return number
 
 

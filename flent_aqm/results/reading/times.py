@@ -7,6 +7,7 @@ on its number of samples. They rely on the limit here.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -56,8 +57,9 @@ def refuse_too_long(lasting_s: float, what: str, within: Limits) -> None:
         within: limits, of which series_s is used.
     """
     if lasting_s > within.series_s:
-        raise BeyondLimitsError(f"{what} {lasting_s:,.0f} s, more than {within.series_s:,.0f} s"
-                                f"{within.hint}")
+        # Rounded up, so that it is never shown as what is allowed.
+        raise BeyondLimitsError(f"{what} {math.ceil(lasting_s):,} s, more than "
+                                f"{within.series_s:,.0f} s{within.hint}")
 
 
 def _refuse_lengths(metadata: Mapping[str, Any]) -> None:
@@ -107,8 +109,8 @@ def _checked_s(name: str, values: Iterator[Any] | Collection[Any], unit_s: float
         times = numpy.array([numpy.inf])
     if times.size and not float(numpy.abs(times).max()) <= LATEST_S:
         worst = float(times[numpy.abs(times).argmax()])
-        raise BadResult(f"{name[:60]!r} has the time {worst:g} s; expected seconds since 1970, "
-                        f"or of an interval, from {-LATEST_S:g} to {LATEST_S:g}")
+        raise BadResult(f"{name!r} has a time, interval or latency of {worst:g} s; expected "
+                        f"{-LATEST_S:g} to {LATEST_S:g} s, and times since 1970")
     return times
 
 

@@ -112,6 +112,7 @@ CASES: dict[str, Change] = {
     **{f"MEAN_VALUE {value!r}": put("metadata", "SERIES_META", PING, "MEAN_VALUE", value=value)
        for value in (None, 5, "5", True, 1e18, 9.9e17, -1e18, -9.9e17)},
     "x_values text": put("x_values", value="0"), "x_values words": put("x_values", value=["0", 1]),
+    "x_values missing": lambda whole: whole.pop("x_values"),
     "x_values null": put("x_values", value=[None, 1]), "results list": put("results", value=[]),
     "no results": put("results", value={}), "10,000 results": results(10_000),
     "10,001 results": results(10_001),
@@ -352,6 +353,9 @@ def test_numbers_are_finite(values: list[Any], message: str) -> None:
     (b"{} {}", ("x: it has more than one JSON value, as the output of ndt7-client and M-Lab's "
                 "archive have; run the client by Flent, flent ndt7 -H SERVER; flent-aqm infer "
                 "reads M-Lab's archive; expected a data file of Flent")),
+    (b"", "x: damaged (it has no content); expected a data file of Flent"),
+    (b"[1e999]", ("x: damaged, or not JSON (the number 1e999 is too large; expected less than "
+                  "1.8e308); expected a data file of Flent")),
     (b"[]", "x: the file is a list; expected a JSON object; expected a data file of Flent"),
     (b"null", ("x: the file is missing or null; expected a JSON object; expected a data file of "
                "Flent")),
@@ -381,7 +385,7 @@ def test_large_text_that_the_fast_parser_refuses_is_not_parsed() -> None:
     text = b'["\\ud800"' + b" " * ((4 << 20) - 10) + b"]"
     assert len(text) == 4 << 20
     assert parse(text) == ["?"]
-    with pytest.raises(BadResult, match="damaged, or not JSON"):
+    with pytest.raises(BadResult, match="damaged, or not JSON as it is read above 4 MiB "):
         parse(b" " + text)
 
 
