@@ -123,7 +123,7 @@ def test_run_that_cannot_be_repeated_is_refused(
     (lambda data: data["metadata"].pop("AQM"), "AQM, so it was not made by flent-aqm, or was"),
     (lambda data: data["metadata"].update(AQM=[]), "AQM, so it was not made by flent-aqm, or was"),
     (lambda data: data.update(version=3), "not of the form of Flent's format version 4"),
-    (lambda data: data.update(version=5), "its format version is '5'; known: 1 to 4"),
+    (lambda data: data.update(version=5), "its format version is 5; known: 1 to 4"),
     (lambda data: data.pop("x_values"), "its x_values or results are missing"),
     (lambda data: data.update(x_values={}), "its x_values or results are missing"),
     (lambda data: data.pop("results"), "its x_values or results are missing"),
