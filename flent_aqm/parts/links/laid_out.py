@@ -45,8 +45,8 @@ def lay_out(scenario: Scenario, direction: str) -> LinkPlan:
     changed meanwhile isn't read again for the same scenario and direction.
 
     The plan's buffer has modem_..._buffer_packets if that is given. Otherwise it has the bytes that
-    the mean rate carries in modem_..._buffer_ms, at least those of a full frame, or without a rate
-    no limit.
+    the mean rate before access and outages carries in modem_..._buffer_ms, at least those of a full
+    frame, or without a rate no limit.
 
     Args:
         scenario: settings of the run.
@@ -69,23 +69,26 @@ def lay_out(scenario: Scenario, direction: str) -> LinkPlan:
         shown = link.shown_key(direction, "link_access") if access_text else key
         raise ConfigError(f"{shown}: the link has no rate in the direction {direction}; give "
                           f"modem_{direction}_mbps or link_{direction}_trace", key)
+    dead_ns = again_ns = limit_bytes = 0
+    packets: int | None = link.of(direction, "modem_buffer_packets")
     if schedule is not None:
-        schedule = allot(schedule, access, outages, seed, direction)
+        before, schedule = schedule, allot(schedule, access, outages, seed, direction)
+        dead_ns = before.dead_from_ns() or 0
+        if outages or (len(before.table) > 1 and not before.period_ns):
+            again_ns = schedule.period_ns
         # Whether a schedule that ends is long enough depends on the run's length:
         # refuse_link_that_ends().
-        fault = "" if schedule.dead_from_ns() is not None else unplayable(schedule)
+        fault = "" if dead_ns else unplayable(schedule)
         if fault:
             key = _key_to_blame(direction, outages, schedule, has_access=bool(access_text))
             shown = key if key == "link_outages_s" else link.shown_key(
                 direction, key.replace(f"_{direction}", ""))
             raise ConfigError(f"{shown}: {fault}", key)
-        about |= {"mean_mbps": round(schedule.mean_mbps, 6), "steps": len(schedule.table),
+        about |= {"mean_mbps": round(before.mean_mbps, 6), "steps": len(schedule.table),
                   "period_s": schedule.period_ns / NS or None}
-    packets: int | None = link.of(direction, "modem_buffer_packets")
-    limit_bytes = 0
-    if packets is None and schedule is not None:
-        buffer_ms: float = scenario.path.modem_buffer_ms(direction)
-        limit_bytes = max(round(schedule.mean_mbps * 125 * buffer_ms), _FRAME_BYTES)
+        if packets is None:
+            buffer_ms: float = scenario.path.modem_buffer_ms(direction)
+            limit_bytes = max(round(before.mean_mbps * 125 * buffer_ms), _FRAME_BYTES)
     return LinkPlan(
         schedule, round(access.request_ms * 1e6),
         round(link.of(direction, "link_jitter_ms") * 1e6),
@@ -93,7 +96,8 @@ def lay_out(scenario: Scenario, direction: str) -> LinkPlan:
         limit_bytes, packets or 0,
         # The two directions have different seeds for every seed of the lab.
         (2 * seed + WAYS.index(direction)) % 2**63,
-        {**about, "buffer_bytes": limit_bytes or None, "buffer_packets": packets})
+        {**about, "buffer_bytes": limit_bytes or None, "buffer_packets": packets},
+        dead_ns, again_ns)
 
 
 def _key_to_blame(direction: str, outages: tuple[Outage, ...], schedule: Schedule, *,

@@ -41,7 +41,11 @@ class LinkPlan:
         limit_bytes: size of the buffer. 0: not limited in bytes.
         limit_packets: size of the buffer. 0: not limited in packets.
         seed: seed of the kernel's random numbers.
-        about: description of the link for the data file.
+        about: description of the link for the data file. Its mean rate is that before access and
+            outages.
+        dead_ns: time from which a trace that doesn't repeat lets nothing pass. 0: never.
+        again_ns: time at which outages, or the steps of a trace that holds, begin again, because
+            the schedule was computed up to then. 0: never.
     """
 
     schedule: Schedule | None
@@ -52,6 +56,8 @@ class LinkPlan:
     limit_packets: int = 0
     seed: int = 0
     about: Mapping[str, object] = field(default_factory=dict)
+    dead_ns: int = 0
+    again_ns: int = 0
 
     def line(self, device: str, file: str) -> str:
         """Return the device's line for /sys/module/sch_lablink/parameters/link: "DEVICE NAME=VALUE
@@ -99,22 +105,29 @@ def link_plans(scenario: Scenario) -> dict[str, LinkPlan]:
 
 
 def refuse_link_that_ends(scenario: Scenario, length_s: float) -> None:
-    """Raise ConfigError if a trace that doesn't repeat leaves the link dead before the run ends. A
-    trace that holds a rate after its end is accepted. With outages, reallocations or cycles of
-    access, a dead link isn't noticed. Raises ConfigError also where link_plans() does.
+    """Raise ConfigError if a trace that doesn't repeat leaves the link dead before the run ends, or
+    if outages or a trace that holds would begin again in it. A trace that holds a rate after its
+    end is accepted. Raises ConfigError also where link_plans() does.
 
     Args:
         scenario: settings of the run.
         length_s: length of the run.
     """
+    link = scenario.record("link")
     for direction, plan in link_plans(scenario).items():
-        dead_ns = plan.schedule.dead_from_ns() if plan.schedule else None
-        if dead_ns is not None and dead_ns < length_s * NS:
-            link = scenario.record("link")
+        key, shown = f"link_{direction}_trace", link.shown_key(direction, "link_trace")
+        if 0 < plan.dead_ns < length_s * NS:
             raise ConfigError(
-                f"{link.shown_key(direction, 'link_trace')}: {link.of(direction, 'link_trace')} "
-                f"ends after {dead_ns / NS:g} s, and the run lasts {length_s:g} s; give a longer "
-                "trace, or link_trace_end = repeat", f"link_{direction}_trace")
+                f"{shown}: {link.of(direction, 'link_trace')} ends after {plan.dead_ns / NS:g} s, "
+                f"and the run lasts {length_s:g} s; give a longer trace, or link_trace_end = "
+                "repeat", key)
+        if 0 < plan.again_ns < length_s * NS:
+            if link.link_outages_s:
+                key = shown = "link_outages_s"
+            raise ConfigError(
+                f"{shown}: begins again after {plan.again_ns / NS:g} s, and the run lasts "
+                f"{length_s:g} s; expected a run of {plan.again_ns / NS:g} s at most with "
+                f"{'a trace that repeats or ' if link.link_outages_s else ''}link_access", key)
 
 
 class LinkModel:
@@ -166,9 +179,8 @@ class LinkModel:
 
     def refuse(self, scenario: Scenario, length_s: float) -> None:
         """Raise ConfigError if a trace that doesn't repeat leaves the link dead before the run
-        ends. A trace that holds a rate after its end is accepted. With outages, reallocations or
-        cycles of access, a dead link isn't noticed. Raises ConfigError also where link_plans()
-        does.
+        ends, or if outages or a trace that holds would begin again in it. A trace that holds a rate
+        after its end is accepted. Raises ConfigError also where link_plans() does.
 
         Args:
             scenario: settings of the run.

@@ -246,18 +246,15 @@ def in_grants(schedule: Schedule, cycle_ns: int) -> Schedule:
     """Return a schedule that sends in grants: the capacity of each cycle is sent at once at its
     end.
 
-    The result repeats. A grant has the delay and the loss of the end of its cycle. A cycle that the
-    period cuts short is granted at the period's end. Of a schedule without a period only the first
-    step counts, and the result's period is a cycle.
+    A grant has the delay and the loss of the end of its cycle. A cycle that the period cuts short
+    is granted at the period's end.
 
     Args:
-        schedule: rates and bursts before granting.
+        schedule: rates and bursts before granting. It repeats, and so does the result.
         cycle_ns: length of a cycle.
 
     Raises ConfigError if there are too many cycles.
     """
-    if not schedule.period_ns:
-        schedule = replace(schedule, table=schedule.table[:1], period_ns=cycle_ns)
     period_ns = schedule.period_ns
     _refuse_too_many(period_ns // cycle_ns, "link_…_access",
                      "a longer cycle_ms, a shorter trace, or earlier outages")
@@ -291,12 +288,12 @@ def _whole_bytes(granted: Sequence[float]) -> list[int]:
 def unplayable(schedule: Schedule, *, prefix: str = "") -> str:
     """Return the reason why TCP starves on this link, "" if it doesn't. Reasons are that nothing
     ever passes, or that nothing passes for more than 924 s. The time after a schedule that ends
-    doesn't count. If the gap begins in a step that comes from a line of a trace file, the message
-    has the line's number.
+    doesn't count.
 
     Args:
         schedule: the schedule.
-        prefix: path of the trace file and a colon, put before the message. "" for none.
+        prefix: path of the trace file and a colon, put before the message. If the gap begins in a
+            step that comes from a line of the file, the line's number follows. "" for none.
     """
     blank = " " if prefix else ""
     if not len(schedule.passing):
@@ -305,7 +302,7 @@ def unplayable(schedule: Schedule, *, prefix: str = "") -> str:
     gap_s, step = schedule.longest_gap_s()
     if gap_s <= TCP_GIVES_UP_S:
         return ""
-    where = f"{prefix}{step.line}:1: " if step.line else f"{prefix}{blank}"
+    where = f"{prefix}{step.line}:1: " if prefix and step.line else f"{prefix}{blank}"
     return (f"{where}nothing passes for {gap_s:g} s from {step.at_ns / NS:g} s on, and TCP gives "
             f"up after {TCP_GIVES_UP_S} s; expected less")
 
@@ -325,11 +322,13 @@ def _refuse_too_many(steps: int, key: str, advice: str) -> None:
 
 def allot(schedule: Schedule, access: Access, outages: Sequence[Outage], seed: int,
           direction: str) -> Schedule:
-    """Return the schedule after reallocations, outages and grants, in this order. With
-    reallocations or outages, the result repeats after 900 s (ROUND_S), or at the last outage's end
-    if that is later; if `schedule` repeats, at the end of its round at that time. The outages are
-    in each round of the result. Without both, grants of a schedule that doesn't repeat are those of
-    its first step, for ever.
+    """Return the schedule after reallocations, outages and grants, in this order.
+
+    With reallocations, and with outages of a schedule that repeats, the result repeats after 900 s
+    (ROUND_S), or at the last outage's end or the last step if those are later; if `schedule`
+    repeats, at the end of its round at that time. So it does with grants of a schedule that changes
+    and doesn't repeat, because of its steps or of outages. The outages are in each round of the
+    result.
 
     Args:
         schedule: rate, delay and loss of the link before its medium access.
@@ -340,13 +339,18 @@ def allot(schedule: Schedule, access: Access, outages: Sequence[Outage], seed: i
 
     Raises ConfigError if the schedule gets too many steps.
     """
-    if access.period_s or outages:
-        schedule = unrolled(schedule, max([ROUND_S * NS, *(end for _, end in outages)]))
+    round_ns = max([ROUND_S * NS, int(schedule.table["at_ns"][-1]), *(end for _, end in outages)])
+    if access.period_s or (schedule.period_ns and outages):
+        schedule = unrolled(schedule, round_ns)
     if access.period_s:
         schedule = _with_reallocations(schedule, access, seed, direction)
     schedule = cut(schedule, outages)
     cycle_ns = round(access.cycle_ms * 1e6)
-    return in_grants(schedule, cycle_ns) if cycle_ns else schedule
+    if not cycle_ns:
+        return schedule
+    if not schedule.period_ns:
+        schedule = unrolled(schedule, round_ns if len(schedule.table) > 1 else cycle_ns)
+    return in_grants(schedule, cycle_ns)
 
 
 def _with_reallocations(schedule: Schedule, access: Access, seed: int, direction: str) -> Schedule:

@@ -46,7 +46,7 @@ def test_link_outages_cut_what_the_link_carries_and_nothing_else() -> None:
     schedule = _schedule(link_outages_s="10-12, 30-30.5")
     assert [(one.at_ns / 1e9, one.rate_bit_s) for one in schedule.steps] == [
         (0, 8_000_000), (10, 0), (12, 8_000_000), (30, 0), (30.5, 8_000_000)]
-    assert schedule.period_ns == ROUND_S * 10**9
+    assert schedule.period_ns == 0
 
 
 def test_link_grants_carry_as_much_as_the_rate_at_the_end_of_each_cycle() -> None:
@@ -107,7 +107,7 @@ def test_link_of_a_quarter_of_an_hour_is_laid_out_in_whole_columns(
 
 def test_link_schedule_is_packed_as_the_kernel_reads_it() -> None:
     """struct step of sch_lablink.c."""
-    first, second = struct.iter_unpack("<QQQII", _schedule(link_outages_s="1-901").packed())
+    first, second, _ = struct.iter_unpack("<QQQII", _schedule(link_outages_s="1-901").packed())
     assert first == (0, 8_000_000, 0, 0, 0)
     assert second == (10**9, 0, 0, 0, 0)
 
@@ -179,26 +179,82 @@ def test_link_keys_that_are_wrong_are_refused_by_name(
     ({"modem_mbps": "1", "link_access": "lte+cycle_ms=0.0001", "link_outages_s": "1-2"},
      ("link_…_access: the link's schedule would have 9000000000 steps; expected at most 4194304: "
       "give a longer cycle_ms")),
+    ({"link_trace": "{trace}", "link_outages_s": "1-950"},
+     "link_outages_s: nothing passes for 949 s from 1 s on, and TCP"),
 ])
 def test_link_that_starves_or_has_no_rate_is_refused(
-    settings: dict[str, object], output: str
+    tmp_path: Path, settings: dict[str, str], output: str
 ) -> None:
     """Before anything starts."""
+    trace = tmp_path / "trace.csv"
+    trace.write_text("time_s,rate_mbps\n0,10\n20,50\n40,20\n")
     with pytest.raises(ConfigError) as fault:
-        link_plans(Scenario.from_settings(settings))
-    assert output in str(fault.value)
+        link_plans(Scenario.from_settings({
+            key: value.format(trace=trace) for key, value in settings.items()}))
+    assert str(fault.value).startswith(output)
 
 
-def test_link_that_ends_before_the_run_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("settings", [{}, {"link_outages_s": "1-2"}, {"link_access": "lte"},
+                                      {"link_access": "starlink", "link_outages_s": "1-2"}])
+def test_link_that_ends_before_the_run_is_refused(
+    tmp_path: Path, settings: dict[str, object]
+) -> None:
     """A trace of 3 s, held, is enough for a run of 2 s."""
     (tmp_path / "short").write_text("1\n3000\n")
-    scenario = Scenario.from_settings({"link_trace": tmp_path / "short", "link_trace_end": "hold"})
+    scenario = Scenario.from_settings({
+        **settings, "link_trace": tmp_path / "short", "link_trace_end": "hold"})
     refuse_link_that_ends(scenario, 2)
     with pytest.raises(ConfigError, match=r"^link_trace: .* ends after 3 s, and the run lasts 5 s"):
         refuse_link_that_ends(scenario, 5)
-    alone = Scenario.from_settings({"link_up_trace": tmp_path / "short", "link_trace_end": "hold"})
+    alone = Scenario.from_settings({
+        "modem_down_mbps": 9, **settings, "link_up_trace": tmp_path / "short",
+        "link_trace_end": "hold"})
     with pytest.raises(ConfigError, match=r"^link_up_trace: .* ends after 3 s"):
         refuse_link_that_ends(alone, 5)
+
+
+@pytest.mark.parametrize(("settings", "output"), [
+    ({"link_trace": "{steps}", "link_access": "docsis"}, "link_trace"),
+    ({"link_trace": "{steps}", "link_access": "starlink"}, "link_trace"),
+    ({"modem_mbps": "8", "link_access": "starlink", "link_outages_s": "1-2"}, "link_outages_s"),
+    ({"modem_mbps": "8", "link_access": "docsis", "link_outages_s": "1-2"}, "link_outages_s"),
+    ({"link_trace": "seeded", "link_outages_s": "1-2"}, "link_outages_s"),
+    ({"link_trace": "{steps}", "link_outages_s": "1-2"}, None),
+    ({"modem_mbps": "8", "link_outages_s": "1-2"}, None),
+    ({"modem_mbps": "8", "link_access": "starlink"}, None),
+])
+def test_link_that_begins_again_in_the_run_is_refused(
+    tmp_path: Path, settings: dict[str, str], output: str | None
+) -> None:
+    """Schedules of access, and of outages with a trace that repeats, are computed for 900 s."""
+    steps = tmp_path / "steps.csv"
+    steps.write_text("time_s,rate_mbps\n0,10\n20,50\n40,20\n")
+    scenario = Scenario.from_settings({"link_trace_end": "hold", **{
+        key: value.format(steps=steps) for key, value in settings.items()}})
+    refuse_link_that_ends(scenario, ROUND_S)
+    if output is None:
+        refuse_link_that_ends(scenario, 2 * ROUND_S)
+    else:
+        with pytest.raises(ConfigError, match=(
+                rf"^{output}: begins again after 9\d\d s, and the run lasts 1800 s; expected a")):
+            refuse_link_that_ends(scenario, 2 * ROUND_S)
+
+
+@pytest.mark.parametrize("settings", [{}, {"link_access": "docsis"}, {"link_access": "starlink"},
+                                      {"link_outages_s": "1-2"}])
+def test_trace_that_holds_is_played_whole_and_has_its_own_mean(
+    tmp_path: Path, settings: dict[str, object]
+) -> None:
+    """10, 50 and then 20 Mbit/s. The mean is that of the first two, whatever access does."""
+    trace = tmp_path / "steps.csv"
+    trace.write_text("time_s,rate_mbps\n0,10\n20,50\n40,20\n")
+    plan = link_plans(Scenario.from_settings({
+        **settings, "link_up_trace": trace, "link_trace_end": "hold", "modem_down_mbps": 8}))["up"]
+    assert (plan.about["mean_mbps"], plan.limit_bytes) == (30, 30e6 / 8 / 2)
+    assert plan.schedule is not None
+    if settings == {"link_access": "docsis"}:
+        assert [(step.at_ns // 10**9, step.burst_bytes) for step in plan.schedule.steps[::5000]][
+            1:6] == [(10, 2500), (20, 2500), (30, 12500), (40, 12500), (50, 5000)]
 
 
 @pytest.mark.parametrize("settings", [{"link_loss": "1%"}, {"base_delay_ms": "20000"},
