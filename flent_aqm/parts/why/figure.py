@@ -63,8 +63,7 @@ def explained_of(run: WatchedRun, story: Story, outcomes: Sequence[Outcome], tit
     Args:
         run: the run with its packets.
         story: the explanation of a probe.
-        outcomes: the run itself, and the runs with something changed. Those without an answered
-            probe within 1 s (AROUND_S) of the probe get no curve.
+        outcomes: the run itself, and the runs with something changed, see probes_of().
         title: heading of the explanation, which names the probe.
         sentences: sentences of the explanation.
     """
@@ -91,8 +90,20 @@ def explained_of(run: WatchedRun, story: Story, outcomes: Sequence[Outcome], tit
         title, list(sentences), story.place, story.sent_s - AROUND_S, story.sent_s + AROUND_S,
         story.sent_s, story.rtt_ms, stay_s, _backlog(run, story),
         moments_s(passage.fate == Fate.DROPPED), moments_s(passage.marked), _window(run, story),
-        [_curve(one.change, *zip(*sorted(one.around), strict=True)) for one in outcomes
-         if one.around])
+        probes_of(outcomes))
+
+
+def probes_of(outcomes: Sequence[Outcome]) -> list[Curve]:
+    """Return a curve of the RTTs of each run's probes within 1 s (AROUND_S) of the explained one,
+    first that of the run itself. It is empty if none of these was answered. Changed runs without
+    such a probe are left out.
+
+    Args:
+        outcomes: the run itself, and the runs with something changed.
+    """
+    return [_curve(one.change, [at_s for at_s, _ in sorted(one.around)],
+                   [rtt_ms for _, rtt_ms in sorted(one.around)])
+            for one in outcomes if one.around or one is outcomes[0]]
 
 
 def _curve(name: str, at_s: Sequence[float], values: Any) -> Curve:

@@ -64,7 +64,8 @@ class Explained:
         drops_s, marks_s: when packets came that the queue dropped or marked, in the drawn time.
         window: kB in flight of all TCP flows that share the name of the flow with most bytes ahead
             of the probe. None without such flows, or if they had nothing in flight.
-        runs: RTT of the probes in ms over time, of this run first, then of each run with a change.
+        runs: RTT of the probes in ms over time, of this run first (empty if none was answered in
+            the drawn time), then of each run with a change.
     """
 
     title: str
