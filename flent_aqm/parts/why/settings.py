@@ -12,6 +12,7 @@ from flent_aqm.base.words import plain
 from flent_aqm.parts.why.flow_names import DIRECTION
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.spec.cell import Cell
+from flent_aqm.spec.cross_traffic import BULK, parse_cross_traffic
 
 # Settings that have lines of their own.
 _TOLD = ("seed", "aqm", "aqm_parameters", "up_aqm", "up_aqm_parameters", "rate_down_mbps",
@@ -49,13 +50,13 @@ def settings_of(cell: Cell, run: Run) -> Sequence[tuple[str, str]]:
                  "download; the router does not shape")
     elif router.shaper == "none":
         rates += ", to which the router does not shape"
-    cross = str(cell.test_parameters.get("cross_traffic", "0"))
+    cross = parse_cross_traffic("cross_traffic", cell.test_parameters.get("cross_traffic", False))
     others = [f"{name} {_text(value)}" for name, value in scenario.differing().items()
               if name not in _TOLD]
     return [(name, plain(value)) for name, value in (
         ("Test", test), *told, ("Rate", rates),
         ("Base RTT", f"{scenario.path.base_delay_ms:g} ms, without any queue"),
-        ("Cross traffic", "none" if cross in ("0", "no") else cross),
+        ("Cross traffic", BULK if cross is True else cross or "none"),
         *([("Other settings", "; ".join(others))] if others else []),
         ("Seed", str(scenario.lab.seed)))]
 

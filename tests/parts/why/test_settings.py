@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from flent_aqm.parts.why.settings import in_short, settings_of
@@ -39,3 +41,17 @@ def test_directions_that_differ_have_lines_of_their_own() -> None:
     assert "limit 7 packets" in told["Queue, download"]
     assert "limit 1000 packets" in told["Queue, upload"]
     assert "Queue" not in told
+
+
+@pytest.mark.parametrize(("given", "told"), [
+    ("off", "none"), ("No", "none"), (False, "none"), ("0", "none"),
+    ("1", "bulk"), (True, "bulk"), ("yes", "bulk"), ("bulk", "bulk"), ("Video", "video")])
+def test_cross_traffic_is_told_by_its_kind(given: object, told: str) -> None:
+    """A data file has the word that a user or a command gave."""
+    path = QUICK / "iperf3_upload-codel.flent.gz"
+    was = recorded.read(path, path.parent)
+    cell = replace(was.cell, settings={**was.cell.settings, "TEST_PARAMETERS": {
+        "cross_traffic": given}})
+    settings = settings_of(cell, as_run(as_data_file(was.data, path)))
+    assert dict(settings)["Cross traffic"] == told
+    assert ("cross traffic" in in_short(settings)) == (told != "none")
