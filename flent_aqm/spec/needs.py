@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.spec.cross_traffic import kind_of
@@ -20,14 +20,17 @@ class Needs:
         tools: names of programs and Python modules that client and server need.
         servers: names in tools/table.SERVERS of the servers to start. Others aren't started,
             because each costs time.
+        is_known: False if the test is unknown, and may need some of the servers or none.
     """
 
     tools: tuple[str, ...]
     servers: tuple[str, ...]
+    is_known: bool = True
 
 
 # Requirements of unknown tests, which may use any of these servers.
-_OF_UNKNOWN_TESTS = Needs((), ("irtt", "iperf3", "netserver", "ndt7-cleartext"))
+_OF_UNKNOWN_TESTS = Needs((), ("irtt", "iperf3", "netserver", "ndt7-cleartext"),
+                           is_known=False)
 
 
 def needs_of_run(test_name: str, scenario: Scenario, parameters: Mapping[str, object]) -> Needs:
@@ -41,8 +44,8 @@ def needs_of_run(test_name: str, scenario: Scenario, parameters: Mapping[str, ob
     needs = _needs_of_test(
         test_name, {**parameters, "ndt7_server": scenario.hosts.ndt7_server})
     if kind := kind_of(scenario.hosts.cross_traffic):
-        needs = Needs((*needs.tools, *kind.program_names({})),
-                      tuple(dict.fromkeys((*needs.servers, kind.server.name))))
+        needs = replace(needs, tools=(*needs.tools, *kind.program_names({})),
+                        servers=tuple(dict.fromkeys((*needs.servers, kind.server.name))))
     return needs
 
 

@@ -40,6 +40,13 @@ def test_record_of_a_speed_test_is_all_that_it_takes(tool: Tool) -> None:
         assert tool.metric(name) in METRICS
 
 
+@pytest.mark.parametrize("test", our_tests())
+def test_needs_of_each_of_our_tests_are_known(test: str) -> None:
+    """Also of those that take no program; those of others are guessed."""
+    assert needs_of_run(test, Scenario(), {}).is_known
+    assert not needs_of_run("command-output", Scenario(), {}).is_known
+
+
 def test_client_of_no_file_says_that_none_is_named() -> None:
     environ = {name: value for name, value in os.environ.items() if name != OWN_TOOL}
     ended = subprocess.run([sys.executable, "-P", "-m", "flent_aqm.tools.own", "host=x", "port=1"],

@@ -232,14 +232,13 @@ def _override_without_missing(facts: probe.RouterProperties, cells: Iterable[Cel
 
 
 def _servers_of(cells: Iterable[Cell]) -> set[str]:
-    """Return the names of the servers that cells need at their usual ports. A cell counts only if
-    its Needs.tools has a program or module: tests of which it is not known what they need have
-    none, nor have those with a client of this package, such as librespeed. Left out are a cell's
-    servers whose port one of its test parameters sets."""
+    """Return the names of the servers that cells need at their usual ports. Left out are those of
+    unknown tests, which may need none of the common servers, and a cell's servers whose port one of
+    its test parameters sets."""
     names = set()
     for cell in cells:
         needed = needs_of_run(cell.test_name, cell.scenario, cell.test_parameters)
-        if needed.tools:  # an unknown test has none, and may need any of the common servers
+        if needed.is_known:
             names |= {name for name in needed.servers
                       if SERVERS[name].parameter not in cell.test_parameters}
     return names

@@ -20,8 +20,9 @@ def main(text: str) -> None:
     """Check one run of each AQM of the study on the testbed."""
     keys = json.loads(text)
     hosts = [keys.pop("hosts", "server")]
+    test_name = keys.pop("test_name", "iperf3_upload")
     try:
-        cells = [Cell(aqm, Path(), "iperf3_upload", Scenario.from_settings({"aqm": aqm, **keys}),
+        cells = [Cell(aqm, Path(), test_name, Scenario.from_settings({"aqm": aqm, **keys}),
                       {"HOSTS": hosts}, {}, {}, 1.0)
                  for aqm in ("no_aqm", "codel", "fq_codel", "sfq")]
         testbed = open_testbed(cells[0].scenario.lab.testbed)

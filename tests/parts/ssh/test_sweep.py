@@ -222,6 +222,10 @@ REFUSED = {
         "the router lacks codel (its tc does not know this queue)"),
     "no server of the test": (
         [], "", "hosts: the server iperf3 does not answer on server (5201 closed), and the runs"),
+    "no server of a test that needs no program": (
+        ["test_name=librespeed"], "",
+        "hosts: the server speedtest-cleartext does not answer on server (8090 closed), and the"),
+    "test of which nothing is known": (["test_name=command-output"], "", "accepted"),
 }
 
 
