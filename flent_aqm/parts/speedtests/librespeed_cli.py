@@ -25,11 +25,10 @@ _NUMBERS = {"download_mbps": "download", "upload_mbps": "upload", "ping_ms": "pi
 
 
 def measure(call: Call, report: ClientReport) -> None:
-    """Run librespeed-cli over HTTP, without TLS even if the call asks for it, and fill the report.
-    Raises BadResult if it fails, gives no result or no rate of a direction, or prints another form,
-    OSError if it can't be started. Option of the call: `streams` (default: 3), connections at once.
-    """
-    server = {"id": 1, "name": "server", "server": f"http://{call.host_and_port}/",
+    """Run librespeed-cli, and fill the report. Raises BadResult if it fails, gives no result or no
+    rate of a direction, or prints another form, OSError if it can't be started. Option of the call:
+    `streams` (default: 3), connections at once."""
+    server = {"id": 1, "name": "server", "server": f"{call.url}/",
               "dlURL": "backend/garbage.php", "ulURL": "backend/empty.php",
               "pingURL": "backend/empty.php", "getIpURL": "backend/getIP.php"}
     with tempfile.TemporaryDirectory(prefix="flent-aqm-librespeed-") as folder:
@@ -38,7 +37,8 @@ def measure(call: Call, report: ClientReport) -> None:
         # Pings by ICMP would need rights that users seldom have.
         read(lines_of("librespeed-cli", [
             call.program, "--local-json", str(servers), "--server", "1", "--json-stream",
-            "--no-icmp", "--concurrent", call.options.get("streams", "3")]), report)
+            "--no-icmp", "--concurrent", call.options.get("streams", "3"),
+            *(["--skip-cert-verify"] if call.tls else [])]), report)
 
 
 def read(lines: Iterable[Line], report: ClientReport) -> None:

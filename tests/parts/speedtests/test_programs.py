@@ -283,6 +283,20 @@ def test_command_prints_a_report(tmp_path: Path) -> None:
     assert "-streams 4" in words
 
 
+@pytest.mark.parametrize("tls", [False, True])
+def test_librespeed_cli_gets_the_address_of_the_server_that_runs(tmp_path: Path, tls: bool) -> None:
+    """With TLS as well, and then without a check of the server's own certificate."""
+    program = stand_in(
+        tmp_path,
+        f'(echo "$@"; cat "$2") > {tmp_path}/words; cat {GOLDEN}/librespeed_cli.txt')
+    report = ClientReport("librespeed_cli")
+    librespeed_cli.measure(Call("2001:db8::1", 8490, tls, programs=(program,)), report)
+    assert report.numbers["download_mbps"] == 18.98
+    words = (tmp_path / "words").read_text()
+    assert f'"http{"s" if tls else ""}://[2001:db8::1]:8490/"' in words
+    assert ("--skip-cert-verify" in words) == tls
+
+
 def test_program_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     """Its time limit ends both."""
     program = stand_in(tmp_path, f"echo $$ > {tmp_path}/pid; echo Starting; exec sleep 60")
