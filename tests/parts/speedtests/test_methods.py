@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 
 import pytest
 
 from flent_aqm.base.errors import BadResult, ParseError
-from flent_aqm.parts.speedtests.cloudflare_client import timed
+from flent_aqm.parts.speedtests import cloudflare_client
+from flent_aqm.parts.speedtests.cloudflare_client import DOWNLOAD, LATENCY, timed
 from flent_aqm.parts.speedtests.librespeed import TOOL
 from flent_aqm.parts.speedtests.librespeed_client import smoothed_jitter_ms
 from flent_aqm.parts.speedtests.ookla_style_client import sliced_mbps
@@ -28,7 +30,8 @@ from flent_aqm.parts.speedtests.responsiveness_client import (
     go_rpm,
     rpm_of,
 )
-from flent_aqm.tools.report import read_report
+from flent_aqm.tools.client import Call
+from flent_aqm.tools.report import ClientReport, read_report
 
 
 def test_librespeed_jitter_weighs_larger_steps_more() -> None:
@@ -140,3 +143,45 @@ def test_only_the_beginning_of_a_body_is_kept() -> None:
     assert asyncio.run(body_of(10, 20)) == (30, 30)
     assert asyncio.run(body_of(KEPT_BYTES - 1, KEPT_BYTES)) == (KEPT_BYTES, 2 * KEPT_BYTES - 1)
     assert asyncio.run(body_of(KEPT_BYTES + 5, 7)) == (KEPT_BYTES, KEPT_BYTES + 12)
+
+
+def test_latency_request_that_outlives_its_set_spoils_no_later_one(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its response comes when the next set's first latency request is due."""
+    pinged, loaded, answered = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer requests: the first load when a latency request has come, that one 0.1 s after the
+        second load has, and the second load after the next latency request."""
+        with contextlib.closing(writer), contextlib.suppress(OSError, EOFError):
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode()
+                size = int(head.partition("bytes=")[2].split("&")[0].split()[0])
+                if size == 0 and not pinged.is_set():
+                    pinged.set()
+                    await loaded.wait()
+                    await asyncio.sleep(0.1)
+                elif size == 0:
+                    answered.set()
+                elif size == 1000:
+                    await pinged.wait()
+                else:
+                    loaded.set()
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(answered.wait(), 2)
+                    await asyncio.sleep(0.1)
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size
+                             + b"x" * size)
+
+    async def measure() -> ClientReport:
+        report = ClientReport("cloudflare")
+        async with await asyncio.start_server(respond, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            await cloudflare_client.measure(
+                find_server("127.0.0.1", port, None, secure=False), report, Call("", port))
+        return report
+
+    monkeypatch.setattr(cloudflare_client, "SEQUENCE",
+                        ((DOWNLOAD, 1, 1000), (DOWNLOAD, 1, 2000), (LATENCY, 1, 0)))
+    assert len(asyncio.run(measure()).loads["download"].probes) == 1

@@ -100,7 +100,8 @@ class PendingRequest:
             of the upload for POST. None for none.
 
     Attributes:
-        future: gets the Reply, or a BadResult.
+        future: gets the Reply, or a BadResult. Cancelled if nobody waits for it any more.
+        ended: set when the response is complete or the request has failed.
         reply: the response so far.
         count: the argument of the same name.
         is_upload: whether the method is POST.
@@ -109,6 +110,7 @@ class PendingRequest:
 
     def __init__(self, method: str, size: int, count: Count | None) -> None:
         self.future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self.ended = asyncio.Event()
         self.reply = Reply(time.monotonic())
         self.count = count
         self.is_upload = method == "POST"
@@ -128,11 +130,13 @@ class PendingRequest:
         """Record in `reply` that the response was complete at `now_s`, in monotonic seconds. Set
         `reply` as the future's result, unless the future is done already."""
         self.reply.end_s = now_s
+        self.ended.set()
         if not self.future.done():
             self.future.set_result(self.reply)
 
     def fail(self, fault: BadResult) -> None:
         """Set `fault` as the future's exception, unless the future is done already."""
+        self.ended.set()
         if not self.future.done():
             self.future.set_exception(fault)
 
@@ -238,6 +242,11 @@ class Connection(ABC, asyncio.Protocol):
         if hasattr(self, "transport"):
             self.transport.abort()
         self.fail(self._ended)
+
+    async def until_free(self) -> None:
+        """Wait until a request can be sent, which is at once with HTTP/2 and HTTP/3. With HTTP/1.1
+        the response to a request whose caller was cancelled has to be complete, or the connection
+        to have ended."""
 
     async def get(self, path: str, count: Count | None = None, *,
                   patience_s: float | None = PATIENCE_S) -> Reply:

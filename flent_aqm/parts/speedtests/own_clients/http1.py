@@ -42,13 +42,18 @@ class Http1Connection(Connection):
         super().connection_made(transport)
         self._wake = WakeAt(self.transport)
 
+    async def until_free(self) -> None:
+        """Wait until the previous request, if any, has its complete response or has failed."""
+        if self._request is not None:
+            await self._request.ended.wait()
+
     def request(self, method: str, path: str, size: int, count: Count | None
                 ) -> asyncio.Future[Reply]:
         """Send a request on the open connection. Return a future of the response, which gets a
         BadResult if the connection ends before or the response isn't HTTP/1.1. The previous request
         must have its complete response, unless the connection has ended. Arguments are those of
         Connection.request()."""
-        assert self._request is None or self._request.future.done(), "one request at a time"
+        assert self._request is None or self._request.ended.is_set(), "one request at a time"
         self._request = pending = PendingRequest(method, size, count)
         headers = [("host", self.server.host_and_port), ("user-agent", _AGENT),
                    ("accept-encoding", "identity")]
