@@ -6,7 +6,23 @@ from __future__ import annotations
 import pytest
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.spec.queues.values import mask, rate_bytes_per_s, selector
+from flent_aqm.spec.queues.values import (
+    Overhead,
+    Reader,
+    between,
+    count_to,
+    fraction,
+    mask,
+    number,
+    percent,
+    power_of_two,
+    rate_bytes_per_s,
+    selector,
+    size_bytes,
+    time_or_packets,
+    time_us,
+    whole,
+)
 from flent_aqm.spec.scenario import Scenario
 
 
@@ -49,3 +65,34 @@ def test_rate_that_is_refused_is_told_its_units(text: str) -> None:
     with pytest.raises(ConfigError, match=r"^expected a rate in bits per second with its unit and "
                                           r"without a blank, .*; units: bit, kbit, mbit, "):
         rate_bytes_per_s(text)
+
+
+@pytest.mark.parametrize("read", [
+    whole, count_to(9999), power_of_two(2048), percent, between(0, 9999), Overhead(-64, 256, {})])
+@pytest.mark.parametrize("text", ["010", "08", "00", "00000000010"])
+def test_whole_number_with_zeros_before_it_is_refused(read: Reader, text: str) -> None:
+    """tc takes 010 for 8."""
+    with pytest.raises(ConfigError, match=r"^expected "):
+        read(text)
+
+
+@pytest.mark.parametrize(("aqm", "key", "text"), [
+    ("codel", "aqm_limit", "010"), ("dualpi2", "aqm_coupling_factor", "01"),
+    ("cake", "aqm_overhead", "-018"), ("cake", "aqm_mpu", "064")])
+def test_zeros_before_a_parameter_are_told_with_the_reason(aqm: str, key: str, text: str) -> None:
+    with pytest.raises(ConfigError, match=rf"^{key}: '{text}' for {aqm}: expected a whole number "
+                                          r"without zeros before it, because tc takes it as octal"):
+        Scenario.from_settings({"aqm": aqm, key: text})
+
+
+@pytest.mark.parametrize(("read", "before", "unit"), [
+    (whole, "", ""), (count_to(99), "", ""), (power_of_two(64), "", ""), (percent, "", ""),
+    (between(0, 99), "", ""), (Overhead(-64, 256, {}), "", ""), (Overhead(-64, 256, {}), "-", ""),
+    (time_or_packets, "", "p"), (time_us, "", "ms"), (size_bytes, "", "kb"), (number, "", ""),
+    (fraction, "0.", ""), (rate_bytes_per_s, "", "mbit")])
+def test_digits_of_other_scripts_are_refused(read: Reader, before: str, unit: str) -> None:
+    """Python takes them for numbers, and tc doesn't."""
+    read(f"{before}1{unit}")
+    for one in "\u0661\u0967\uff11":
+        with pytest.raises(ConfigError):
+            read(f"{before}{one}{unit}")

@@ -20,7 +20,7 @@ from flent_aqm.spec.queues.units import Scalar
 Expected = Scalar | frozenset[Scalar]
 Reader = Callable[[str], Scalar]
 
-_NUMBER = re.compile(r"(\d{1,15}(?:\.\d{1,12})?)([A-Za-z]*)")
+_NUMBER = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,12})?)([A-Za-z]*)")
 _SIZE = {"": 1, "b": 1, "k": 2**10, "kb": 2**10, "m": 2**20, "mb": 2**20,
          "g": 2**30, "gb": 2**30}
 _TIME_US = {"s": 10**6, "sec": 10**6, "secs": 10**6, "ms": 1000, "msec": 1000, "msecs": 1000,
@@ -35,10 +35,19 @@ _U32 = 2**32 - 1
 _KERNEL_HZ = (100, 128, 250, 256, 300, 500, 512, 1000, 1024)
 
 
+def _digits(text: str) -> int:
+    """Return the whole number of up to ten digits that a text is, -1 if it is none. Raises
+    ConfigError for a number with zeros before it, which tc takes for octal."""
+    if re.fullmatch("0[0-9]{1,9}", text):
+        raise ConfigError("expected a whole number without zeros before it, because tc takes it as "
+                          "octal")
+    return int(text) if re.fullmatch("[0-9]{1,10}", text) else -1
+
+
 def whole(text: str) -> int:
     """Return a whole number from 0 to 2^32 - 1, such as a number of packets, from up to ten decimal
     digits. Raises ConfigError for other texts."""
-    if not re.fullmatch(r"\d{1,10}", text) or int(text) > _U32:
+    if not 0 <= _digits(text) <= _U32:
         raise ConfigError("expected a whole number without a sign, 2^32 - 1 at most")
     return int(text)
 
@@ -49,7 +58,7 @@ def count_to(most: int) -> Reader:
     def read(text: str) -> int:
         """Return a whole number from 1 to `most`, the argument of count_to(). Raises ConfigError
         for other texts."""
-        if not re.fullmatch(r"\d{1,10}", text) or not 1 <= int(text) <= most:
+        if not 1 <= _digits(text) <= most:
             raise ConfigError(f"expected a whole number from 1 to {most}")
         return int(text)
     return read
@@ -61,7 +70,7 @@ def power_of_two(most: int) -> Reader:
     def read(text: str) -> int:
         """Return a power of two from 1 to `most`, the argument of power_of_two(). Raises
         ConfigError for other texts."""
-        if not re.fullmatch(r"\d{1,10}", text) or int(text) > most or int(text).bit_count() != 1:
+        if not 1 <= _digits(text) <= most or int(text).bit_count() != 1:
             raise ConfigError(f"expected a power of two from 1 to {most}")
         return int(text)
     return read
@@ -98,7 +107,7 @@ def time_us(text: str) -> int:
 def fraction(text: str) -> float:
     """Return a number from 0 to 1, from texts such as 0, 0.02 and 1. Raises ConfigError for other
     texts, such as 2%, .5 and 1e-3."""
-    if not re.fullmatch(r"\d{1,3}(\.\d{1,12})?", text) or float(text) > 1:
+    if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,12})?", text) or float(text) > 1:
         raise ConfigError("expected a number from 0 to 1 in the form 0.02")
     return float(text)
 
@@ -118,7 +127,7 @@ def below_1(text: str) -> float:
 def percent(text: str) -> int:
     """Return a percentage as a whole number from 0 to 100, from texts such as 10. Raises
     ConfigError for other texts, such as 10% and 2.5."""
-    if not re.fullmatch(r"\d{1,3}", text) or int(text) > 100:
+    if not 0 <= _digits(text) <= 100:
         raise ConfigError("expected a whole number from 0 to 100, in percent, without a sign")
     return int(text)
 
@@ -126,7 +135,7 @@ def percent(text: str) -> int:
 def number(text: str) -> float:
     """Return a number from 0 to below 10^9, which may have up to nine decimals. Raises
     ConfigError for other texts."""
-    if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text):
+    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text):
         raise ConfigError("expected a number in the form 2 or 0.5, with at most 9 digits on each "
                           "side of the decimal point")
     return float(text)
@@ -247,7 +256,7 @@ class Overhead:
     def __call__(self, text: str) -> Scalar:
         """Return a number of bytes as int, or tc's words with single blanks between them. Raises
         ConfigError for a number out of range, or an unknown word."""
-        if re.fullmatch(r"-?\d{1,4}", text) and self.least <= int(text) <= self.most:
+        if _digits(text.removeprefix("-")) >= 0 and self.least <= int(text) <= self.most:
             return int(text)
         words = text.split()
         if not words or not set(words) <= self.words.keys():
@@ -325,7 +334,7 @@ def between(low: int, high: int) -> Reader:
     def read(text: str) -> int:
         """Return a whole number from `low` to `high`, the arguments of between(). Raises
         ConfigError for other texts."""
-        if not re.fullmatch(r"\d{1,10}", text) or not low <= int(text) <= high:
+        if not low <= _digits(text) <= high:
             raise ConfigError(f"expected a whole number from {low} to {high}")
         return int(text)
     return read
@@ -334,8 +343,8 @@ def between(low: int, high: int) -> Reader:
 def time_or_packets(text: str) -> Scalar:
     """Return a time in us as int. For a number of packets from 1 on, such as 5packets, 5pkts or 5p,
     return text in the form "5p". Raises ConfigError for other texts."""
-    match = re.fullmatch(r"(\d{1,10})(p|pkts?|packets?)", text)
-    if match and 0 < int(match[1]) <= _U32:
+    match = re.fullmatch("([0-9]{1,10})(p|pkts?|packets?)", text)
+    if match and 0 < _digits(match[1]) <= _U32:
         return f"{int(match[1])}p"
     try:
         return time_us(text)
