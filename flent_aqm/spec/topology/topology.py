@@ -59,9 +59,10 @@ class Topology:
 
     @cached_property
     def other_names(self) -> Mapping[str, str]:
-        """Further names of the client: "client1" if the graph has a node "client2", "sub1" if there
-        are subscribers. Each maps to "client". Empty without either."""
-        names = {"client1": CLIENT} if "client2" in self.graph.nodes else {}
+        """Further names of the client: "client1" if the graph has a node "client2" and none of that
+        name, "sub1" if there are subscribers. Each maps to "client". Empty without either."""
+        nodes = self.graph.nodes
+        names = {"client1": CLIENT} if "client2" in nodes and "client1" not in nodes else {}
         return {**names, "sub1": CLIENT} if self.subscribers else names
 
     @cached_property

@@ -15,6 +15,7 @@ import pytest
 from flent_aqm.base.errors import ConfigError, LabError, ToolMissing
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.lab import virtual
+from flent_aqm.lab.topology_files import addresses
 from flent_aqm.lab.virtual import Lab, VirtualTestbed
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.table import METRICS, Unavailable
@@ -49,6 +50,22 @@ def test_topologies_have_the_hosts_that_their_names_promise(
     scenario = Scenario.from_settings({"topology": text})
     assert Scenario.from_json(scenario.as_json()) == scenario
     assert parse_topology("topology", scenario.path.topology).graph == topology.graph
+
+
+@pytest.mark.parametrize(("text", "names", "command"), [
+    ("clients:2", ["client client1", "client2"], ()),
+    ("client-lan, client1-lan, client2-lan, lan-router, router-server",
+     ["client", "client1", "client2"], ("ip", "netns", "exec", "client1")),
+])
+def test_client1_is_the_client_unless_a_host_is_called_so(
+    text: str, names: list[str], command: tuple[str, ...]
+) -> None:
+    """Flows from a host of that name started on the client, whose address the name had, too."""
+    topology = parse_topology("topology", text)
+    assert len(set(topology.sources)) == len(topology.sources)
+    assert topology.source("client1").command == command
+    told = [names for _, names in addresses(topology) if names.startswith("client")]
+    assert sorted(set(told)) == names
 
 
 def test_topology_left_out_leaves_a_run_as_it_was() -> None:
