@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from flent_aqm.router.shaping import IFB_DEVICE
 from flent_aqm.router.tc.read_back import Direction, ReadBack
+from flent_aqm.spec.queues.external import queue_of
 from flent_aqm.spec.scenario import Scenario
 
 _OFFLOADS: tuple[str, ...] = ("tso", "gso", "gro")
@@ -12,7 +13,7 @@ _OFFLOADS: tuple[str, ...] = ("tso", "gso", "gro")
 
 def warnings(scenario: Scenario, report: ReadBack) -> list[str]:
     """Return a warning for each condition on the router that would hide the effect of the AQM:
-    offloads of a device that are on, all in one warning, unless the AQM is cake with split_gso, or,
+    offloads of a device that are on, all in one warning, unless the AQM has split_gso on, or,
     without a shaper, a network card's driver without byte queue limits. Each begins with "down: "
     or "up: ". Empty if there is none."""
     return [f"{direction_name}: {text}" for direction_name, direction in report.directions.items()
@@ -32,9 +33,9 @@ def _warnings_of_direction(scenario: Scenario, direction_name: str, direction: D
             "up" counts, from which it gets its packets.
     """
     texts = []
-    # CAKE splits such packets itself unless told not to.
+    # Queues with this parameter, such as CAKE, split such packets unless told not to.
     aqm, parameters = scenario.router.queue(direction_name)
-    splits = aqm == "cake" and dict(parameters).get("split_gso") != "no"
+    splits = "split_gso" in queue_of(aqm).parameters and dict(parameters).get("split_gso") != "no"
     merging, offloads = direction, _OFFLOADS
     if direction.device == IFB_DEVICE:
         # It merges nothing itself: what arrives is as the device where it arrives has made it.

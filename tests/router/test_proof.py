@@ -306,9 +306,14 @@ ALL_ON = {"tso": True, "gso": True, "gro": True}
     ({}, {"tso": False, "gso": None, "gro": False}, None),
     ({"aqm": "cake"}, ALL_ON, None), ({"aqm": "cake", "aqm_split_gso": "1"}, ALL_ON, None),
     ({"aqm": "cake", "aqm_split_gso": "0"}, ALL_ON, "tso off gso off gro off"),
+    ({"aqm": "cake_mq", "shaper": "cake", "tx_queues": 4}, ALL_ON, None),
+    ({"aqm": "cake_mq", "shaper": "cake", "tx_queues": 4, "aqm_split_gso": "0"}, ALL_ON,
+     "tso off gso off gro off"),
+    ({"aqm": "dualpi2"}, ALL_ON, None),
+    ({"aqm": "dualpi2", "aqm_options": "no_split_gso"}, ALL_ON, "tso off gso off gro off"),
     ({"aqm": "codel", "up_aqm": "cake"}, ALL_ON, None),
     ({"aqm": "cake", "up_aqm": "codel"}, ALL_ON, "tso off gso off gro off")])
-def test_offloads_that_are_on_are_told_unless_cake_splits(
+def test_offloads_that_are_on_are_told_unless_the_queue_splits(
         report: ReadBack, settings: dict[str, object], offloads: dict[str, bool | None],
         words: str | None) -> None:
     """Of the queue of this direction; those that are off or not known are no fault."""
