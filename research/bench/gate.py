@@ -18,9 +18,9 @@
     python -m research.bench.gate harmless -o results/blind-later
         the changes without effect: "the same", and all their lines ran
 
-All write research/bench/results/gate-WHAT-DATE.json, and their part of docs/results/gate.md. Runs
-that are in the folder already are not made again. The exit status is 1 if there was a false alarm,
-or a defect that was not found.
+All write research/bench/results/gate-WHAT-DATE.json, and their part of docs/results/gate.md, once
+all changes of their kind are judged. Runs that are in the folder already are not made again. The
+exit status is 1 if there was a false alarm, or a defect that was not found.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from flent_aqm.base.paths import cache_to_write, resource_dir
+from flent_aqm.parts.kernels.verdict import pairs
 from flent_aqm.parts.kernels.verdict.command import failed_runs, scored
 from flent_aqm.parts.kernels.verdict.decide import SAME, UNTOLD, USUAL, WORSE, judge
 from flent_aqm.parts.kernels.verdict.more_seeds import FOLDER
@@ -62,6 +63,8 @@ SEEDS = 5
 _JUDGED: Mapping[str, Sequence[Planted]] = MappingProxyType(
     {"others": OTHERS, "further": FURTHER, "blind": BLIND, "blind-later": BLIND_LATER,
      "harmless": [planted for planted in DEFECTS if not planted.has_effect]})
+# Argument of the command line -> the changes that its results are about.
+_PLANTED: Mapping[str, Sequence[Planted]] = MappingProxyType({"power": DEFECTS, **_JUDGED})
 # Folder of a changed kernel's runs.
 _CHANGED = re.compile(rf"/({'|'.join(['change', *_JUDGED])})\d+/")
 _SEED_LINE = re.compile(r"^seed = (\d+)$", re.MULTILINE)
@@ -75,9 +78,9 @@ class Comparison:
         name: name of the comparison or of the planted change.
         seen: each metric that was better, worse or mixed -> that word, and "runs failed" -> "worse"
             if more runs failed than on the base's side, and more than chance explains. If
-            `flent-aqm verdict` judged a defect: one word, "worse", "not exercised", "a difference"
-            or "refused" -> the same text as `said`; empty for any other end, such as "the same" and
-            "can't tell".
+            `flent-aqm verdict` judged a defect: one word, "worse", "not exercised", "a difference",
+            "refused" or, if it judged nothing, "no verdict" -> the same text as `said`; empty for
+            "the same" and "can't tell".
         said: the verdict's sentence. If `flent-aqm verdict` judged a defect: its output, or without
             any the first failed run's cause or "status N"; if its kernel was refused, the error
             message.
@@ -103,9 +106,9 @@ class Comparison:
 
 
 def main() -> int:
-    """Make the comparisons that the command line names, and keep their results in
-    research/bench/results, in place of the earlier ones of their kind. Write their part of
-    docs/results/gate.md, too, unless --only or --cells is given. Return the exit status, 1 if any
+    """Make the comparisons that the command line names. If none of their kind is missing, and all
+    cells were run, keep the results in research/bench/results, in place of the earlier ones of
+    their kind, and write their part of docs/results/gate.md. Return the exit status, 1 if any
     verdict is not as it should be. Raises SystemExit if runs can't be made, ConfigError if there
     are no runs or too few to compare."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -119,12 +122,13 @@ def main() -> int:
                         help="of false-alarms: compare so many pairs of sets more, of seeds that "
                              "are drawn from all runs (default: %(default)s)")
     parser.add_argument("--only", default="", help="of all but false-alarms: changes with this "
-                        "in their names; what was found of the rest before is kept")
+                        "in their names; results are kept once all others are in the folder, too")
     parser.add_argument("--named-cells", action="store_true",
                         help="of others, further, blind…: the cells that are named beside each "
                              "defect (default: all)")
     parser.add_argument("--cells", default="", metavar="NAME,...",
-                        help="of power: these cells alone, such as one_flow,fair")
+                        help="of power: these cells alone, such as one_flow,fair; the results are "
+                             "not kept")
     parser.add_argument("--minutes", type=float, default=8.0,
                         help="of power: for further seeds of a change that five can't tell "
                              "(default: %(default)g)")
@@ -146,13 +150,16 @@ def main() -> int:
         print(f"{good} of {len(made)}: as it should be")
     else:
         made = power(output, args.only, args.cells, args.minutes)
-        results["cells"] = args.cells or "all"
+        results["cells"] = "all"
         good = sum(one.right for one in made)
         print(f"{good} of {len(made)} changes: as it should be")
-    results |= {"made": asdict(_provenance(output)), "comparisons": [asdict(one) for one in made]}
-    keep(args.what, results)
-    if not args.only and not args.cells:
+    if not args.cells and len(made) >= len(_PLANTED.get(args.what, ())):
+        results |= {"made": asdict(_provenance(output)),
+                    "comparisons": [asdict(one) for one in made]}
+        keep(args.what, results)
         write_part(args.what, results)
+    else:
+        print("not kept: changes or cells are missing")
     return int(good < len(made))
 
 
@@ -204,7 +211,7 @@ def false_alarms(output: Path, comparisons: int, aqm: str, first_seed: int
             by_seed.setdefault(seed, []).append(run)
             runs.append(_with_seed(run, seed - before_first))
         seeds = f"{before_first + 1} to {before_first + SEEDS}"
-        compared += [_compare(f"seeds {name} and {seeds}", others, runs, took_s)
+        compared += [_compare(f"seeds {name} and {seeds}", pair(others, runs), took_s)
                      for name, others in before]
         before = [*before[-1:], (seeds, runs)]
     return compared[:comparisons], by_seed
@@ -283,7 +290,7 @@ def power(output: Path, only: str, cells: str, minutes: float) -> list[Compariso
         if not is_there(folder):
             subprocess.run(build, check=True)
             took_s = sweep(batch, folder, [*overrides, f"kernel={name}"])
-        one = _compare_folders(planted.name, base, folder, took_s)
+        one = _compare(planted.name, pair_folders(base, folder), took_s)
         # The folder of further seeds is there if this was done before.
         if minutes and not one.seen and UNTOLD in one.said.lower() and not (
                 folder / FOLDER).exists():
@@ -291,7 +298,7 @@ def power(output: Path, only: str, cells: str, minutes: float) -> list[Compariso
             subprocess.run([BIN / "flent-aqm", "verdict", "--base", base, "--test", folder,
                             "--until-decided", f"{minutes:g}", "-o", folder / "verdict.md"],
                            check=False)
-            one = _compare_folders(planted.name, base, folder, took_s)
+            one = _compare(planted.name, pair_folders(base, folder), took_s)
         subprocess.run([BIN / "flent-aqm", "kernel", "remove", name], check=False,
                        stderr=subprocess.DEVNULL)
         compared.append(replace(one, aqm=planted.overrides[0].removeprefix("aqm="),
@@ -303,7 +310,7 @@ def power(output: Path, only: str, cells: str, minutes: float) -> list[Compariso
 # Statuses of `flent-aqm verdict` that don't call a defect harmless -> what the page says. 5 is
 # "better", or counters that differ where samples are the same.
 _NOT_MISSED = {1: "worse", 4: "not exercised", 5: "a difference"}
-REFUSED = "refused"
+REFUSED, NO_VERDICT = "refused", "no verdict"
 
 
 def judge_defects(output: Path, what: str, only: str, named_cells: bool) -> list[Comparison]:
@@ -344,6 +351,7 @@ def _judge_defect(output: Path, short: str, planted: Planted, tree: Path, named_
     """Build one defect's kernel, make the runs that are missing of it and of set-up's kernel, judge
     it, print the verdict, and remove the kernel. Return the comparison. If `kernel build` refuses
     the file because it isn't compiled, nothing is run, and the comparison is "refused" and right.
+    If `flent-aqm verdict` prints none, it is "no verdict" and not right.
 
     Args:
         output: folder for runs, patch and the verdict's page.
@@ -386,12 +394,13 @@ def _judge_defect(output: Path, short: str, planted: Planted, tree: Path, named_
                    stderr=subprocess.DEVNULL)
     failed = list(failed_runs("test", [folder]))
     said = done.stdout.strip() or (failed[0].cause if failed else f"status {done.returncode}")
-    word = _NOT_MISSED.get(done.returncode, "")
+    # Without a verdict it prints nothing, however it ends.
+    word = _NOT_MISSED.get(done.returncode, "") if done.stdout.strip() else NO_VERDICT
     print(f"{planted.name}: status {done.returncode}: {said}", flush=True)
     return Comparison(planted.name, {word: said} if word else {}, said, took_s, aqm=aqm,
                       has_effect=planted.has_effect,
                       right=word in ("worse", "not exercised") if planted.has_effect
-                      else done.returncode == 0)
+                      else not word and done.returncode == 0)
 
 
 def stock_tree() -> Path:
@@ -414,16 +423,15 @@ def base_folder(output: Path, overrides: Sequence[str]) -> Path:
     return output / ("base-" + "-".join(re.sub(r"\W+", "_", one)[:20] for one in overrides))
 
 
-def _compare_folders(name: str, base: Path, test: Path, took_s: float | None) -> Comparison:
+def pair_folders(base: Path, test: Path) -> pairs.Comparison:
+    """Pair the runs of two folders as pair() does, and count those of each side that failed. Raises
+    ConfigError if a folder has no run, or too few have a partner."""
     sides = (("base", base), ("test", test))
-    return _compare(name, scored(find_files([base])), scored(find_files([test])), took_s, Counter(
+    return replace(pair(*(scored(find_files([place])) for _, place in sides)), failed=Counter(
         run.side for side, place in sides for run in failed_runs(side, [place])))
 
 
-def _compare(name: str, base: Sequence[ScoredFile], test: Sequence[ScoredFile],
-             wall_s: float | None, failed: Mapping[str, int] = MappingProxyType({})
-            ) -> Comparison:
-    comparison = replace(pair(base, test), failed=failed)
+def _compare(name: str, comparison: pairs.Comparison, wall_s: float | None) -> Comparison:
     judged = judge(comparison, USUAL)
     one = Comparison(name, {each.metric.name: each.verdict for each in judged
                             if each.verdict not in (SAME, UNTOLD)}, sentence(comparison, judged),

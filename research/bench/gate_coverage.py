@@ -6,7 +6,7 @@ adds most lines.
 
     make gate-coverage      one run of each cell for each queue of SETS, with an instrumented kernel
 
-Writes research/bench/results/gate-coverage-DATE.json and the part `coverage` of
+With all queues, writes research/bench/results/gate-coverage-DATE.json and the part `coverage` of
 docs/results/gate.md. Runs that are in the folder already are not made again.
 """
 
@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 from flent_aqm.base.paths import cache_to_write, resource_dir
 from flent_aqm.parts.kernels.own import build_recording
@@ -38,7 +39,7 @@ from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.kernel.named import NamedKernel, find_named
 from research.bench.defects import Planted
 from research.bench.gate import BIN, stock_tree, sweep
-from research.bench.gate_page import keep, write_part
+from research.bench.gate_page import PAGE, coverage_table, keep, write_part
 from research.validation.stamp import made_of
 
 # Name of the kernel whose files are instrumented: set-up's, with a comment more.
@@ -61,15 +62,15 @@ Line = tuple[str, int]
 
 def main() -> int:
     """Build the kernel, run each cell once with each queue of --queues (keys of SETS), unless
-    --output has the runs, and write the results to research/bench/results and docs/results/gate.md.
-    Return the exit status 0. Raises KeyError for an unknown queue, SystemExit if no kernel is set
-    up or Flent ends before all runs are made, CalledProcessError or SetupError if a kernel can't be
-    built."""
+    --output has the runs, and record() the results. Return the exit status 0. Raises KeyError for
+    an unknown queue, SystemExit if no kernel is set up or Flent ends before all runs are made,
+    CalledProcessError or SetupError if a kernel can't be built."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-o", "--output", type=Path, default=Path("results/gate-coverage"),
                         help="where the runs go (default: %(default)s)")
     parser.add_argument("--queues", default=",".join(SETS), metavar="NAME,...",
-                        help="of these sets alone (default: %(default)s)")
+                        help="of these sets alone; results of fewer are only printed (default: "
+                             "%(default)s)")
     parser.add_argument("--jobs", type=int, help="runs side by side (default: one per core)")
     args = parser.parse_args()
     output = args.output.resolve()
@@ -93,9 +94,23 @@ def main() -> int:
     results = {"made": asdict(made), "queues": args.queues,
                **summary(code, ran, {path: (tree / path).read_text(errors="replace")
                                      for path in code.lines if (tree / path).is_file()})}
-    keep("coverage", results)
-    write_part("coverage", results)
+    record(results)
     return 0
+
+
+def record(results: Mapping[str, Any], page: Path = PAGE) -> None:
+    """Write results to research/bench/results, in place of the earlier ones, and to the page, if
+    they are of all queues of SETS, otherwise only print their tables.
+
+    Args:
+        results: keys of summary(), "queues", and "made", the fields of a Made.
+        page: the page.
+    """
+    if set(results["queues"].split(",")) >= set(SETS):
+        keep("coverage", results)
+        write_part("coverage", results, page)
+    else:
+        print("\n".join(coverage_table(results)))
 
 
 def _instrumented_kernel(output: Path) -> tuple[NamedKernel, Path]:

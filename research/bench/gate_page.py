@@ -88,9 +88,9 @@ def changes_table(results: Mapping[str, Any]) -> Iterator[str]:
 
 def defects_table(results: Mapping[str, Any]) -> Iterator[str]:
     """Yield a Markdown table (header, a row per defect in the order given), an empty line, and a
-    sentence that counts the verdicts. A row has the verdict's word, or for a defect without one
-    "can't tell" if that is what the verdict says, else "the same". A verdict that is not as it
-    should be is bold.
+    sentence that counts the verdicts. A row has the verdict's word, such as "no verdict", or for a
+    defect without one "can't tell" if that is what the verdict says, else "the same". A verdict
+    that is not as it should be is bold.
 
     results: the content of the JSON file.
     """

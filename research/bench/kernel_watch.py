@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flent_aqm.base.paths import resource_dir
-from flent_aqm.parts.kernels.verdict.command import scored
 from flent_aqm.parts.kernels.verdict.decide import (
     BETTER,
     MIXED,
@@ -29,12 +28,11 @@ from flent_aqm.parts.kernels.verdict.decide import (
     JudgedMetric,
     judge,
 )
-from flent_aqm.parts.kernels.verdict.pairs import pair
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.many_files import find_files
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.setup.kernel.named import find_named
-from research.bench.gate import BIN, base_folder, is_there, sweep
+from research.bench.gate import BIN, base_folder, is_there, pair_folders, sweep
 from research.validation import marked
 from research.validation.stamp import made_of
 
@@ -51,17 +49,20 @@ class Watched:
         version: version of the kernel.
         aqm: the queue.
         judged: the verdict on each metric.
+        fails_more: whether more of its runs failed than of set-up's kernel, and than chance
+            explains.
     """
 
     version: str
     aqm: str
     judged: Sequence[JudgedMetric]
+    fails_more: bool
 
 
 def main() -> None:
     """Make the runs of each source's kernel and each queue, and of set-up's kernel, unless --output
     has them, compare them, and write docs/results/kernels.md. Kernels are built for missing runs,
-    and not removed. Runs that failed are left out. Raises CalledProcessError if a kernel can't be
+    and not removed. Runs that failed are counted. Raises CalledProcessError if a kernel can't be
     built, SystemExit if Flent ends before all runs are made, ConfigError if too few runs are left
     to compare or the page can't be written, ToolMissing if a kernel whose runs are there is gone.
     """
@@ -84,22 +85,25 @@ def main() -> None:
                 subprocess.run([BIN / "flent-aqm", "kernel", "build", name, "--source", source],
                                check=True)
                 sweep(batch, folder, [f"aqm={aqm}", f"kernel={name}"])
-            comparison = pair(scored(find_files([base])), scored(find_files([folder])))
-            watched.append(Watched(find_named(name).version, aqm, judge(comparison, USUAL)))
+            comparison = pair_folders(base, folder)
+            watched.append(Watched(find_named(name).version, aqm, judge(comparison, USUAL),
+                                   comparison.fails_more))
             bases[base] = None
     marked.replace(PAGE, "kernels", "\n".join(table(watched)),
                    made_of([as_run(read_data_file(file)) for file in find_files(list(bases))]))
 
 
 def table(watched: Sequence[Watched]) -> Iterator[str]:
-    """Yield the lines of a Markdown table: header, and a row per kernel and queue. A row has the
-    two largest effects for the worse, each with metric, relative difference and cell, and how many
-    other metrics have one; the same for the better; and how many metrics are the same, and can't be
-    told."""
+    """Yield the lines of a Markdown table: header, and a row per kernel and queue. A row has "runs
+    failed" if more did, the two largest effects for the worse, each with metric, relative
+    difference and cell, and how many other metrics have one; the same effects for the better; and
+    how many metrics are the same, and can't be told."""
     yield "| Linux | queue | worse than set-up's | better | the same/can't tell |"
     yield "|---|---|---|---|---|"
     for one in watched:
-        yield (f"| {one.version} | {one.aqm} | {_largest_effects(one.judged, WORSE)} | "
+        worse = [*(["runs failed"] if one.fails_more else []),
+                 *filter(None, [_largest_effects(one.judged, WORSE)])]
+        yield (f"| {one.version} | {one.aqm} | {', '.join(worse)} | "
                f"{_largest_effects(one.judged, BETTER)} | {_count_verdicts(one.judged, SAME)}/"
                f"{_count_verdicts(one.judged, UNTOLD)} |")
 
