@@ -213,8 +213,9 @@ def read_earlier_verdicts(path: Path, frame: dict[str, Any]) -> dict[str, Verdic
 def verdict_of(name: str, circumstances: list[str], router_model: str, before: Verdict | None
                ) -> Verdict:
     """Run a test or command once, and again in each circumstance that it hasn't had before. Print
-    differences and a count. Return the verdict, which includes that of `before`. If a first run
-    fails, no further one is made, and a later call goes on there.
+    differences and a count. Return the verdict, which includes that of `before`, but for its failed
+    first run, which is made again. If a first run fails, no further one is made, and a later call
+    goes on there.
 
     Args:
         name: name of the test or command.
@@ -223,15 +224,21 @@ def verdict_of(name: str, circumstances: list[str], router_model: str, before: V
         before: verdict of an earlier call, None for none.
     """
     repeat = repeated_in_lab if name in LAB else partial(replayed, router_model=router_model)
-    runs, differed = (before.runs, [*before.differed]) if before else (1, [])
+    runs, differed = (before.runs, [one for one in before.differed if not _is_of_first_run(one[0])]
+                      ) if before else (1, [])
     for circumstance, message in repeat(name, circumstances[runs - 1:]):
         # A first run that failed is made again by a later call.
-        runs += not circumstance.startswith("first run")
+        runs += not _is_of_first_run(circumstance)
         if message:
             differed.append((circumstance, message))
             print(f"{name}, {circumstance}: {message}", flush=True)
     print(f"{name}: {runs - len(differed)} of {runs} identical", flush=True)
     return Verdict(name, runs, differed)
+
+
+def _is_of_first_run(circumstance: str) -> bool:
+    """Return whether this stands for a first run that failed, as in Verdict.differed."""
+    return circumstance.startswith("first run")
 
 
 def replayed(name: str, circumstances: list[str], *, router_model: str

@@ -5,6 +5,7 @@ and when they keep it."""
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from research.bench import (
     gate,
     gate_coverage,
     gate_page,
+    identical,
     kernel_watch,
 )
 from tests.files import RUNS, load, save
@@ -121,3 +123,26 @@ def test_kernel_on_which_more_runs_fail_is_worse(
                                       "/nowhere/linux-mine-6.1"])
     kernel_watch.main()
     assert "| 6.1.9 | pie | runs failed |  |" in page.read_text()
+
+
+def test_first_run_that_failed_is_forgotten_once_it_is_made(
+        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Repeated runs that differed stay."""
+    ends = iter(["full disk", ""])
+
+    def repeated(name: str, circumstances: list[str]) -> Iterator[tuple[str, str]]:
+        if why := next(ends):
+            yield "first run for load", why
+            return
+        yield from ((circumstance, "") for circumstance in circumstances)
+
+    monkeypatch.setattr(identical, "repeated_in_lab", repeated)
+    name = next(iter(identical.LAB))
+    before = identical.Verdict(name, 2, [("nothing", "line 1")])
+    circumstances = ["nothing", "load", "load"]
+    failed = identical.verdict_of(name, circumstances, "ideal", before)
+    assert failed == identical.Verdict(name, 2, [*before.differed,
+                                                 ("first run for load", "full disk")])
+    assert identical.verdict_of(name, circumstances, "ideal", failed) == identical.Verdict(
+        name, 4, before.differed)
+    assert capsys.readouterr().out.endswith(f"{name}: 3 of 4 identical\n")
