@@ -15,13 +15,15 @@ import argparse
 import contextlib
 import io
 import os
+import re
 import resource
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -42,14 +44,30 @@ PLOTS = (*LATENCY, *THROUGHPUT, *OURS)
 Do = Callable[[Path, Path], int]
 
 
+def _filled(words: Sequence[str], file: Path, out: Path) -> list[str]:
+    """Return words with the paths of the file, the output folder and a good file in place of FILE,
+    OUT and GOOD."""
+    paths = {"FILE": str(file), "OUT": str(out), "GOOD": str(GOOD)}
+    return [re.sub("|".join(paths), lambda name: paths[name[0]], word) for word in words]
+
+
+def _place(file: Path, path: Path) -> None:
+    """Give a file a second path, or copy it if it can't have one there: a folder, or a file on
+    another file system. Links and special files stay such. Raises CalledProcessError if it can't be
+    copied."""
+    try:
+        os.link(file, path, follow_symlinks=False)
+    except OSError:
+        subprocess.run(["cp", "-a", "--", file, path], check=True)
+
+
 def _run_cli(*words: str) -> Do:
     """Return a function (file, output folder) that runs a command of this package in this process
-    and returns its exit status. FILE and OUT in the command's words are replaced by the two paths.
-    """
+    and returns its exit status. Its words are those of _filled()."""
     def do(file: Path, out: Path) -> int:
         from flent_aqm.cli import main
 
-        return main([word.replace("FILE", str(file)).replace("OUT", str(out)) for word in words])
+        return main(_filled(words, file, out))
     return do
 
 
@@ -77,14 +95,14 @@ def _follow(file: Path, out: Path) -> int:
     and state, in memory. Return the exit status, 1 if one of them is empty, otherwise 0.
 
     Args:
-        file: the hostile file, of which a hard link is made.
-        out: empty folder in which that folder is made, on the same file system as the file.
+        file: the hostile file.
+        out: empty folder in which that folder is made.
     """
     from flent_aqm.show.report.follow import Follower
 
     folder = out / "folder"
     folder.mkdir()
-    os.link(file, folder / file.name, follow_symlinks=False)
+    _place(file, folder / file.name)
     follower = Follower([folder], "title", 1)
     follower.look()
     return 0 if all((follower.state(), follower.page(), follower.data())) else 1
@@ -94,8 +112,7 @@ def _flent(*words: str) -> Do:
     def do(file: Path, out: Path) -> int:
         import flent
 
-        sys.argv = ["flent", *(word.replace("FILE", str(file)).replace("OUT", str(out))
-                               for word in words)]
+        sys.argv = ["flent", *_filled(words, file, out)]
         return int(flent.run_flent() or 0)
     return do
 
@@ -106,9 +123,8 @@ def _verdict(file: Path, out: Path) -> int:
     be taken for a bug.
 
     Args:
-        file: the hostile file, of which a hard link is made.
-        out: empty folder for the runs of both sides, on the same file system as the file and the
-            checkout.
+        file: the hostile file.
+        out: empty folder for the runs of both sides.
     """
     for side in ("base", "test"):
         folder = out / side
@@ -118,8 +134,8 @@ def _verdict(file: Path, out: Path) -> int:
             whole["metadata"]["AQM"]["requested"]["seed"] = seed
             whole["metadata"]["AQM"]["seed"] = seed
             save(folder / f"{seed}{families.SUFFIX}", whole)
-    os.link(GOOD, out / "base" / "good.flent.gz")
-    os.link(file, out / "test" / "hostile.flent.gz", follow_symlinks=False)
+    _place(GOOD, out / "base" / "good.flent.gz")
+    _place(file, out / "test" / "hostile.flent.gz")
     status = _run_cli("verdict", "--base", "OUT/base", "--test", "OUT/test")(file, out)
     return 1 if status == CAN_NOT_TELL else status
 
@@ -172,7 +188,7 @@ COMMANDS: dict[str, Do] = {
     "samples": _run_cli("export", "--samples", "-o", "OUT/x.parquet", "--", "FILE"),
     "share": _run_cli("share", "-o", "OUT/shared", "--", "FILE"),
     "figures": _run_cli("figures", "--test", "iperf3_download", "-o", "OUT/figures", "--", "FILE"),
-    "score-by": _run_cli("score", "--by", "aqm,rate", "--pool", "all", "--", "FILE", str(GOOD)),
+    "score-by": _run_cli("score", "--by", "aqm,rate", "--pool", "all", "--", "FILE", "GOOD"),
     "verdict": _verdict,
     "figures-speedtests": _run_cli("figures", "--set", "speedtests", "-o", "OUT/figures", "--",
                                    "FILE"),
@@ -307,7 +323,8 @@ def fault_of(command: str, met: Met) -> str:
 def main() -> int:
     """Read the files of the families that the command line selects with each command that it
     selects, and print what that costs and each fault. Files that --folder doesn't have are made
-    there, without --folder in a temporary folder. Return the exit status, 1 if there is a fault."""
+    there, without --folder in a temporary folder. Return the exit status, 1 if there is a fault or
+    a command's process fails."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--commands", default=",".join(COMMANDS))
     parser.add_argument("--families", default=",".join([*families.CONTENT, *families.PLACES]))
@@ -316,7 +333,7 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help="where the files are, or are to be made")
     args = parser.parse_args()
     os.environ |= {"MPLBACKEND": "agg"}
-    faults = 0
+    is_faulty = False
     with tempfile.TemporaryDirectory() as temporary:
         top = args.folder or Path(temporary)
         files: list[Path] = []
@@ -327,8 +344,8 @@ def main() -> int:
             child = os.fork()  # its imports are not the next one's
             if not child:
                 os._exit(min(_all(command, files), 99))
-            faults += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    return 1 if faults else 0
+            is_faulty |= os.waitpid(child, 0)[1] != 0
+    return int(is_faulty)
 
 
 def _all(command: str, files: list[Path]) -> int:

@@ -4,8 +4,10 @@ and when they keep it."""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from research.bench import (
     gate,
     gate_coverage,
     gate_page,
+    hostile,
     identical,
     kernel_watch,
 )
@@ -146,3 +149,37 @@ def test_first_run_that_failed_is_forgotten_once_it_is_made(
     assert identical.verdict_of(name, circumstances, "ideal", failed) == identical.Verdict(
         name, 4, before.differed)
     assert capsys.readouterr().out.endswith(f"{name}: 3 of 4 identical\n")
+
+
+def test_process_that_a_signal_kills_hides_no_faults(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """15 faults and a SIGTERM add up to more than none."""
+    monkeypatch.setattr(hostile, "_all", lambda command, files: (
+        15 if command == "score" else os.kill(os.getpid(), signal.SIGTERM)))
+    monkeypatch.setattr(sys, "argv", ["hostile", "--commands", "score,report", "--families",
+                                      "numbers", "--every", "99", "--folder", str(tmp_path)])
+    assert hostile.main() == 1
+
+
+def test_words_of_a_path_are_no_placeholders() -> None:
+    assert hostile._filled(["OUT/x", "FILE", "GOOD"], Path("/OUT/FILE"), Path("/GOOD")) == [
+        "/GOOD/x", "/OUT/FILE", str(hostile.GOOD)]
+
+
+@pytest.mark.parametrize("kind", ["file", "link", "fifo", "folder"])
+def test_hostile_file_is_copied_if_it_can_not_be_linked(
+        kind: str, tmp_path: Path) -> None:
+    """As on another file system: a link and a pipe stay what they are."""
+    there = Path("/dev/shm") if Path("/dev/shm").stat().st_dev != tmp_path.stat().st_dev else None
+    if there is None:
+        pytest.skip("there is no second file system")
+    file, copy = tmp_path / "-o", there / f"flent-aqm-test-{os.getpid()}-{kind}"
+    make: dict[str, Callable[[], None]] = {
+        "file": file.touch, "link": lambda: file.symlink_to("/nowhere"), "folder": file.mkdir,
+        "fifo": lambda: os.mkfifo(file)}
+    make[kind]()
+    try:
+        hostile._place(file, copy)
+        assert copy.lstat().st_mode == file.lstat().st_mode
+    finally:
+        copy.rmdir() if kind == "folder" else copy.unlink(missing_ok=True)
