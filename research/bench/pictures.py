@@ -123,7 +123,7 @@ def command_cost(name: str, words: Sequence[str | Path], target_s: float | None 
 
     Args:
         name: name of the figure.
-        words: the command line, of two words or more.
+        words: the command line.
         target_s: wanted wall time, only noted in the result. None without a target.
         target_mb: wanted memory, only noted in the result. None without a target.
     """
@@ -135,7 +135,7 @@ def command_cost(name: str, words: Sequence[str | Path], target_s: float | None 
             time.sleep(0.1)
     wall_s = time.monotonic() - begin
     if running.returncode:
-        sys.exit(f"{words[0]} {words[1]} ended with status {running.returncode}")
+        sys.exit(f"{' '.join(map(str, words[:2]))} ended with status {running.returncode}")
     _wait_for_orphans()
     return Cost(name, wall_s, _children_s() - before, most, target_s, target_mb)
 

@@ -22,6 +22,7 @@ from research.bench import (
     hostile,
     identical,
     kernel_watch,
+    pictures,
 )
 from tests.files import RUNS, load, save
 
@@ -183,3 +184,8 @@ def test_hostile_file_is_copied_if_it_can_not_be_linked(
         assert copy.lstat().st_mode == file.lstat().st_mode
     finally:
         copy.rmdir() if kind == "folder" else copy.unlink(missing_ok=True)
+
+
+def test_command_of_one_word_that_fails_is_named() -> None:
+    with pytest.raises(SystemExit, match=r"^false ended with status 1$"):
+        pictures.command_cost("name", ["false"])
