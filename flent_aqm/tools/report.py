@@ -107,8 +107,7 @@ class ClientReport:
         idle: its `probes` are the latencies that were measured on the idle line. The rest is
             unused.
         numbers: values of the tool's numbers, by Number.name.
-        notes: sentences that a reader of this run has to know. They are in text(), but
-            read_report() leaves them out.
+        notes: sentences that a reader of this run has to know.
     """
 
     client: str
@@ -169,11 +168,11 @@ def read_report(text: str, tool: Tool) -> dict[str, Parsed]:
     and metadata. The series has [epoch s, Mbit/s] for each rate. The samples are sorted by their
     time "t" in epoch s, and have "val" in Mbit/s and "dur" in s, or a latency in ms under its kind.
     The metadata are MEAN_VALUE in Mbit/s, LOAD_START and LOAD_END in epoch s, CLOCK (own_clock and
-    warms_up) and SPEEDTEST (the tool's name as "client", and "numbers").
+    warms_up) and SPEEDTEST (the tool's name as "client", "numbers", and if there are any "notes").
 
     Latencies of the idle line are among the samples of the first direction, under "idle_" and their
-    kind. Notes, and numbers that the tool doesn't declare, are left out. The result is empty if no
-    direction was loaded.
+    kind. Numbers that the tool doesn't declare are left out. The result is empty if no direction
+    was loaded.
 
     Args:
         text: the report as JSON.
@@ -187,6 +186,7 @@ def read_report(text: str, tool: Tool) -> dict[str, Parsed]:
         names = {number.name for number in tool.numbers}
         numbers = {name: float(value) for name, value in report["numbers"].items()
                    if name in names}
+        notes = [str(note) for note in report["notes"]]
         idle = [{("t" if name == "t" else f"idle_{name}"): float(value)
                  for name, value in sample.items()} for sample in report["idle"]]
         by_direction: dict[str, Parsed] = {}
@@ -204,7 +204,8 @@ def read_report(text: str, tool: Tool) -> dict[str, Parsed]:
                     "MEAN_VALUE": float(load["mbps"]), "LOAD_START": float(load["start_s"]),
                     "LOAD_END": float(load["end_s"]),
                     CLOCK: {name: bool(load.get(name)) for name in ("own_clock", "warms_up")},
-                    "SPEEDTEST": {"client": tool.name, "numbers": numbers}})
+                    "SPEEDTEST": {"client": tool.name, "numbers": numbers,
+                                  **({"notes": notes} if notes else {})}})
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as fault:
         raise ParseError(f"{tool.name}: its client printed no report in the form of this package's "
                          f"clients ({cause_of(fault)}); it starts with {text[:60]!r}") from None

@@ -97,8 +97,8 @@ def test_a_report_that_is_none_is_refused_in_one_line(text: str) -> None:
 def test_a_report_keeps_numbers_that_are_known() -> None:
     """Others are left out; times of the idle line are told apart."""
     by_direction = read_report(
-        '{"numbers": {"ping_ms": 20, "evil": 1}, "idle": [{"t": 1, "ping_ms": 20}], "ways": '
-        '{"download": {"start_s": 2, "end_s": 3, "mbps": 9, "rates": [{"t": 3, "dur": 1, '
+        '{"numbers": {"ping_ms": 20, "evil": 1}, "notes": [], "idle": [{"t": 1, "ping_ms": 20}], '
+        '"ways": {"download": {"start_s": 2, "end_s": 3, "mbps": 9, "rates": [{"t": 3, "dur": 1, '
         '"val": 9}], "probes": [{"t": 2.5, "ping_ms": 40}]}}}', TOOL)
     series, samples, meta = by_direction["download"]
     assert series == [[3, 9]]
