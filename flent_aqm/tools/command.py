@@ -51,6 +51,8 @@ JSON, TEXT = FORMS = ("json", "text")
 _LONGEST_PATTERN, _LONGEST_LINE = 200, 2000
 # Keys of a client's output that a message names.
 _MOST_KEYS = 8
+# In place of a value that isn't there, as null may be one.
+_NOTHING = object()
 _PAIR = re.compile(r"(?P<place>[^=*]+)(?:\*(?P<factor>[0-9.eE+-]+))?=(?P<name>\S+)")
 
 _BEGINS_JSON = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
@@ -167,7 +169,7 @@ def _parse_pattern(word: str) -> NumberSource:
     _refuse_unknown(word, name)
     try:
         groups = re.compile(pattern).groups
-    except re.error as fault:
+    except (re.error, OverflowError) as fault:  # of too many repetitions
         raise ConfigError(f"--reads: {pattern[:60]!r} is not a regular expression: {fault}"
                           ) from None
     try:
@@ -462,7 +464,7 @@ def _find_json(name: str, text: str) -> Any:
 def _describe_missing(output: Any, path: Sequence[str]) -> str:
     """Return the words after "is" for a place where a client's output has no value: "missing: ",
     where the way to it ends, and what is there instead, such as `missing: down has "kbps", "ms"`.
-    "null" if the last key is in its dict and has null. Don't call it for a place with a value.
+    "null" if that is there. Don't call it for a place with another value.
 
     Args:
         output: the client's JSON, a dict or list.
@@ -470,8 +472,8 @@ def _describe_missing(output: Any, path: Sequence[str]) -> str:
     """
     value = output
     for depth, key in enumerate(path):
-        inner = _value_at(value, key)
-        if inner is None and not (isinstance(value, dict) and key in value):
+        inner = _value_at(value, key, _NOTHING)
+        if inner is _NOTHING:
             where = f"{'.'.join(path[:depth])} has" if depth else "it has"
             if isinstance(value, dict):
                 keys = ", ".join(json.dumps(str(each)[:30]) for each in list(value)[:_MOST_KEYS])
@@ -483,12 +485,12 @@ def _describe_missing(output: Any, path: Sequence[str]) -> str:
     return "null"
 
 
-def _value_at(value: Any, key: str) -> Any:
+def _value_at(value: Any, key: str, missing: Any = None) -> Any:
     """Return the value under a key of a dict, or at an index of a list, from 0, which `key` states
-    in digits. None if there is none, or if `value` is neither dict nor list."""
+    in digits. `missing` if there is none, or if `value` is neither dict nor list."""
     if isinstance(value, dict):
-        return value.get(key)
+        return value.get(key, missing)
     # An index of thousands of digits would be none that int() takes.
     if isinstance(value, list) and key.isdecimal() and len(key) < 10 and int(key) < len(value):
         return value[int(key)]
-    return None
+    return missing

@@ -40,8 +40,8 @@ def load_user_file() -> ModuleType | None:
     """Execute the file that the environment variable FLENT_AQM_OWN_TOOL names, and return it as a
     module. None if the variable isn't set or is empty. After a call that returned, later calls
     return the same, a module or None, without a look at the variable. Raises ConfigError if the
-    file's name doesn't end in .py, or if it can't be read or raises an error. SystemExit of the
-    file is passed on."""
+    file's name doesn't end in .py, or if it can't be read or raises an error, SystemExit
+    included."""
     path = os.environ.get(environment.OWN_TOOL)
     if not path:
         return None
@@ -55,7 +55,7 @@ def load_user_file() -> ModuleType | None:
         raise
     except OSError as error:
         raise ConfigError(f"{path}: {cause_of(error)}; expected {_EXPECTED}") from None
-    except Exception as error:  # whatever is wrong with it, it is the user's to mend
+    except (Exception, SystemExit) as error:  # whatever is wrong with it, it is the user's to mend
         raise ConfigError(f"{path}: {type(error).__name__}: {error}; expected {_EXPECTED}"
                           ) from None
     return user_module

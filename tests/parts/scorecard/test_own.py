@@ -203,6 +203,8 @@ def test_client_is_named_without_its_ending(scorecard: Scorecard, tmp_path: Path
     ("def", "SyntaxError: "),
     ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
     ("1 / 0", "ZeroDivisionError: division by zero"),
+    ("raise SystemExit", "SystemExit: ; expected a Python file"),
+    ("exit(0)", "SystemExit: 0; expected a Python file"),
     (('from flent_aqm.tools.tool import Server, Tool\n'
       'TOOL = Tool("x", Server("x", {"P": (9,)}, "x"))'),
      "TOOL declares no download_mbps and no upload_mbps; add one to its numbers (now: none)")])
@@ -309,6 +311,8 @@ def test_json_may_be_in_several_lines_between_others(
     ("json: down*1e999=download_mbps", "expected PLACE=NUMBER or PLACE*FACTOR=NUMBER"),
     ("json: down*0=download_mbps", "expected PLACE=NUMBER or PLACE*FACTOR=NUMBER"),
     ("text: 'Down (.)=download_mbps*nan'", "the factor 'nan' is not a"),
+    ("text: 'Down (.{1,99999999999})=download_mbps'",
+     "is not a regular expression: the repetition number is too large"),
     ("json:", "expected 'json: PLACE=NUMBER")])
 def test_reads_of_another_form_are_refused(reads: str, cause: str) -> None:
     """With what is expected."""
@@ -345,6 +349,16 @@ def test_numbers_that_are_none_are_refused(text: str, cause: str) -> None:
     with pytest.raises(BadResult) as fault:
         read_numbers("x", text, parse_number_sources("json: down=download_mbps"))
     assert cause in str(fault.value)
+
+
+def test_null_in_a_list_is_there() -> None:
+    """It is not missing, as in a dict; what stands behind it is."""
+    for place, cause in (("rtt.1", "is null; expected a number"), ("rtt.1.ms", "missing: rtt.1 is"),
+                         ("rtt.2", "missing: rtt has 2 elements")):
+        with pytest.raises(BadResult) as fault:
+            read_numbers("x", '{"rtt": [5, null]}',
+                         parse_number_sources(f"json: {place}=download_mbps"))
+        assert cause in str(fault.value)
 
 
 def test_number_that_its_factor_makes_infinite_is_refused() -> None:
