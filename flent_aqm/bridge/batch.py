@@ -16,6 +16,7 @@ from flent_aqm.base.paths import base_batch
 from flent_aqm.show.plots.catalogue import SEVERAL_TESTS
 
 _TESTBED_KEY = re.compile(r"^\s*testbed\s*[=:]", re.MULTILINE | re.IGNORECASE)
+_SECTION = re.compile(r"^\s*\[", re.MULTILINE)
 
 
 def new(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -75,7 +76,8 @@ def _is_other_message(record: logging.LogRecord) -> bool:
 
 def _has_testbed(settings: Any) -> bool:
     """Return whether a batch file, its base_batch(), or an override has the key `testbed`, or one
-    of these files can't be read. False without batch files. Files that don't exist are passed over.
+    of these files has no section or can't be read. False without batch files. Files that don't
+    exist are passed over.
 
     The files' text is searched, so that errors of files that can't be parsed are also reported by
     this package.
@@ -90,11 +92,12 @@ def _has_testbed(settings: Any) -> bool:
 
 def _may_have_testbed(path: Path) -> bool:
     """Return whether a batch file has a line with the key `testbed`, in any section. True for a
-    file that can't be read, so that the sweep's runner reports that."""
+    file that has no section or can't be read, so that the sweep's runner reports that."""
     try:
-        return _TESTBED_KEY.search(path.read_text("utf-8", errors="replace")) is not None
+        text = path.read_text("utf-8", errors="replace")
     except OSError:
         return True
+    return _TESTBED_KEY.search(text) is not None or _SECTION.search(text) is None
 
 
 def with_values_as_typed(parser: Any) -> Any:

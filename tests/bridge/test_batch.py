@@ -152,6 +152,23 @@ BAD = {
                      "study.batch:8:13: test_name: unknown test 'aqm_prube'; did you mean"),
     "value in a list": (OURS.replace("for_number = one", "for_number = one\nfor_aqm = sfq, pi"), (),
                         "aqm: unknown value 'pi'; did you mean 'pie'?"),
+    "no section": ("what is this\n", (), "study.batch', line: 1"),
+    "empty file": ("", ("-b", "ALL"),
+                   "study.batch: no batch to run: there is no section [Batch::NAME]"),
+    "open quote": (OURS.replace("length", 'commands = "foo\nlength'), (), (
+        "study.batch:9:12: commands: '\"foo': No closing quotation; expected names of sections "
+        "[Command::NAME] with commas between")),
+    "open quote of a command": (
+        OURS.replace("length", 'commands = a\nlength')
+        + '[Command::a]\nexec = true\nextra_commands = "foo\n', (),
+        "study.batch:28:18: extra_commands: '\"foo': No closing quotation; expected"),
+    "open quote in a list": (OURS.replace("= one", '= "one'), (), (
+        "study.batch:13:14: for_number: '\"one': No closing quotation; expected names of sections "
+        "[Arg::NAME]")),
+    "commands that are a switch": (OURS.replace("length", "commands = no\nlength"), (),
+                                   "commands: Flent reads a value of on, off, "),
+    "test that is a switch": (OURS.replace("aqm_probe", "yes"), (),
+                              "test_name: Flent reads a value of on, off, "),
     "hostile test": (OURS.replace("aqm_probe", "/etc/passwd"), (), "name '/etc/passwd' is a path;"),
 }
 

@@ -14,6 +14,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any
 
+from flent.util import token_split
+
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.spec.readers import as_text, number_or_nan
@@ -180,7 +182,7 @@ def _words(value: object) -> list[str]:
 
 def _refuse_unknown_arguments(batch: Mapping[str, object], args: Collection[str]) -> None:
     """Raise ConfigError if a word of a `for_…` list is not the name of a section [Arg::…], nor a
-    pattern that matches such a name, or if Flent made True or False of the list.
+    pattern that matches such a name, or if Flent can't split the list.
 
     Args:
         batch: keys and values of the batch.
@@ -189,9 +191,7 @@ def _refuse_unknown_arguments(batch: Mapping[str, object], args: Collection[str]
     for key, value in batch.items():
         if not key.startswith("for_"):
             continue
-        if isinstance(value, bool):
-            raise ConfigError(f"{key}: {SWITCHES}; expected names of sections [Arg::NAME], in "
-                              "quotes if one is such a word", key)
+        refuse_unsplittable(key, value, "Arg")
         for word in _words(value):
             if not fnmatch.filter(args, word.lower()):
                 rate = "a rate, such as 20, 2.5mbit or 1gbit, or "
@@ -200,6 +200,25 @@ def _refuse_unknown_arguments(batch: Mapping[str, object], args: Collection[str]
                     f"{key}: no section [Arg::{word}]{f'{near} E' if near else '; e'}xpected "
                     f"{rate if key in _LISTS_OF_RATES else ''}the name of a section [Arg::NAME], "
                     f"which sets the keys of this choice{_list_that_takes_values(key)}", key)
+
+
+def refuse_unsplittable(key: str, value: object, kind: str) -> None:
+    """Raise ConfigError if Flent can't split a list of names, because it made True or False of it,
+    or because a quotation mark has no partner.
+
+    Args:
+        key: key of the list.
+        value: its value.
+        kind: kind of the sections that it names, "Arg" or "Command".
+    """
+    expected = f"expected names of sections [{kind}::NAME]"
+    if isinstance(value, bool):
+        raise ConfigError(f"{key}: {SWITCHES}; {expected}, in quotes if one is such a word", key)
+    try:
+        token_split(str(value))
+    except ValueError as fault:
+        raise ConfigError(f"{key}: {str(value)[:60]!r}: {fault}; {expected} with commas between",
+                          key) from None
 
 
 def _list_that_takes_values(key: str) -> str:

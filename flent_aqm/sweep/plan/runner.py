@@ -31,7 +31,12 @@ from flent_aqm.spec.cell import ROUTER_COMMAND, ROUTER_HOOK, Cell
 from flent_aqm.spec.kernel import STOCK
 from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.spec.readers import as_text
-from flent_aqm.sweep.plan.arguments import SWITCHES, argument_lists, restore_zeros
+from flent_aqm.sweep.plan.arguments import (
+    SWITCHES,
+    argument_lists,
+    refuse_unsplittable,
+    restore_zeros,
+)
 from flent_aqm.sweep.plan.cells import add_cross_traffic_parameter, make_cell
 from flent_aqm.sweep.plan.definitions import Definitions, refuse_unknown_test
 from flent_aqm.sweep.plan.places import placed, placed_sections
@@ -160,12 +165,14 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         have the name of a batch file and are neither abstract nor disabled, or if there are none,
         all that are neither; they are logged.
 
-        Raises ConfigError if -b names an unknown batch, also for a name with capitals, or if
-        without -b all batches are abstract or disabled, or there are none.
+        Raises ConfigError if there are no batches, if -b names an unknown one, also for a name with
+        capitals, or if without -b all batches are abstract or disabled.
         """
         settings = self.settings
         files = ", ".join(settings.BATCH_FILES)
         names = ", ".join(self.batches) or "none"
+        if not self.batches:
+            raise ConfigError(f"{files}: no batch to run: there is no section [Batch::NAME]")
         if settings.BATCH_NAMES == ["ALL"]:
             return list(self.batches)
         if settings.BATCH_NAMES:
@@ -175,8 +182,6 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
                 raise ConfigError(f"{files}: unknown batch {', '.join(unknown)}; batches{lower}: "
                                   f"{names}")
             return list(dict.fromkeys(settings.BATCH_NAMES))
-        if not self.batches:
-            raise ConfigError(f"{files}: no batch to run: there is no section [Batch::NAME]")
         runnable = [name for name in self.batches if not _must_not_run(self._keys_of_batch(name))]
         if not runnable:
             raise ConfigError(f"{files}: no batch to run: all are abstract or disabled; batches: "
@@ -201,6 +206,15 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             raise ConfigError(f"{string[:60]!r}: the ${{name}} in it refer to each other, or to "
                               "their own keys, in a circle; give one of these another value"
                               ) from None
+
+    def commands_for(self, batch: Mapping[str, Any], settings: Any = None) -> Any:
+        """As Flent's method: return the commands of a batch section, expanded. Raises ConfigError
+        if a list of commands can't be split."""
+        for key, value in (("commands", batch.get("commands", "")), *(
+                ("extra_commands", keys.get("extra_commands", ""))
+                for keys in self.commands.values())):
+            refuse_unsplittable(key, value, "Command")
+        return super().commands_for(batch, settings)
 
     def _of_both(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return a copy of keys and values in which keys of one direction, such as rate_up_mbps,
@@ -249,6 +263,9 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             if "test_name" not in section:
                 raise ConfigError(f"batch {name} has no test; set the key test_name, such as "
                                   "test_name = ndt7")
+            for key in ("filename_extra", "output_path", "test_name", "title"):
+                if isinstance(section.get(key), bool):
+                    raise ConfigError(f"{key}: {SWITCHES}; expected a text, such as sqm-off", key)
             add_cross_traffic_parameter(section)
             self._warn_of_unused_options(section)
             with self._with_positions(values):
@@ -317,11 +334,7 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             arguments: names of the run's arguments.
             repetition: number of the repetition.
 
-        Raises ConfigError if filename_extra or title is a word that Flent reads as yes or no.
         """
-        for key in ("filename_extra", "title"):
-            if isinstance(section.get(key), bool):
-                raise ConfigError(f"{key}: {SWITCHES}; expected a text, such as sqm-off", key)
         name: str = self.gen_filename(settings, section, tuple(arguments), repetition)
         kernel = str(section.get("kernel") or STOCK)
         if kernel == STOCK or "${kernel}" in str(values.get("filename_extra", "")):

@@ -232,7 +232,7 @@ def test_override_of_both_directions_holds_in_names_and_rates(
     assert re.findall(r"-of-(\S+) \(dry run\)", ended.stdout + ended.stderr) == names
 
 
-@pytest.mark.parametrize("key", ["filename_extra", "title"])
+@pytest.mark.parametrize("key", ["filename_extra", "output_path", "title"])
 def test_word_that_flent_reads_as_a_switch_is_no_name(tmp_path: Path, key: str) -> None:
     """It ended in a traceback of Flent's."""
     ended = plain_dry_run(tmp_path, f"{key} = off")
