@@ -328,13 +328,14 @@ def pack_kernel(packed: Sequence[Packed], target: Path) -> None:
     patches, and what set-up noted beside the kernel's program (versions). Nothing is copied if no
     file of `packed` records a kernel's hash.
 
-    Raises BadResult if a run was made with another kernel than that of find_kernel(), ToolMissing
-    as find_kernel() does, and OSError if the folder exists or can't be written.
+    Raises BadResult if a run was made with another kernel, such as that of FLENT_AQM_KERNEL, whose
+    recipe isn't known, ToolMissing if the lab's kernel isn't built, and OSError if the folder
+    exists or can't be written.
     """
     wanted = {one.kernel for one in packed if one.kernel}
     if not wanted:
         return
-    kernel = locate.find_kernel()
+    kernel = locate.find_lab_kernel()
     if wanted != {kernel.hash}:
         raise BadResult("the runs were made with the lab kernel "
                         f"{', '.join(sorted(map(plain, wanted)))[:200]}; this version only has the "
@@ -345,7 +346,7 @@ def pack_kernel(packed: Sequence[Packed], target: Path) -> None:
     for patch in sorted(recipe.PATCHES.glob("*.patch")):
         shutil.copyfile(patch, folder / "patches" / patch.name)
     shutil.copyfile(recipe.FRAGMENT, folder / recipe.FRAGMENT.name)
-    for name in ("kernel.json", "config"):  # a kernel of the user's own has none
+    for name in ("kernel.json", "config"):  # a damaged cache has none
         if (beside := kernel.path.with_name(name)).is_file():
             shutil.copyfile(beside, folder / name)
 

@@ -51,15 +51,16 @@ class Kernel:
 
 
 def find_kernel() -> Kernel:
-    """Return the lab's kernel for the current options and patches. Whether its program is complete
-    isn't checked.
-
-    If FLENT_AQM_KERNEL is set, return the kernel of that path instead. Raises ToolMissing if there
-    is no such kernel, or if FLENT_AQM_KERNEL isn't a program.
+    """Return the kernel of find_lab_kernel(), or if FLENT_AQM_KERNEL is set the kernel of that path
+    instead. Raises ToolMissing if there is no such kernel, or if FLENT_AQM_KERNEL isn't a program.
     """
     kernel_path = os.environ.get(VARIABLE)
-    if kernel_path:
-        return _kernel_of_user(Path(kernel_path))
+    return _kernel_of_user(Path(kernel_path)) if kernel_path else find_lab_kernel()
+
+
+def find_lab_kernel() -> Kernel:
+    """Return the lab's kernel for the current options and patches. Whether its program is complete
+    isn't checked. Raises ToolMissing if there is none."""
     choices = read_choices()
     for source in choices:
         name = current_recipe(source).hash

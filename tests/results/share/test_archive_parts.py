@@ -295,11 +295,13 @@ def test_overrides_of_commands_that_had_different_ones_are_a_paragraph_each(
 
 def test_recipe_of_the_runs_kernel_is_copied(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not that of another kernel, and none without one."""
+    """Not that of another kernel, and none without one. That of FLENT_AQM_KERNEL, whose recipe
+    nothing tells, is another one."""
     (tmp_path / "k").mkdir()
     (tmp_path / "k" / "kernel.json").write_text("{}")
-    monkeypatch.setattr(locate, "find_kernel", lambda: SimpleNamespace(
+    monkeypatch.setattr(locate, "find_lab_kernel", lambda: SimpleNamespace(
         hash="h", path=tmp_path / "k" / "linux"))
+    monkeypatch.setenv(locate.VARIABLE, "/bin/true")
     pack_kernel([packed()], tmp_path)
     assert not (tmp_path / "kernel").exists()
     pack_kernel([packed(kernel="h"), packed()], tmp_path)
@@ -314,6 +316,9 @@ def test_recipe_of_the_runs_kernel_is_copied(
         "publish with the version of flent-aqm that made the data, or repeat the runs")
     with pytest.raises(BadResult) as caught:
         pack_kernel([packed(kernel="g" * 300)], tmp_path)
+    users = locate.find_kernel().hash
+    with pytest.raises(BadResult, match=f"the lab kernel {users}; this version only has the recip"):
+        pack_kernel([packed(kernel=users)], tmp_path / "other")
     assert f"lab kernel {'g' * 200}; this" in str(caught.value)
 
 
