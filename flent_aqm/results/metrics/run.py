@@ -214,16 +214,17 @@ class Run:
         """
         if probe is None:
             return self._phases(direction)
+        none = f"no probe was {'answered' if probe.loss_unknown else 'sent'}"
         if direction is not None and direction in self.turns:
             windows = self.turns[direction]
             return _samples(probe, windows, numpy.logical_or.reduce(
                 [window.holds(probe.sent_s) for window in windows]),
-                "while this direction alone was loaded")
+                f"{none} while this direction alone was loaded")
         window = self.load_window if direction is None else span(self.flows_of(direction))
         if window is None:
             raise NotAvailable(self.why_no_flow())
         return _samples(probe, [window], window.holds(probe.sent_s),
-                        f"during the {direction}" if direction else "under load")
+                        f"{none} during the {direction}" if direction else f"{none} under load")
 
     def idle(self, probe: Probe | None = None) -> Samples:
         """Return the probes before the first flow of the test or of cross traffic started: those
@@ -240,7 +241,7 @@ class Run:
         back_s = probe.sent_s + numpy.where(probe.lost, 0.0, probe.rtt_ms) / 1000
         inside = back_s < end_s if load else numpy.ones(probe.sent_s.size, dtype=bool)
         return _samples(probe, [Window(probe.start_s, max(end_s, probe.start_s))], inside,
-                        "and answered before the load")
+                        "no probe was sent and answered before the load")
 
     @cached_property
     def _phases(self) -> Callable[[str | None], Samples]:
@@ -482,7 +483,7 @@ def _end_s(probes: Sequence[Probe], flows: Sequence[Flow], length_s: float | Non
     return last_s
 
 
-def _samples(probe: Probe, windows: Sequence[Window], inside: NDArray[numpy.bool_], when: str
+def _samples(probe: Probe, windows: Sequence[Window], inside: NDArray[numpy.bool_], none: str
              ) -> Samples:
     """Return the probes that a mask selects. Raises NotAvailable if there are none.
 
@@ -490,12 +491,12 @@ def _samples(probe: Probe, windows: Sequence[Window], inside: NDArray[numpy.bool
         probe: the latency series.
         windows: intervals of the phase.
         inside: mask of the probes in the phase.
-        when: phase, as the end of the message "no probe was sent …", such as "under load".
+        none: message if there are none, such as "no probe was sent under load".
     """
     still_s = sum(probe.still_in_s(window) for window in windows)
     if not inside.any():
-        raise NotAvailable(f"no probe was sent {when}"
-                           + (f"; {probe.tool.value} stood still then" if still_s else ""))
+        raise NotAvailable(
+            none + (f"; {probe.tool.value} stood still then" if still_s else ""))
     return Samples(probe.sent_s[inside], probe.rtt_ms[inside],
                    sum(window.length_s for window in windows), probe.spacing_ms,
                    probe.loss_unknown, still_s, probe.of_steps)

@@ -306,7 +306,7 @@ class AqmIdleLoadedPlotter(ChartPlotter):
                 self._draw_step_line(axis, idle, line.look, IDLE_LINE,
                            f"{line.label}, idle" if alone else "_idle")
             else:
-                self.note(f"{line.label}: no probe was sent before the load")
+                self.note(f"{line.label}: no probe was sent and answered before the load")
             self._draw_step_line(axis, loaded, line.look, "-",
                        f"{line.label}, loaded" if alone else line.label)
             if alone and line is drawn[0]:

@@ -181,6 +181,15 @@ def test_ping_without_numbers_tells_no_losses() -> None:
     assert not run.probe.lost.any()
 
 
+def test_ping_without_numbers_and_answers_under_load_is_not_said_to_send_none() -> None:
+    """With numbers they are known to be lost."""
+    answered = [[one for one in ping(numbered=numbered) if not 5 <= one["t"] - T0_S <= 65]
+                for numbered in (True, False)]
+    numbered, other = (run_of(whole({ICMP: one, **FLOWS}, ABOUT)) for one in answered)
+    assert number(numbered, "loss_loaded_pct") == 100
+    assert reason(other, "latency_loaded_median_ms") == "no probe was answered under load"
+
+
 def test_irtt_without_runner_and_unit_is_known_by_its_samples() -> None:
     """Losses and all."""
     irtt: list[dict[str, Any]] = [{"t": T0_S + at * STEP_S, "val": 9.0, "owd_up": 4.0, "seq": at}

@@ -231,6 +231,19 @@ def test_runs_without_a_probe_under_load_say_why(draw: Draw, variant: Variant) -
     assert "none of the runs has a latency under load: no probe was sent under load" in words
 
 
+def test_run_without_a_latency_before_the_load_is_not_said_to_send_no_probe(
+        draw: Draw, variant: Variant) -> None:
+    """Its first answer came under load."""
+    def late(data: dict[str, Any]) -> None:
+        start_s = data["metadata"]["SERIES_META"]["TCP upload"]["LOAD_START"]
+        data["raw_values"]["Ping (ms) ICMP"] = []
+        data["raw_values"]["Ping (ms) UDP irtt"] = [
+            one for one in data["raw_values"]["Ping (ms) UDP irtt"] if one["t"] > start_s]
+
+    words = output(draw("latency_ecdf_idle_vs_loaded", [variant("late", change=late)]))
+    assert ": no probe was sent and answered before the load" in " ".join(words.split())
+
+
 def test_tail_of_a_single_probe_under_load_says_so(draw: Draw, variant: Variant) -> None:
     """Many were sent before the load."""
     words = output(draw("latency_tail", [variant("one", change=only_irtt_until(1))]))
