@@ -117,7 +117,8 @@ OWN_SERIES: Mapping[str, Callable[[Sequence[str]], StockTest]] = {
 def store(whole: Object) -> None:
     """Convert the content of a file of this package's tests to the form of Flent's test, in place,
     with the record that restore() needs in the metadata (SHARED_TEST). Test parameters that the
-    file already has keep their values. Files of other tests are not changed."""
+    file already has keep their values. Files of other tests are not changed. Raises BadResult if
+    two series would get one name."""
     metadata = whole["metadata"]
     name = metadata.get("NAME")
     if name not in our_tests():
@@ -139,7 +140,8 @@ def restore(whole: Object, metadata: Object) -> None:
     """Undo store(), in place. Files without store()'s record are not changed. A record that is not
     an object, is of another test than the file's, or lacks the test's own name, is only removed.
     Raises BadResult if the record's `series` is not an object that has a different own name for
-    each name in the file. The name of the test is restored even then.
+    each name in the file, or if two series of the file would get one name. The name of the test is
+    restored even then.
 
     Args:
         whole: content of the file.
@@ -165,8 +167,8 @@ def restore(whole: Object, metadata: Object) -> None:
 
 def _rename(whole: Object, names: Mapping[str, str]) -> None:
     """Rename series, and their values such as NAME::down, in raw_values, results and SERIES_META,
-    in place. Their order is kept. No new name may be that of a series that keeps its name: one of
-    the two would be lost.
+    in place. Their order is kept. Raises BadResult if two would get one name, so that one of them
+    would be lost.
 
     Args:
         whole: content of the file.
@@ -179,6 +181,9 @@ def _rename(whole: Object, names: Mapping[str, str]) -> None:
         series = tree.get(key)
         if isinstance(series, dict):
             tree[key] = {_new_name(name, names): value for name, value in series.items()}
+            if len(tree[key]) < len(series):
+                raise BadResult(f"two names in its {key} are the same in the form of another test "
+                                f"({SHARED_TEST}); expected a name of its own for each series")
 
 
 def _new_name(name: str, names: Mapping[str, str]) -> str:

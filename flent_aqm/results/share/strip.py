@@ -45,8 +45,8 @@ class StrippedFile:
 def strip(data: DataFile) -> StrippedFile:
     """Return the content of a data file that can be given to anyone, its new file name, and what
     was removed. A file of this package's tests gets the form of a test of Flent
-    (stock_test.store()). Raises BadResult if a secret would remain, or if the file names too many
-    hosts. `data` is not changed, and no file is written."""
+    (stock_test.store()). Raises BadResult if a secret would remain, if the file names too many
+    hosts, or if two series would get one name. `data` is not changed, and no file is written."""
     secrets = Secrets(data.metadata)
     # Series are cleaned first, because a name found here may also occur in the metadata.
     changed: dict[str, str] = {}

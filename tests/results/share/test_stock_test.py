@@ -121,6 +121,20 @@ def test_names_that_are_not_one_for_each_series_are_refused(series: object) -> N
         restore(whole, whole["metadata"])
 
 
+@pytest.mark.parametrize("part", ["raw_values", "results", "SERIES_META"])
+def test_new_name_that_another_series_has_is_refused(part: str) -> None:
+    """One of the two would be gone, of a file to be shared and of one to be restored."""
+    stored = content("ping", [PING])
+    stored["metadata"][SHARED_TEST] = {"name": "ndt7", "stored_as": "ping", "series": {PING: "x"}}
+    own = content("quic_download", ["QUIC download"])
+    for whole, name in ((stored, "x"), (own, "TCP download")):
+        (whole["metadata"] if part == "SERIES_META" else whole)[part][name] = []
+    with pytest.raises(BadResult, match=f"two names in its {part} are the same in the form of"):
+        restore(stored, stored["metadata"])
+    with pytest.raises(BadResult, match=f"two names in its {part} are the same in the form of"):
+        store(own)
+
+
 @pytest.mark.parametrize("added", [None, "a", [5]])
 def test_parameters_of_a_strange_record_stay(added: object) -> None:
     whole = content("ping", [PING])
