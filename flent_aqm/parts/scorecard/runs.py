@@ -47,15 +47,16 @@ def cell_of(contestant: Contestant, place: Place, folder: Path, testbed: str) ->
         length_s=_LENGTH_S)
 
 
-# Matches the failure of the test itself among a run's failures, such as that of its capture.
+# What stands before each failure of the test itself among a run's failures, such as that of its
+# capture.
 _OF_TEST = re.compile(
-    r"(?:TCP \w+ and )?TCP \w+: (?:\w+ ended with status 1: error: )?(.*)", re.DOTALL)
+    r"(?:^|; )(?:[^;:]* and )?TCP \w+: (?:\w+ ended with status 1: error: )?")
 
 
 def failures(folder: Path, cells: Sequence[Cell]) -> dict[str, str]:
     """Return name of a place -> why its run has no data file. Runs with a data file are left out.
-    If a cause has the error of the test's own client, all that stands before this error is left
-    out. "it was not made" if the sweep's status has no cause.
+    If a cause has errors of the test's own client, all that stands before the first is left out,
+    and so are the series' names before each. "it was not made" if the sweep's status has no cause.
 
     Args:
         folder: folder of the runs, with the sweep's status.
@@ -67,6 +68,6 @@ def failures(folder: Path, cells: Sequence[Cell]) -> dict[str, str]:
     for cell in cells:
         if not cell.data_file.exists():
             cause = causes.get(cell.data_file.name, "it was not made")
-            of_test = _OF_TEST.search(cause)
-            causes_by_place[cell.name] = of_test[1] if of_test else cause
+            _, *of_test = _OF_TEST.split(cause)
+            causes_by_place[cell.name] = "; ".join(of_test) or cause
     return causes_by_place

@@ -121,14 +121,19 @@ def test_columns_are_percentages_where_the_score_is_a_share() -> None:
         "MB", "s"]
 
 
-def test_runs_without_a_data_file_have_a_cause(tmp_path: Path) -> None:
-    """That of the test itself, if it is among them; those with a file are left out."""
+@pytest.mark.parametrize(("cause", "told"), [
+    ("no network", "no network"),
+    ("Capture: empty; TCP upload: x ended with status 1: error: why", "why"),
+    ("TCP download and TCP upload: x ended with status 1: error: why; how", "why; how"),
+    ("TCP download: x ended with status 1: error: a; TCP upload: y ended with status 1: error: b",
+     "a; b"),
+    ("TCP download: a\nb; TCP upload: c; Capture: empty", "a\nb; c; Capture: empty"),
+    ("Capture and TCP upload: no host", "no host")])
+def test_runs_without_a_data_file_have_a_cause(tmp_path: Path, cause: str, told: str) -> None:
+    """Those of the test itself, if they are among them; runs with a file are left out."""
     cells: list[Any] = [SimpleNamespace(name=name, data_file=tmp_path / f"{name}.flent.gz")
-                        for name in ("there", "test", "other", "unmade")]
+                        for name in ("there", "test", "unmade")]
     cells[0].data_file.touch()
-    status.write(tmp_path, status.Status(
-        ["x"], 4, 0, 0.0, failed={
-            "there.flent.gz": "failed once", "other.flent.gz": "no network",
-            "test.flent.gz": "Capture: empty; TCP upload: x ended with status 1: error: why"}))
-    assert failures(tmp_path, cells) == {"test": "why", "other": "no network",
-                                         "unmade": "it was not made"}
+    status.write(tmp_path, status.Status(["x"], 3, 0, 0.0, failed={
+        "there.flent.gz": "failed once", "test.flent.gz": cause}))
+    assert failures(tmp_path, cells) == {"test": told, "unmade": "it was not made"}
