@@ -18,12 +18,14 @@ SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/s
 
 
 def tool_dirs() -> list[Path]:
-    """Return the existing folders of set-up's programs, in the order in which they are searched."""
+    """Return the existing folders of the caches with set-up's programs, in the order in which they
+    are searched. Folders of PATH aren't among them."""
     return [folder for cache in caches() for folder in program_dirs(cache)]
 
 
 def find_tool(name: str) -> Path | None:
-    """Return the path of a program in a cache, otherwise on PATH. None if there is none.
+    """Return the path of a program: the first file of that name in the folders of tool_dirs(),
+    executable or not, otherwise the program on PATH or in the sbin folders. None if there is none.
 
     name: name of the program.
     """
@@ -49,14 +51,14 @@ def put_tools_on_path() -> None:
 
 
 def can_start(server: Server) -> bool:
-    """Return whether this machine has the program and the module that a server needs."""
+    """Return whether this machine has the program and the Python module that a server needs. True
+    if it needs neither."""
     return ((server.program is None or find_tool(server.program) is not None)
             and (server.module is None or find_spec(server.module) is not None))
 
 
 def tool_path(name: str) -> Path:
-    """Return the path of a program in a cache, otherwise on PATH. Raises ToolMissing if there is
-    none.
+    """Return the path of a program, as find_tool() finds it. Raises ToolMissing if there is none.
 
     name: name of the program.
     """

@@ -12,8 +12,8 @@ from flent_aqm.base.shell import run
 
 
 def version_of(argv: Sequence[str | Path], pattern: str) -> tuple[int, int]:
-    """Run a command and return the major and minor version from its standard output. (0, 0) if the
-    command fails or prints no version.
+    """Run a command and return the major and minor version that its standard output names first.
+    (0, 0) if the program isn't there, fails or takes too long, or if nothing matches.
 
     Args:
         argv: the command.

@@ -21,8 +21,9 @@ _HEADER_BYTES = 64
 
 
 def is_whole(program: Path) -> bool:
-    """Return whether a program's file is executable and complete: a 64-bit ELF file with all its
-    segments, or any script. Of a script, only the first two bytes are checked."""
+    """Return whether a program's file is executable and complete: a little-endian 64-bit ELF file
+    with all its segments, or any script. Of a script, only the first two bytes are checked. False
+    if there is no such file, or if it can't be read."""
     if not os.path.isfile(program) or not os.access(program, os.X_OK):
         return False
     try:

@@ -28,8 +28,9 @@ class FileKind:
         prefix: beginning of their file names, "sch_" or "tcp_".
         folder: their folder in the kernel's source.
         option: beginning of the names of their options, without CONFIG_.
-        depends: option on which their options depend.
-        field: field with the name in the structure by which such a file registers itself.
+        depends: option on which their options depend, without CONFIG_.
+        field: beginning of the line that sets the name in the structure by which such a file
+            registers itself, ".id" or ".name".
     """
 
     prefix: str
@@ -45,13 +46,14 @@ CONTROL = FileKind("tcp_", "net/ipv4", "TCP_CONG_", "TCP_CONG_ADVANCED", ".name"
 
 @dataclass(frozen=True)
 class Addition:
-    """A C file to add to the kernel.
+    """A C file to add to the kernel, or to put in place of the source's file of that name.
 
     Attributes:
         kind: kind of the file.
-        name: name of the queue or congestion control.
+        name: name of the queue or congestion control, without the kind's prefix.
         content: content of the C file.
-        headers: name and content of the headers in the same folder that the file includes.
+        headers: name and content of the headers beside the user's file that it includes, directly
+            or through other headers.
     """
 
     kind: FileKind
@@ -66,30 +68,30 @@ class Addition:
 
     @property
     def option(self) -> str:
-        """Name of the option that compiles the file, without CONFIG_."""
+        """Name of the option that compiles the file, without CONFIG_, such as NET_SCH_MINE."""
         return f"{self.kind.option}{self.name.upper()}"
 
     @property
     def kconfig(self) -> str:
-        """Lines of Kconfig that declare the file's option."""
+        """Lines to append to a Kconfig file, which declare the file's option."""
         return (f'\nconfig {self.option}\n\ttristate "{self.name}"\n'
                 f"\tdepends on {self.kind.depends}\n")
 
     @property
     def makefile(self) -> str:
-        """Line of the Makefile that compiles the file if the option is set."""
+        """Lines to append to a Makefile, which compile the file if the option is set."""
         return f"\nobj-$(CONFIG_{self.option}) += {self.kind.prefix}{self.name}.o\n"
 
     @property
     def own_flags(self) -> str:
-        """Lines of the Makefile with the compiler's flags for the file."""
+        """Lines to append to a Makefile, with the compiler's flags for the file (own_flags())."""
         return own_flags(f"{self.kind.prefix}{self.name}")
 
 
 def own_flags(stem: str) -> str:
-    """Return lines of a Makefile with the compiler's flags for a user's own file, STEM.c: with line
-    numbers, to locate a crash, and only with the headers that the file includes, as in other builds
-    (patch 0015).
+    """Return lines to append to a Makefile, with the compiler's flags for a user's own file,
+    STEM.c: it is compiled with line numbers, to locate a crash, and without the headers that patch
+    0015 includes in other files.
 
     stem: name of the file without its suffix.
     """
@@ -101,11 +103,13 @@ def read_additions(kind: FileKind, option: str, files: Iterable[Path]) -> list[A
 
     Args:
         kind: the kind of files.
-        option: the option, for messages.
+        option: the option, such as "--qdisc", for messages.
         files: paths of the files.
 
-    Raises ConfigError for a file whose name isn't PREFIXNAME.c, that doesn't register its NAME, has
-    the name of another one, or, like each of its headers, can't be read or is too large.
+    Raises ConfigError if a file's name isn't the kind's prefix, a NAME of lower-case letters,
+    digits and _, and .c, if the file doesn't register NAME (has no `.id = "NAME"` or `.name =
+    "NAME"`), if two files have the same name, or if a file or one of its headers can't be read or
+    is too large.
     """
     additions: dict[str, Addition] = {}
     for path in files:
@@ -131,9 +135,9 @@ def read_additions(kind: FileKind, option: str, files: Iterable[Path]) -> list[A
 
 
 def _read_own_headers(option: str, folder: Path, content: bytes) -> dict[str, bytes]:
-    """Return name -> content of the headers in `folder` that a file includes, directly or through
-    other headers. Headers that aren't in the folder are left out. Raises ConfigError if one can't
-    be read or is too large.
+    """Return name -> content of the headers in `folder` that a file includes as "NAME.h", directly
+    or through other headers. Headers that aren't in the folder are left out. Raises ConfigError if
+    one can't be read or is too large.
 
     Args:
         option: the command's option, for messages.

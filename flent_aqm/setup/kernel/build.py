@@ -47,11 +47,15 @@ BYTES_NEEDED = 2_000_000_000
 
 
 def set_up_kernel(cache: Path, archive: DebianArchive, *, update: bool = False) -> None:
-    """Build the lab's kernel for the current recipe, and record its source version as the one in
-    use. Then packages and kept trees of other versions are removed if no kernel uses them. Nothing
-    is done if the kernel exists and `update` is false. The caller holds the cache's lock.
+    """Build the lab's kernel for the current recipe, and record its source version in the cache as
+    the one in use. Nothing is done if the kernel exists for a source version in use and `update` is
+    false. The caller holds the cache's lock.
 
-    update: True to use a newer source version than the one in use, if there is one.
+    The source is a version in use whose package is in the cache and takes all required patches. If
+    there is none, or if `update` is true, it is the newest version that takes them. Afterwards kept
+    trees and packages that no kernel uses are removed.
+
+    update: True to choose the newest source version, even if the kernel exists for the one in use.
 
     Raises SetupError, CommandFailed or ToolMissing if the source can't be downloaded or the kernel
     can't be built.
@@ -72,8 +76,9 @@ def set_up_kernel(cache: Path, archive: DebianArchive, *, update: bool = False) 
 
 
 def _remove_unused_sources(cache: Path, source: KernelSource) -> None:
-    """Remove packages and kept trees of source versions that neither the lab's kernel nor a kernel
-    of the user is made of. Trees in which a build works stay.
+    """Remove kept trees of Debian's packages in which neither the lab's kernel nor a kernel of the
+    user was built, and packages of which neither the lab's kernel nor a user's kernel without
+    options of its own is made. Trees in which a build works stay.
 
     source: the source version of the lab's kernel.
     """
@@ -128,7 +133,8 @@ def kernel_is_there() -> bool:
 
 
 def is_built(wanted: Recipe) -> bool:
-    """Return whether a cache has the kernel of a recipe, and whether its program is complete."""
+    """Return whether the kernel of a recipe is complete in the first cache that has it. False if no
+    cache has it."""
     path = find_cached("kernels", wanted.hash, "linux")
     return path is not None and is_whole(path)
 
@@ -144,13 +150,17 @@ def _build_lab_kernel(cache: Path, archive: DebianArchive, wanted: Recipe) -> No
 
 def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress,
                  name: str = "") -> str:
-    """Build a kernel into CACHE/kernels/HASH. Return a clause about it for the user, such as
-    "version 7.3.4 built", followed by what it lacks if optional patches were left out.
+    """Build a kernel into CACHE/kernels/HASH, with its configuration, debug information and a
+    description. A complete kernel that is there already stays. Return a clause about it for the
+    user, such as "version 7.3.4 built", followed by what it lacks if optional patches were left
+    out.
 
     The source stays in CACHE/trees with its objects, for the next build. The output of make is in
     CACHE/kernel-build.log, or kernel-build-NAME.log. The caller holds the cache's lock, which is
     released while a user's kernel is compiled, or while another build works in the same tree. If
-    the lab's own kernel doesn't compile, it is compiled again without the optional patches.
+    the lab's own kernel doesn't compile with optional patches, it is compiled again without them.
+    For a user's kernel, changed files that aren't compiled and the compiler's warnings about
+    changed files are printed.
 
     Args:
         cache: the cache folder.
@@ -161,7 +171,8 @@ def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress
 
     Raises:
         SetupError: if the source can't be had, the kernel doesn't compile, the options aren't what
-            was requested, none of the user's files is compiled, or there is no room.
+            was requested, none of the user's files is compiled (refuse_not_compiled()), or there is
+            no room.
         PatchDoesntFit: if a required patch or one of the user doesn't fit.
         CommandFailed, ToolMissing: if a program of the build fails or is missing.
     """
@@ -214,9 +225,12 @@ def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress
 
 
 def _compile(cache: Path, tree: KernelTree, wanted: Recipe, log: Path, progress: Progress) -> None:
-    """Compile the tree. While a user's kernel is compiled, the cache's lock is released, so that
-    other set-ups and builds can use the cache: with other options of its own, a kernel takes
-    minutes. Raises SetupError if it doesn't compile."""
+    """Compile the configured tree. While a user's kernel is compiled, the cache's lock is released,
+    so that other set-ups and builds can use the cache meanwhile. Raises SetupError if it doesn't
+    compile.
+
+    log: file for make's whole output.
+    """
     if wanted.is_users:
         with install.released(cache):
             compile_tree(tree, log, progress)
@@ -227,11 +241,13 @@ def _compile(cache: Path, tree: KernelTree, wanted: Recipe, log: Path, progress:
 def _kept_tree(cache: Path, origin: Origin, wanted: Recipe, work: Path,
                progress: Progress) -> KernelTree:
     """Return the kept tree for a recipe, with the objects of an earlier build if there was one. If
-    there is no such tree, copy that of the same source, or else unpack the source. The caller holds
-    the tree's lock (install.held()). Raises SetupError if there is no room, or if the source can't
-    be downloaded or unpacked, CommandFailed if the tree can't be copied.
+    there is no such tree, copy a kept tree of the same source, or else unpack the source. The
+    caller holds the tree's lock (install.held()).
 
     work: folder for unfinished work.
+
+    Raises SetupError if there is no room, or if the source can't be downloaded or unpacked,
+    CommandFailed if a tree can't be copied, ToolMissing if a program for that is missing.
     """
     path = cache / "trees" / tree_name(origin, wanted)
     if not (path / NOTES).is_dir():
@@ -254,8 +270,8 @@ def _kept_tree(cache: Path, origin: Origin, wanted: Recipe, work: Path,
 
 
 def tree_name(origin: Origin, wanted: Recipe) -> str:
-    """Return the name of the folder in CACHE/trees for a recipe. A recipe with options of the user
-    has its own tree, because all its objects differ."""
+    """Return the name of the folder in CACHE/trees for a recipe. Recipes with different options of
+    the user have different trees, because all objects differ. All others of a source share one."""
     return f"{origin.folder}-{wanted.options_hash}" if wanted.own_options else origin.folder
 
 
@@ -274,8 +290,9 @@ def _first_kept(folders: Iterable[Path]) -> Path | None:
 def _add_backport(cache: Path, tree: KernelTree, backport: Backport, work: Path, progress: Progress
                   ) -> None:
     """Replace the architecture `um` of an old kernel's source by that of a newer one, and apply the
-    backport's patch. Raises PatchDoesntFit if it doesn't fit, and, if there is no kept tree of the
-    newer source, as _kept_tree() does.
+    backport's patch. If neither `cache` nor SYSTEM_CACHE has a kept tree of the newer source,
+    _kept_tree() makes one, and its errors are raised. Raises PatchDoesntFit if the patch doesn't
+    fit, CommandFailed if the program patch fails for another reason.
 
     work: folder for unfinished work.
     """
@@ -291,8 +308,9 @@ def _add_backport(cache: Path, tree: KernelTree, backport: Backport, work: Path,
 
 
 def _add_own_flags(tree: KernelTree, patch: bytes) -> None:
-    """Add compiler flags for the C files that a patch changes, so that they are compiled as a
-    user's own files (additions.own_flags()). Files whose folder has no Makefile are left out."""
+    """Append compiler flags to Makefiles for the C files of a patch, which has been applied, so
+    that they are compiled as a user's own files (additions.own_flags()). Files that aren't in the
+    tree, or whose folder has no Makefile, are left out."""
     for name in files_of(patch):
         folder, _, file = name.rpartition("/")
         if file.endswith(".c") and (tree.path / name).is_file() and (
@@ -304,8 +322,8 @@ def _make_changes(cache: Path, tree: KernelTree, origin: Origin, wanted: Recipe,
                   progress: Progress, *, optional: bool = True
                   ) -> tuple[list[patching.Patch], list[str]]:
     """Take back earlier changes, unpack or update the source, make all changes of the recipe, and
-    configure the kernel. The files of the user's changes are afterwards in `tree.changed`. Raises
-    SetupError or CommandFailed, and PatchDoesntFit for a patch.
+    configure the kernel. Optional patches that don't fit are left out. The files that the user's
+    changes affect, Makefiles too, are afterwards in `tree.changed`.
 
     Args:
         cache: the cache folder.
@@ -317,8 +335,12 @@ def _make_changes(cache: Path, tree: KernelTree, origin: Origin, wanted: Recipe,
         optional: True to apply the lab's optional patches, too.
 
     Returns:
-        The lab's patches that were applied, and the files changed by the user's patches that set-up
-            doesn't unpack.
+        The lab's patches that were applied, and the paths of files that the user's patches change
+            but set-up doesn't unpack.
+
+    Raises PatchDoesntFit if a required patch or one of the user doesn't fit, SetupError if the
+    source can't be had or its options aren't what was requested, CommandFailed or ToolMissing if a
+    program fails or is missing.
     """
     tree.take_back()
     origin.fill(tree.path, work, progress)

@@ -56,7 +56,8 @@ def configure(tree: Path, fragment: str) -> None:
     """Generate the kernel's configuration, .config: allnoconfig with the options of the fragment.
     Options of LATER_NAMES that the source doesn't have are left out, and those of OLDER_NAMES that
     it has are switched on. Raises SetupError if the result differs from these options, or if a line
-    of the fragment has another form, CommandFailed if make fails.
+    of the fragment is neither an option, blank nor a comment. Raises CommandFailed if make fails,
+    ToolMissing if it isn't installed.
 
     The requested options are written to lab.config in the source. With the same fragment and
     Kconfig files, an existing .config isn't touched.
@@ -72,8 +73,8 @@ def configure(tree: Path, fragment: str) -> None:
 
 
 def _older_options(tree: Path) -> str:
-    """Return lines CONFIG_NAME=y for options that only older sources have, and need for options of
-    the fragment. "" for newer sources."""
+    """Return a line CONFIG_NAME=y for each option of OLDER_NAMES that the source declares. "" if it
+    declares none, as newer sources."""
     return "".join(
         f"CONFIG_{name}=y\n" for name, file in OLDER_NAMES.items()
         if _declares(tree / file, name))
@@ -87,7 +88,8 @@ def _without_newer_options(tree: Path, fragment: str) -> str:
 
 
 def _declares(kconfig: Path, option: str) -> bool:
-    """Return whether a Kconfig file declares an option. False if there is no such file.
+    """Return whether a Kconfig file declares an option by a line `config OPTION` (not menuconfig).
+    False if there is no such file.
 
     option: name without CONFIG_.
     """
@@ -96,10 +98,11 @@ def _declares(kconfig: Path, option: str) -> bool:
 
 
 def compile_tree(tree: KernelTree, log: Path, progress: Progress) -> None:
-    """Compile the kernel, with a job per processor. configure() comes first. Raises SetupError,
-    with the compiler's errors and the path of the log, if make fails.
+    """Compile the kernel, with a job for each processor that this process may use, and show the
+    progress. configure() comes first. Raises SetupError, with the compiler's errors and the path of
+    the log, if make fails, ToolMissing if it isn't installed.
 
-    log: file for make's whole output.
+    log: file for make's whole output, which replaces an older one.
     """
     lines, expected = 0, expected_lines(tree.path)
 
@@ -127,7 +130,8 @@ def expected_lines(tree: Path) -> int:
     to compile, and lines about linking.
 
     An object is to be compiled if it is older than one of the files it is made of, by kbuild's
-    notes. Changes of options aren't considered. For a source that was never compiled, return
+    notes, or doesn't exist, or uses the common headers of patch 0015 and they are to be compiled.
+    Changes of options aren't considered. For a source that was never compiled, return
     EXPECTED_LINES.
 
     tree: folder of the source.
@@ -149,8 +153,8 @@ def expected_lines(tree: Path) -> int:
         return path.stat().st_mtime if path.is_file() else 0.0
 
     def is_old(note: Path) -> bool:
-        """Return whether the object of a note is older than one of the files it is made of. An
-        object that doesn't exist is old.
+        """Return whether the object of a note is older than one of the files it is made of. True
+        also if it doesn't exist but one of these files does.
 
         note: path of kbuild's note, .NAME.o.cmd, beside the object.
         """
@@ -192,18 +196,19 @@ def warnings_in(output: str, names: Sequence[str]) -> list[str]:
 
 
 def refuse_not_compiled(tree: Path, names: Sequence[str], left_packed: Sequence[str]) -> list[str]:
-    """Return the changed C files and headers that are not part of the kernel, because no object is
-    made of them.
+    """Return the changed C files and headers of which no object of the kernel is made, followed by
+    `left_packed`.
 
     Args:
         tree: folder of the compiled source.
         names: paths of all files that the user has changed.
-        left_packed: paths of changed files that set-up doesn't unpack. They are returned, too.
+        left_packed: paths of changed files that set-up doesn't unpack.
 
     Raises:
-        SetupError: if no changed file is part of the kernel, because then the kernel is the one
-            without the change. It isn't raised if a file was changed whose effect is unknown:
-            neither C file or header, nor Makefile or document.
+        SetupError: if that list isn't empty and has every changed C file and header, because then
+            the kernel is the one without the change. It isn't raised if a file was changed whose
+            effect is unknown: neither C file or header, nor Makefile or document. A change of
+            Makefiles alone isn't refused.
     """
     code = [name for name in names if name.endswith((".c", ".h"))]
     used = {os.path.normpath(file) for file in _files_in_objects(tree)}
@@ -225,8 +230,9 @@ def refuse_not_compiled(tree: Path, names: Sequence[str], left_packed: Sequence[
 
 
 def _files_in_objects(tree: Path) -> Iterator[str]:
-    """Yield the paths of the files of which the kernel's objects and the compiled headers are made,
-    with repeats."""
+    """Yield the paths of the files of which the kernel's existing objects and the common headers of
+    patch 0015 are made, with repeats. They are as in kbuild's notes: relative to `tree` or
+    absolute, and not normalized."""
     notes = [tree / name for name in COMMON_HEADERS if (tree / name).is_file()]
     for folder, _, names in os.walk(tree):
         notes += [Path(folder, name) for name in names
@@ -237,8 +243,8 @@ def _files_in_objects(tree: Path) -> Iterator[str]:
 
 
 def first_fault(output: str) -> str:
-    """Return the line of a compiler's or make's output that is most informative about the error,
-    "no error message" if no line has an error."""
+    """Return the line of a compiler's or make's output that is most informative about the error:
+    the first one of the most informative kind. "no error message" if no line has an error."""
     lines = output.splitlines()
     for pattern in _FAULTS:
         for line in lines:
@@ -248,8 +254,8 @@ def first_fault(output: str) -> str:
 
 
 def make(tree: Path, *words: str) -> str:
-    """Run make of the kernel, for User-Mode Linux, and return its output. Raises CommandFailed if
-    it fails or takes more than 10 minutes.
+    """Run make of the kernel, for User-Mode Linux, and return its standard output. Raises
+    CommandFailed if it fails or takes more than 10 minutes, ToolMissing if it isn't installed.
 
     Args:
         tree: folder of the source.
