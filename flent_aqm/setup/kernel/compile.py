@@ -265,6 +265,7 @@ def make(tree: Path, *words: str) -> str:
 
 
 def environment() -> dict[str, str]:
-    """Return all environment variables of a build. None of the caller's is among them: flags of an
-    outer make, other compilers or a locale would change the build."""
+    """Return all environment variables of a build: PATH with the system's folders, the locale C,
+    and BUILD_IDENTITY. No value is the caller's: flags of an outer make, other compilers or a
+    locale would change the build."""
     return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", **BUILD_IDENTITY}

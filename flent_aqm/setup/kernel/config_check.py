@@ -14,9 +14,10 @@ _SET = re.compile(r"CONFIG_(\w+)=(.*)")
 
 
 def parse_config(text: str) -> dict[str, str]:
-    """Parse lines CONFIG_NAME=value. Return NAME -> value. NAME is without CONFIG_. An option that
-    is off is missing, or has the value "n". Of an option in several lines, the last value counts.
-    Blank lines and comments are ignored.
+    """Parse lines CONFIG_NAME=value. Return NAME -> value. NAME is without CONFIG_, and the value
+    as it stands, with quotes if it has any. An option that is off is missing, or has the value "n".
+    Of an option in several lines, the last value counts. Blank lines and lines that begin with #
+    are ignored.
 
     Raises SetupError for any other line.
     """
@@ -34,8 +35,10 @@ def parse_config(text: str) -> dict[str, str]:
 
 
 def check_config(fragment: str, generated: str) -> None:
-    """Raise SetupError if an option of the generated configuration differs from the requested one.
-    The message has all such options.
+    """Raise SetupError if a requested option has another value in the generated configuration,
+    where a missing option counts as "n". The message has all such options. Options that aren't
+    requested may have any value. Raises SetupError also if a line of either text is no option,
+    blank or comment.
 
     Args:
         fragment: the requested options, lines CONFIG_NAME=value.

@@ -77,7 +77,8 @@ class ChangedFile:
 
     Attributes:
         path: path in the kernel's source.
-        lines: numbers of new lines, and of the nearest lines of code around removed lines, from 1.
+        lines: numbers, from 1 and ascending, of the lines of `text` that are new or changed, or
+            that are the nearest lines of code around removed ones. It may be empty.
         text: text of the whole file after the change.
     """
 
@@ -93,7 +94,7 @@ class Instrumented:
     Attributes:
         blocks: for each basic block the address after its call of the callback (0 without a call),
             the numbers of the blocks that may follow, True if a function begins with the block, and
-            True if a function ends with it.
+            True if the function may be left at its end. A block's number is its index.
         lines: path in the kernel's source -> line number -> numbers of the blocks that have code of
             this line.
     """
@@ -103,12 +104,14 @@ class Instrumented:
 
 
 def keep_own(folder: Path, before: Mapping[str, bytes | None], tree: KernelTree) -> None:
-    """Write each file that the user changed to a finished kernel's folder, before and after the
-    change. A new file has no copy before it, a deleted file none after it.
+    """Copy each file that the user changed to a finished kernel's folder: as it was to
+    own/before/PATH, as it is in the tree to own/after/PATH. A new file has no copy before it, a
+    deleted file none after it.
 
     Args:
         folder: folder of the finished kernel.
-        before: path in the source tree -> content before the change, None for a new file.
+        before: path in the source tree -> content before the change, None for a new file. These
+            files are copied.
         tree: the source tree after the change.
     """
     for path, content in before.items():
@@ -122,9 +125,10 @@ def keep_own(folder: Path, before: Mapping[str, bytes | None], tree: KernelTree)
 
 
 def own_files(kernel: Path, state: str) -> dict[str, bytes]:
-    """Return the files that the user changed in a kernel: path in the source tree -> content. They
-    are read from the copies in the kernel's folder. A new file is missing from BEFORE, a deleted
-    file from AFTER. Empty for a kernel without changes.
+    """Return the files that the user changed in a kernel, and Makefiles and Kconfig files that
+    set-up changed for that: path in the source tree -> content. They are read from the copies in
+    the kernel's folder. A new file is missing from BEFORE, a deleted file from AFTER. Empty for a
+    kernel without changes, and for an instrumented one.
 
     Args:
         kernel: the kernel's folder.
@@ -137,14 +141,14 @@ def own_files(kernel: Path, state: str) -> dict[str, bytes]:
 
 def changes_between(base: Path, test: Path, of_source: Mapping[str, tuple[bytes, bytes]]
                     ) -> list[ChangedFile]:
-    """Return the changes of C files and headers from one kernel to another, sorted by path. Deleted
-    files are left out.
+    """Return the changes of C files and headers from one kernel to another, sorted by path. Files
+    without a difference are left out, and so are files that only the test kernel's change deletes.
 
     Args:
         base: folder of the kernel before the change.
         test: folder of the kernel after the change.
         of_source: path -> (content in base, content in test) of files in which their sources
-            differ.
+            differ. Empty for kernels of the same source.
     """
     of_base, of_test = own_files(base, AFTER), own_files(test, AFTER)
     plain = {**own_files(base, BEFORE), **own_files(test, BEFORE)}
@@ -183,21 +187,22 @@ def changed_lines(old: str, new: str) -> tuple[int, ...]:
 
 
 def _may_be_code(line: str) -> bool:
-    """Return whether a line of C may have code: it isn't blank, has more than braces, and doesn't
-    begin with /*, * or //."""
+    """Return whether a line of C may have code: without blanks and braces at its ends it isn't
+    empty, and doesn't begin with /*, * or //."""
     text = line.strip(" \t{}")
     return bool(text) and not text.startswith(("/*", "*", "//"))
 
 
 def files_to_instrument(tree: Path, paths: Iterable[str]) -> list[str]:
     """Return the paths of the C files to instrument: those of `paths` that are compiled, and the
-    compiled files in net/ that include a header of `paths`. Files of `paths` come first, and both
-    are in the order of _FOLDERS: queues first, then TCP, and files outside of net/ last. Of more
-    than MOST_FILES, the last are left out.
+    compiled files in net/ that include a header of `paths`, directly or through other headers.
+    Files of `paths` come first, and both are in the order of _FOLDERS: queues first, then TCP, and
+    files outside of net/ last. Of more than MOST_FILES, the last are left out.
 
     Args:
         tree: folder of the compiled source.
-        paths: paths in the kernel's source.
+        paths: paths of changed files in the kernel's source, of which only C files and headers
+            count.
     """
     wanted = set(paths)
     headers = {path for path in wanted if path.endswith(".h")}
@@ -222,8 +227,9 @@ def object_of(tree: Path, path: str) -> Path:
 
 
 def _object_dependencies(tree: Path) -> Iterator[tuple[str, set[str]]]:
-    """Yield the path of the source of each object in net/, and the paths of all files of which the
-    object is made, relative to the tree.
+    """Yield, for each object in net/ on which kbuild has a note, the path of the C file with the
+    object's name, and the paths of all files of which the object is made, relative to the tree for
+    files in it. For an object that is linked from others, there may be no such C file.
 
     tree: folder of the compiled source.
     """
@@ -256,8 +262,8 @@ def _files_in_note(note: Path) -> set[str]:
 
 def instrument(tree: KernelTree, files: Iterable[str]) -> None:
     """Make these C files be compiled with calls of the recorder, and add coverage.c to the kernel.
-    In files that queue packets, calls that may sleep are reported, too. Makefiles of the tree are
-    changed. Raises SetupError if one is missing.
+    In files of net/sched/ and net/ipv4/tcp_*, calls that may sleep are reported in the kernel's
+    log, too. Makefiles of the tree are changed. Raises SetupError if one is missing.
 
     Args:
         tree: the source tree.
@@ -282,8 +288,8 @@ def write_note(folder: Path, program: Path) -> None:
         folder: folder of the finished kernel.
         program: the kernel with debug information, at the top of its source tree.
 
-    Raises SetupError if it has no instrumented code or no line numbers, CommandFailed or
-    ToolMissing if objdump or nm can't read it.
+    Raises SetupError if it has no instrumented code or no line numbers, CommandFailed if objdump or
+    nm fails or takes too long, ToolMissing if one isn't installed.
     """
     rows = _parse_line_table(run(["objdump", "--wide", "--dwarf=decodedline", program],
                                  timeout_s=300),
@@ -322,9 +328,9 @@ class _Block:
     Attributes:
         first, last: addresses of the first and the last instruction.
         call: address after the call of the callback, 0 without a call.
-        next: numbers of the blocks that may follow.
+        next: numbers of the blocks that may follow, in the same function and in ascending order.
         enters: True if a function begins with the block.
-        leaves: True if a function ends with the block.
+        leaves: True if the block ends with a return, a trap, or a jump out of the function.
     """
 
     first: int
@@ -336,7 +342,8 @@ class _Block:
 
 
 class _Graph:
-    """Basic blocks of disassembled functions, in the order of addresses. read() adds them.
+    """Basic blocks of disassembled functions, in the order in which read() gets them. read() adds
+    them.
 
     A block begins with each function, at each call of CALLBACK, at the target of each jump within
     the function, and after each jump, return and trap.
@@ -349,18 +356,20 @@ class _Graph:
         self.blocks: list[_Block] = []
 
     def read(self, listing: str) -> None:
-        """Add the basic blocks of all functions in a listing.
+        """Append the basic blocks of all functions in a listing to `blocks`.
 
-        listing: output of objdump -d.
+        listing: output of objdump -d --no-show-raw-insn.
         """
         for text in _FUNCTION_LISTING.split(listing)[1:]:
             self._add_function([(int(at, 16), name, operands) for at, name, operands
                                 in _INSTRUCTION.findall(text)])
 
     def _add_function(self, code: Sequence[tuple[int, str, str]]) -> None:
-        """Split a disassembled function into basic blocks, and append them to `blocks`.
+        """Split a disassembled function into basic blocks, and append them to `blocks`. Nothing is
+        added for a function without instructions.
 
-        code: address, name and operands of each instruction.
+        code: address, name and operands of each instruction, as objdump writes them, in ascending
+        order of addresses.
         """
         if not code:
             return
@@ -408,6 +417,9 @@ def _parse_line_table(listing: str, top: Path) -> list[tuple[str, int, int, bool
 def _function_ranges(addresses: Sequence[int], starts: Sequence[int]) -> list[tuple[int, int]]:
     """Return the ranges of addresses, (first, end), end excluded, of the functions that contain
     `addresses`, in ascending order. Adjacent functions are merged into one range.
+
+    Where the last function ends isn't known, so its range ends after the last of `addresses`. An
+    address before all functions begins a range itself.
 
     Args:
         addresses: addresses in ascending order.

@@ -26,12 +26,13 @@ class Kernel:
 
     Attributes:
         path: path of the program.
-        version: version such as "7.3.4", "unknown" if its note is missing.
+        version: version such as "7.3.4", "unknown" if its note is missing or damaged.
         hash: hash of its recipe. For the program of FLENT_AQM_KERNEL, the beginning of its file's
             hash.
-        left_out: names of the patches that it was built without.
-        name: value of the batch key `kernel` for it. STOCK also for the program of
-            FLENT_AQM_KERNEL.
+        left_out: names of the patches that it was built without. Empty if its note is missing or
+            damaged.
+        name: value of the batch key `kernel` by which it was found. STOCK also for the program of
+            FLENT_AQM_KERNEL, and for any kernel that was found by its hash.
     """
 
     path: Path
@@ -59,8 +60,9 @@ def find_kernel() -> Kernel:
 
 
 def find_lab_kernel() -> Kernel:
-    """Return the lab's kernel for the current options and patches. Whether its program is complete
-    isn't checked. Raises ToolMissing if there is none."""
+    """Return the lab's kernel for the current options and patches, of the first source version in
+    use for which a cache has it. Whether its program is complete isn't checked. Raises ToolMissing
+    if there is none."""
     choices = read_choices()
     for source in choices:
         name = current_recipe(source).hash
@@ -84,8 +86,8 @@ def unfit_ready_made() -> str:
 
 def kernel_called(name: str) -> Kernel:
     """Return the kernel for a value of the batch key `kernel`. Raises ToolMissing if there is none,
-    or if it was built by another version of the lab, SetupError if its version is too old for this
-    lab.
+    if its program is gone from the cache or its description is damaged, or if it was built by
+    another version of the lab, SetupError if its version is too old for this lab.
 
     name: "stock" for the kernel that find_kernel() returns, or the name of a kernel of the user.
     """
@@ -96,10 +98,11 @@ def kernel_called(name: str) -> Kernel:
 
 
 def kernel_of(wanted: str) -> Kernel | None:
-    """Return the kernel with a hash, None if this machine doesn't have it. If FLENT_AQM_KERNEL is
-    set, only that kernel is considered. Raises ToolMissing if FLENT_AQM_KERNEL isn't a program.
+    """Return the kernel with a hash, None if this machine doesn't have it. Its `name` is STOCK,
+    even if a user has built it. If FLENT_AQM_KERNEL is set, only that kernel is considered. Raises
+    ToolMissing if FLENT_AQM_KERNEL isn't a program.
 
-    wanted: hash of the recipe.
+    wanted: the hash, as Kernel has it.
     """
     if os.environ.get(VARIABLE):
         kernel = find_kernel()
@@ -108,7 +111,8 @@ def kernel_of(wanted: str) -> Kernel | None:
 
 
 def built_kernel(wanted: str) -> Kernel | None:
-    """Return the kernel with a hash from a cache, None if no cache has it.
+    """Return the kernel with a hash from the first cache that has it, None if no cache has it. Its
+    `name` is STOCK, even if a user has built it.
 
     wanted: hash of the recipe.
     """
@@ -117,11 +121,11 @@ def built_kernel(wanted: str) -> Kernel | None:
 
 
 def _kernel_with_note(path: Path, recipe_hash: str) -> Kernel:
-    """Return the kernel at this path, with the version and the patches left out from the note that
-    set-up wrote beside it. If the note is missing or damaged, the version is "unknown", and no
-    patches are left out.
+    """Return the kernel at this path, with the name STOCK, and with the version and the patches
+    left out from the note that set-up wrote beside it. If the note is missing or damaged, the
+    version is "unknown", and no patches are left out.
 
-    recipe_hash: hash of its recipe.
+    recipe_hash: hash to give the kernel.
     """
     try:
         facts = read_note(path.with_name("kernel.json"))
@@ -132,8 +136,9 @@ def _kernel_with_note(path: Path, recipe_hash: str) -> Kernel:
 
 
 def _kernel_of_user(path: Path) -> Kernel:
-    """Return the kernel of FLENT_AQM_KERNEL, with the beginning of its file's hash. Raises
-    ToolMissing if the file isn't a program."""
+    """Return the kernel of FLENT_AQM_KERNEL, whose path is given, with the beginning of its file's
+    hash. Its version is "unknown" unless it has a note beside it. Raises ToolMissing if the file
+    isn't a program."""
     if not os.access(path, os.X_OK) or not path.is_file():
         raise ToolMissing(f"{VARIABLE}: {path} is not a program; unset it, or give the path of a "
                           "User-Mode Linux kernel")

@@ -41,11 +41,13 @@ class NamedKernel:
         lab_hash: hash of the lab's own options and patches with which it was built.
         version: version such as 7.3.4.
         source: where the source came from, as text for the user.
-        command: command line that built the kernel.
+        command: command line that built the kernel. For an instrumented kernel, that of the kernel
+            whose changes it records.
         tree: name of the folder of its kept source in CACHE/trees, "" if none is kept.
         tc: name of the folder below CACHE/tc of a tc that knows its queues' options, "" if there is
             none.
-        made_of: names of the user's files and patches.
+        made_of: names of the user's files and patches, and a word for the user's options, if there
+            are any. For an instrumented kernel, "coverage of NAME".
         records: for an instrumented kernel, name of the kernel whose changes it records. "" for
             others.
     """
@@ -63,7 +65,7 @@ class NamedKernel:
 
     @property
     def program(self) -> Path | None:
-        """Path of the kernel's program, None if it is gone from the cache."""
+        """Path of the kernel's program in the first cache that has it, None if no cache has it."""
         return find_cached("kernels", self.hash, "linux")
 
     @property
@@ -77,14 +79,15 @@ class NamedKernel:
 
     @property
     def kinds(self) -> frozenset[str]:
-        """Names of the qdiscs that the kernel has: those that have an option in its configuration,
-        and those that every kernel has. Raises ToolMissing if the kernel is gone from the cache."""
+        """Names of the qdiscs that the kernel has: those of the options CONFIG_NET_SCH_NAME=y in
+        its configuration, in lower case, and those that every kernel has. Raises ToolMissing if the
+        kernel is gone from the cache."""
         return (frozenset(map(str.lower, _QUEUE_OPTION.findall(self._config()))) - _NO_QDISC
                 | _IN_EVERY_KERNEL)
 
     @property
     def absent_kinds(self) -> frozenset[str]:
-        """Names of the qdiscs that the lab's own kernel has and this kernel hasn't. Raises
+        """Names of the qdiscs that the lab's options switch on and this kernel hasn't. Raises
         ToolMissing if the kernel is gone from the cache."""
         lab = recipe.FRAGMENT.read_text(encoding="utf-8")
         return (frozenset(map(str.lower, _QUEUE_OPTION.findall(lab))) - _NO_QDISC
@@ -92,8 +95,9 @@ class NamedKernel:
 
     @property
     def can_nat(self) -> bool:
-        """True if a router with this kernel can translate addresses (masquerade, nat.config).
-        Raises ToolMissing if the kernel is gone from the cache."""
+        """True if the kernel has the option for masquerading, so that a router with it can
+        translate addresses, as a kernel built with --config nat. Raises ToolMissing if the kernel
+        is gone from the cache."""
         return "CONFIG_NETFILTER_XT_TARGET_MASQUERADE=y\n" in self._config()
 
     def _config(self) -> str:
@@ -105,7 +109,8 @@ class NamedKernel:
 def find_named(name: str) -> NamedKernel:
     """Return the kernel of this name. Whether its program is still there isn't checked. Raises
     ToolMissing if there is none, if its description can't be read, or if it was built with other
-    patches or options of the lab. Raises SetupError if its version is too old for this lab."""
+    patches or options of the lab. Raises SetupError if its version is too old for this lab,
+    ToolMissing if the lab has a backport for it but set-up hasn't chosen a source yet."""
     path = find_cached(FOLDER, f"{name}.json")
     kernel = None if path is None else _read_description(path)
     if path is not None and kernel is None:
@@ -125,8 +130,9 @@ def find_named(name: str) -> NamedKernel:
 
 
 def all_named() -> list[NamedKernel]:
-    """Return all kernels that users have built, sorted by name. If several caches have a kernel of
-    the same name, that of the first of caches() counts. Damaged descriptions are left out."""
+    """Return all kernels that users have built, instrumented ones too, sorted by name. Their
+    programs may be gone. If several caches have a kernel of the same name, that of the first of
+    caches() counts. Damaged descriptions are left out."""
     by_name: dict[str, NamedKernel] = {}
     for path in _description_files():
         kernel = _read_description(path)
@@ -145,10 +151,10 @@ def save(cache: Path, kernel: NamedKernel) -> None:
 
 def remove(cache: Path, name: str) -> None:
     """Remove a kernel's name from the cache. Its program, its kept source, and the tc that was
-    built with it are removed, too, if no other kernel uses them, and so are instrumented kernels
-    that record its changes. A source in which a build works stays. The caller holds the cache's
-    lock. Raises ConfigError if the cache has no such name, or if its description can't be read.
-    """
+    built with it are removed from this cache, too, if no other kernel uses them, and so are
+    instrumented kernels that record its changes. A source in which a build works stays. The caller
+    holds the cache's lock. Raises ConfigError if the cache has no such name, or if its description
+    can't be read."""
     path = cache / FOLDER / f"{name}.json"
     kernel = _read_description(path)
     if kernel is None and path.exists():
@@ -175,8 +181,8 @@ def remove(cache: Path, name: str) -> None:
 
 
 def _why_not_removed(cache: Path, name: str) -> str:
-    """Return the reason why a cache has no kernel of this name to be removed, and how to mend that.
-    """
+    """Return a clause for a message: why a cache has no kernel of this name to be removed, and who
+    can remove it or which names there are."""
     if name == STOCK:
         return (f"{STOCK} is the lab's own kernel, which flent-aqm setup builds; only kernels of "
                 "flent-aqm kernel build can be removed")
@@ -190,7 +196,8 @@ def _why_not_removed(cache: Path, name: str) -> str:
 
 
 def _description_files() -> Iterator[Path]:
-    """Yield the paths of the description files in all caches, this user's first."""
+    """Yield the paths of the description files in all caches, in the order of caches(), and sorted
+    within a cache. Caches that can't be read are left out."""
     for base in caches():
         folder = base / FOLDER
         try:
@@ -201,8 +208,8 @@ def _description_files() -> Iterator[Path]:
 
 
 def _read_description(path: Path) -> NamedKernel | None:
-    """Return the kernel that a description file describes, None if the file is missing or
-    damaged."""
+    """Return the kernel that a description file describes, None if the file is missing, damaged, or
+    has fields that this version doesn't know."""
     try:
         kernel = NamedKernel(**read_note(path))
         parse_kernel("name", kernel.name)

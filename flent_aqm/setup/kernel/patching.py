@@ -24,7 +24,8 @@ class Optional:
 
     Attributes:
         cost: what a kernel lacks without the patch, as text for the user.
-        needs: names of earlier patches without which it doesn't fit, doesn't compile, or does harm.
+        needs: file names of earlier patches without which it doesn't fit, doesn't compile, or does
+            harm.
     """
 
     cost: str
@@ -66,8 +67,8 @@ Keep = Callable[[Iterable[str]], None]
 
 
 class PatchDoesntFit(SetupError):
-    """Raised if a patch can't be applied to the source of a kernel or program. It is a SetupError,
-    too."""
+    """Raised if a patch doesn't fit the source of a kernel or program, or if a file isn't a patch.
+    It is a SetupError, too."""
 
 
 def apply_all(tree: Path, patches: Sequence[Patch], *, keep: Keep,
