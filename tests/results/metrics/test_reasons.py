@@ -44,7 +44,8 @@ def test_load_without_probes_is_named_and_a_tool_that_stood_still(make_run: Any)
     probe = Probe("UDP", Tool.UDP_RR, sent_s, numpy.array([20.0, 20.0]), "stands still")
     early = replace(run, probes=(probe,))
     assert reason(early, "latency_loaded_mean_ms") == "no probe was answered under load"
-    assert reason(early, "ookla_style_iqm_download_ms") == "no probe was answered during the download"
+    assert reason(early, "ookla_style_iqm_download_ms") == (
+        "no probe was answered during the download")
     stood = replace(run, probes=(replace(probe, still=(Window(window.start_s, window.end_s),)),))
     assert reason(stood, "latency_loaded_mean_ms") == (
         "no probe was answered under load; netperf UDP_RR stood still then")
