@@ -29,10 +29,12 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
          ) -> tuple[Table, list[str]]:
     """Draw one of figures 1 to 6: a distribution of the runs' throughputs, or of the latencies of
     all their probes under load, for each rate and queue of the grid. There is a panel for each
-    direction in which a run has values, for both if none has any.
+    direction in which a run has a throughput or probes, whichever of them is drawn, and for both
+    directions if there is none.
 
     Return its values, with a row for each distribution that has values, and the parts of its
-    caption. The other distributions are listed in the table's `missing`.
+    caption. The other distributions are listed in the table's `missing`. Runs that don't record a
+    queue, or a rate of the grid, are not drawn, but are counted in the table's `runs`.
 
     Args:
         figure: the row of FIGURES.
@@ -109,9 +111,9 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
 
 
 def _spacing_text(rows: Sequence[FigureRow]) -> str:
-    """Return the time between two successive probes as the end of a text, with two significant
-    digits: ", every 10 ms", or ", every 10 to 200 ms" if it differs between runs. "" if no run's is
-    known."""
+    """Return the median time between two successive probes as the end of a text, with two
+    significant digits: ", every 10 ms", or ", every 10 to 200 ms" if the rounded times of runs
+    differ. "" if no run with probes under load has a known one."""
     texts = list(dict.fromkeys(significant(spacing_ms, 2) for spacing_ms in sorted(
         row.spacing_ms for row in rows if row.loaded_ms and numpy.isfinite(row.spacing_ms))))
     if not texts:
@@ -120,8 +122,9 @@ def _spacing_text(rows: Sequence[FigureRow]) -> str:
 
 
 def _cell_values(members: Sequence[FigureRow], direction: str, latency: bool) -> Floats:
-    """Return the values of a cell's runs in a direction: RTTs of probes in ms, infinite if lost, or
-    throughput in Mbit/s. Runs without values are left out.
+    """Return the values of a cell's runs in a direction as one array: RTTs of all probes under its
+    load in ms, infinite if lost, or each run's throughput in Mbit/s. Runs without values are left
+    out. Empty if no run has any.
 
     Args:
         members: runs of the cell.
@@ -136,7 +139,11 @@ def _cell_values(members: Sequence[FigureRow], direction: str, latency: bool) ->
 
 
 def _median_cell(own: Sequence[float]) -> list[float | str]:
-    """Return a list of one cell: the median of the tool's own latencies, "" without any."""
+    """Return a list of one table cell: the median of the runs' own_latency_ms in a direction, ""
+    without any.
+
+    own: the latencies in ms, one for each run that has one.
+    """
     return [float(numpy.median(own)) if own else ""]
 
 

@@ -31,15 +31,17 @@ BASE_DELAY = "base_delay_ms"
 
 @dataclass(frozen=True, eq=False)
 class FigureRow(Row):
-    """A run in the study's figures.
+    """A run in the study's figures, with the fields of Row.
 
     Attributes:
-        mbps: "download" and "upload" -> throughput that the tool reports. Directions without one
-            are missing.
+        mbps: "download" and "upload" -> throughput of the test, see throughput_mbps(). Directions
+            without one are missing.
         own_latency_ms: direction -> latency that NDT7's client reports. Empty for other tools.
-        curves: direction -> payload of captured packets over time. Empty without a capture.
+        curves: direction -> throughput of captured packets' payload over time. Directions that were
+            not captured are missing.
         samples: hash of its samples, "" if its file has none.
-        spacing_ms: median time between two successive probes, infinite if it is not known.
+        spacing_ms: median time between two successive probes, infinite if it is not known, or if
+            there are no probes under load.
     """
 
     mbps: Mapping[str, float]
@@ -50,8 +52,9 @@ class FigureRow(Row):
 
 
 def gather(paths: Sequence[Path], jobs: int | None) -> tuple[list[FigureRow], list[str]]:
-    """Return a row for each usable file, in the order of `paths`, and a line with the reason for
-    each file that row_of() refuses or that can't be read.
+    """Return a row for each usable file, in the order of `paths`, and a line, with its path and the
+    reason, for each file that can't be read, that row_of() refuses, or in which another error
+    occurs, which the line calls a bug. Progress is shown on a terminal.
 
     Args:
         paths: data files.
@@ -69,8 +72,8 @@ def gather(paths: Sequence[Path], jobs: int | None) -> tuple[list[FigureRow], li
 
 
 def row_of(data: DataFile) -> FigureRow:
-    """Return the row of a data file. Raises BadResult if the file is damaged, has no flow of the
-    test in a known direction, or if its base delay is text."""
+    """Return the row of a data file. Raises BadResult if as_run() refuses the file, if its capture
+    is damaged, if it has no flow of the test in a known direction, or if its base delay is text."""
     run = as_run(data)
     ways = directions(run)
     if not ways:
@@ -92,7 +95,10 @@ def row_of(data: DataFile) -> FigureRow:
 
 def _reported_latencies_ms(run: Run, ways: Sequence[str]) -> dict[str, float]:
     """Return direction -> latency in ms that NDT7's client reports. Directions without one are
-    missing. Empty for other tools."""
+    missing. Empty for other tools.
+
+    ways: directions in which the test has flows.
+    """
     by_way = {direction: a_number(flow.ndt7.get("latency_ms")) for direction in ways
               for flow in run.flows_of(direction) if flow.ndt7}
     return {direction: value for direction, value in by_way.items() if value is not None}

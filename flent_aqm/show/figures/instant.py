@@ -61,9 +61,9 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
 
 
 def _draw_panel(panel: Any, curves: Sequence[Curve], look: Any) -> None:
-    """Draw the curves of one queue at one rate, the median of several, and as text the mean and the
-    standard deviation of all steps but the first five of each curve. The text is left out for fewer
-    than two steps. Without curves, "no run" is written.
+    """Draw the curves of one queue at one rate, and of several also their median, up to the end of
+    the shortest. Write the mean and the standard deviation of all steps but the first five of each
+    curve, unless fewer than two steps are left. Without curves, "no run" is written.
 
     Args:
         panel: matplotlib axes.

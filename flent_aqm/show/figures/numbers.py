@@ -58,8 +58,11 @@ def quantiles(values: Floats) -> list[Cell]:
     """Return ten cells for at least one value: the quantiles in QUANTILES (minimum, p5, lower
     quartile, median, upper quartile, p95, p99, maximum), mean and sample standard deviation.
 
-    A quantile is infinite if it is a lost probe. Mean and standard deviation are of the finite
-    values, "" without any. The standard deviation of a single value is "".
+    A quantile is infinite if it is a lost probe, or lies between an answered and a lost one. Mean
+    and standard deviation are of the finite values, "" without any. The standard deviation of a
+    single finite value is "".
+
+    values: the values in any order, infinite for a lost probe.
     """
     cells: list[Cell] = [of_any(values, percent) for percent in QUANTILES.values()]
     finite = values[numpy.isfinite(values)]
@@ -68,8 +71,8 @@ def quantiles(values: Floats) -> list[Cell]:
 
 
 def deviation(values: Floats) -> float:
-    """Return the sample standard deviation (with n - 1) of two or more values. All figures and
-    tables use it."""
+    """Return the sample standard deviation (with n - 1) of two or more finite values. The tables of
+    the study's figures and the texts in their panels both use it."""
     return float(values.std(ddof=1, dtype=float))
 
 

@@ -58,15 +58,17 @@ class SpeedtestRow:
         path: its data file.
         settings: its settings by name.
         test: name of the test.
-        share_pct: "download" and "upload" -> throughput in percent of the one that TCP can carry.
-            Directions that are not known are missing.
-        shown_ms: latency under load that the test shows, None if it shows none.
-        truth_ms: each of TRUTH -> that percentile of the probe's latency under load, infinite if it
-            is a lost probe; "mean" -> the mean of the answered probes. None if no probe under load
-            was answered.
-        queue_ms: 95th percentile of the backlog under load in the router's fuller queue, as time at
-            the link's rate. None if it is not known.
-        verdict: the verdict as the test's user sees it.
+        share_pct: "download" and "upload" -> throughput that the test shows, in percent of the one
+            that TCP can carry. Directions in which it or the link's rate is not known are missing.
+        shown_ms: latency under load that the test shows, the highest of its metrics of latency.
+            None if it shows none, or if none of them is known.
+        truth_ms: each of TRUTH -> that percentile of the latency under load of the run's own probe,
+            infinite if it is a lost probe; "mean" -> the mean of the answered probes. None if no
+            probe under load was answered.
+        queue_ms: 95th percentile of the backlog under load, as time at the link's rate, in the
+            router's queue of the direction in which this is longer. None if it is not known.
+        verdict: the verdict as the test's user sees it, see _verdict_text(). It may have several
+            lines.
     """
 
     path: Path
@@ -96,7 +98,8 @@ def value_of(run: Run, name: str) -> float | None:
 
 
 def _metric_text(run: Run, name: str, form: str) -> str:
-    """Return the metric `name` of a run as text, DASH if it isn't available.
+    """Return the metric `name` of a run as text, DASH if it isn't available, or is a percentile
+    that is a lost probe.
 
     Args:
         run: the run.
@@ -112,8 +115,9 @@ def _metric_text(run: Run, name: str, form: str) -> str:
 
 
 def _verdict_text(run: Run, shown: Shown) -> str:
-    """Return the verdict that a speed test's user sees: its parts, DASH in place of missing
-    metrics, with shown.between between them. "a rate, no more" for a test without a verdict.
+    """Return the verdict that a speed test's user sees: its parts with shown.between between them.
+    A part whose metric is missing is DASH alone, without the words around it. "a rate, no more" for
+    a test without a verdict.
 
     Args:
         run: the run.
@@ -124,8 +128,8 @@ def _verdict_text(run: Run, shown: Shown) -> str:
 
 
 def _with_whole_names(tool: Tool, shown: Shown) -> Shown:
-    """Return the record of what a test shows, with the names of metrics as in METRICS: with the
-    tool's prefix if METRICS has it.
+    """Return a copy of the record of what a test shows, with the names of metrics as in METRICS:
+    each with the tool's prefix if METRICS has that name, else unchanged.
 
     Args:
         tool: the tool of the test.
@@ -151,8 +155,9 @@ Cells = Mapping[tuple[str, str], "SpeedtestRow"]
 
 
 def row_of(data: DataFile) -> SpeedtestRow | None:
-    """Return the row of a data file, None if its test is not one of SHOWN. Raises BadResult if the
-    file is damaged, does not record its queue, or if one of its rates or its base delay is text.
+    """Return the row of a data file, None if its test is not one of SHOWN. Raises BadResult if
+    as_run() refuses the file. For a test of SHOWN, raises it also if the file does not record its
+    queue, if its samples of queues are damaged, or if one of its rates or its base delay is text.
     """
     run = as_run(data)
     about = SHOWN.get(run.test)
@@ -218,7 +223,8 @@ def _shown_ms(run: Run, shown: Shown) -> float | None:
 def _queue_ms(run: Run, data: DataFile) -> float | None:
     """Return the 95th percentile of the backlog under load as time in ms at the link's rate, the
     longer one of both directions. A direction doesn't count if its queue was not sampled under
-    load, or if its rate is not known. None if neither counts."""
+    load, or if its rate is not known. None if neither counts. Raises BadResult if the samples are
+    damaged."""
     window = run.load_window
     queues_ms = []
     by_way = queues(data.raw_values)
@@ -324,9 +330,10 @@ def _draw_shares(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[s
 
 def _draw_latencies(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence[str]) -> None:
     """Draw the middle panel, in ms: the probe's latency as a bar from the 5th to the 95th
-    percentile, with its mean, then the router's queue, and on top the latency that the test shows.
-    A lost percentile has no place on it: the bar then ends at the highest of the other values. A
-    queue of less than 0.1 ms is not drawn. Arguments: as for _draw_shares()."""
+    percentile, with its mean, then the 95th percentile of the router's queue, and on top the
+    latency that the test shows. If the 95th percentile of the probe is lost, the bar ends at the
+    highest of the other values, with an arrow. A queue of less than 0.1 ms and a shown latency of 0
+    are not drawn. Arguments: as for _draw_shares()."""
     looks, offsets = looks_for(aqms), _offsets(aqms)
     axis.set_xscale("log")
     for line, test in enumerate(tests):
@@ -380,7 +387,8 @@ def _draw_verdicts(axis: Any, cells: Cells, tests: Sequence[str], aqms: Sequence
 
 
 def _draw_legend(canvas: Any, aqms: Sequence[str], title: str) -> None:
-    """Draw the figure's legend, with the title, "" for none, above it."""
+    """Draw the figure's legend for queues, directions, the latency that a test shows, and the
+    colours of verdicts, with the title, "" for none, above it. aqms: names of the queues."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

@@ -24,7 +24,9 @@ class Figure:
         burst: whether its runs have burst shaping.
         cross: whether its runs have cross traffic.
         title: title without number and conditions.
-        rates_mbps: rates of a figure over time, empty for all rates.
+        rates_mbps: for "instant", the rates at which it is drawn, or the nearest of the grid. Empty
+            for other kinds: distributions are drawn at all rates, verdicts at one that the user
+            chooses.
     """
 
     number: int
@@ -36,7 +38,8 @@ class Figure:
 
     @property
     def heading(self) -> str:
-        """Number, title and, except for verdicts, conditions, as printed over the figure."""
+        """Number, title and, except for verdicts, conditions: "Figure 1: Throughput, without burst
+        shaping, without cross traffic"."""
         return (f"Figure {self.number}: {self.title}"
                 + ("" if self.kind == "verdicts" else f", {self.conditions}"))
 
@@ -64,12 +67,13 @@ FIGURES = (
 
 @dataclass(frozen=True)
 class Grid:
-    """Rates and queues that all figures share.
+    """Rates and queues that all figures share, see grid().
 
     Attributes:
-        rates_mbps: different rates of all runs, ascending.
-        aqms: the study's queues, and those of all runs, in the order of legends.
-        model: router model and testbed as text for the caption, "" if runs have no router model.
+        rates_mbps: different rates of the runs that grid() uses, ascending.
+        aqms: the study's queues, and those of these runs, in the order of legends.
+        model: router model and testbed as text for the caption, "" if the runs have no router
+            model.
     """
 
     rates_mbps: Sequence[float]

@@ -65,8 +65,8 @@ _LEAST = {"ms": 1.0, "1/min": 1.0, "points": 1.0, "%": 0.1}
 
 def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, title: str,
          rate_mbps: float, test: str) -> tuple[Table, list[str]]:
-    """Draw the figure, and return its values, with a row for each verdict and queue, and the parts
-    of its caption.
+    """Draw the figure, and return its values, with a row for each verdict of VERDICTS and queue,
+    also without a run or value, and the parts of its caption.
 
     The data files of the runs that are drawn are read again, because all of their probes are
     needed. Raises BadResult if one can't be read.
