@@ -141,8 +141,9 @@ def shade(metric: Metric, values: Sequence[float | None]) -> list[float]:
 
 
 def _median_or_reason(metric: Metric, runs: Sequence[Any]) -> tuple[float | None, str]:
-    """Return the median of a metric over runs and "", or None and the reason why there is none. The
-    median is infinite if it is a lost probe."""
+    """Return the median of a metric over the runs that have it and "", or None and the reason why
+    there is none. Lost probes count as slower than any other: the median is infinite if it is a
+    lost probe, or lies between a number and one."""
     if not runs:
         return None, "no run"
     median = middle([metric.of(run) for run in runs])

@@ -88,8 +88,8 @@ SEVERAL_TESTS = frozenset(
 
 def plots_for(data_sets: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return the plots that this package adds to a test: name -> plot as in Flent's PLOTS. Empty
-    for tests without a latency series, throughput plots only with a series in Mbit/s. Series that
-    are computed from others don't count.
+    for tests without a series in ms, throughput plots only with a series in Mbit/s, too. Series
+    that Flent computes from others, or whose runner is "null", don't count.
 
     Args:
         data_sets: the test's DATA_SETS: name of a series -> its definition.

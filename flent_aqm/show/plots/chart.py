@@ -94,8 +94,8 @@ class ChartPlotter(Framed):
 
     def group_names(self, runs: Sequence[Run]) -> list[str]:
         """Return the names of the settings by which the user wants to group runs
-        (--override-group-by), empty to leave it to the plot. Raises ConfigError if no run has such
-        a setting."""
+        (--override-group-by), empty to leave it to the plot. Raises ConfigError if one of them is a
+        setting that no run has."""
         names = list(parse_keys(self.override_group_by or ""))
         try:
             check_keys([run.settings for run in runs], names)
@@ -171,7 +171,7 @@ class ChartPlotter(Framed):
 
     def init(self, config: Any = None, axis: Any = None) -> None:
         """Prepare the figure. Called by Flent. axis: for a part of a plot, the axis that Flent
-        gives."""
+        gives, else None."""
         super().init(config, axis)
         self.config.setdefault("axes", [])
 
@@ -231,16 +231,17 @@ class ChartPlotter(Framed):
     # Private methods.
 
     def _note_measurement(self, runs: Sequence[Run]) -> None:
-        """Note below the plot the first remark on how a run's values were measured, if there is
-        any."""
+        """Note below the plot the first of a run's `notes` on how it was measured, of the first run
+        that has any. Of several runs, the note also tells how many have notes. Nothing is noted if
+        none has any."""
         noted = [run for run in runs if run.notes]
         if noted:
             among = "" if len(runs) == 1 else f"{len(noted)} of {len(runs)} files: "
             self.note(f"{among}{noted[0].notes[0]}")
 
     def _show_reason(self, text: str) -> None:
-        """Replace the plot with a text on why it can't be drawn. Notes and legend entries are
-        removed."""
+        """Show a text on why nothing can be drawn, in place of the plot. Notes and legend entries
+        are removed. In a part of a plot, what has been drawn on its axis stays below the text."""
         self.handles = []
         self.notes = []
         if self._part_axis is None:
@@ -252,8 +253,9 @@ class ChartPlotter(Framed):
                   color=QUIET, wrap=True, transform=axis.transAxes)
 
     def _apply_options(self) -> None:
-        """Apply Flent's options for labels, scales and bounds to the axes, and list the lines that
-        can be highlighted."""
+        """Apply Flent's options for labels, logarithmic scale, inverted latency and bounds to
+        self.axes, labels and bounds in their order. List the lines that can be highlighted in
+        self.data_artists."""
         for axis, label in zip(self.axes, self.label_x, strict=False):
             axis.set_xlabel(label)
         for axis, label in zip(self.axes, self.label_y, strict=False):
@@ -286,8 +288,8 @@ def _print_mistake(mistake: ConfigError, output: str) -> int:
 
 
 def run_of(results: Any) -> Run:
-    """Return the run of one of Flent's result sets, which is read once. Raises BadResult if its
-    data file is damaged."""
+    """Return the run of one of Flent's result sets, which is read once. Raises BadResult if the
+    result set is damaged, or exceeds the limits for data files."""
     return once(results, "run", lambda: as_run(data_file_of(results)))
 
 

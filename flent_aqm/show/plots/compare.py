@@ -53,8 +53,9 @@ class ComparePlotter(ChartPlotter):
 
 
 class AqmCompareSidesPlotter(ComparePlotter):
-    """Boxes or violins (the plot's key `kind` is "box" or "violin"), with a panel for each
-    direction, one below the other."""
+    """Boxes or violins (the plot's key `kind` is "box" or "violin") for each condition and value of
+    the compared setting, see condition_grid(), with a panel for each direction, one below the
+    other."""
 
     def _draw(self, runs: Sequence[Run], ways: Sequence[str]) -> None:
         conditions = condition_grid(self, runs)

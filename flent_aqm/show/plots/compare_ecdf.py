@@ -39,9 +39,10 @@ Drawn = Sequence[tuple[str, Look, Numbers]]
 
 
 class AqmCompareEcdfPlotter(ComparePlotter):
-    """A line for each group of runs. There is a panel for each direction, and with more than
-    MOST_TOGETHER groups also for each condition: the settings that the runs of one panel share.
-    There are no conditions if the user groups by one setting, or by more than two."""
+    """A line for each group of runs. There is a panel for each direction. If there are more than
+    MOST_TOGETHER groups and several conditions, there is one for each condition and direction that
+    has samples: a condition is the settings that the runs of one panel share. There are no
+    conditions if the user groups by one setting, or by more than two."""
 
     def _draw(self, runs: Sequence[Run], ways: Sequence[str]) -> None:
         # One setting to group by gives no conditions. With three, the third would be pooled.
@@ -53,7 +54,8 @@ class AqmCompareEcdfPlotter(ComparePlotter):
         self._draw_together(runs, ways)
 
     def _draw_together(self, runs: Sequence[Run], ways: Sequence[str]) -> None:
-        """Draw all groups of runs in one panel for each direction. ways: directions."""
+        """Draw groups of runs, at most MOST_LINES, in one panel for each direction, and note what
+        is left out, pooled or lost. ways: "download", "upload" or both."""
         groups = self.groups_of(runs, together=True)
         axes = self.grid(1, len(ways), sharey=True, sharex=True)
         for axis, direction in zip(axes, ways, strict=True):
@@ -68,12 +70,13 @@ class AqmCompareEcdfPlotter(ComparePlotter):
     def _draw_panels(self, runs: Sequence[Run], conditions: ConditionGrid, ways: Sequence[str]
                      ) -> None:
         """Draw a panel for each condition and direction that has samples, with a line for each
-        value of the compared setting. Sets the figure's height, legend and notes.
+        value of the compared setting that has some. Sets legend and notes, and the figure's height
+        unless the user or flent-gui's window determines it.
 
         Args:
             runs: the runs.
             conditions: the runs by condition and value of the compared setting.
-            ways: directions.
+            ways: "download", "upload" or both.
         """
         panels = []
         for place, key in enumerate(conditions.keys):
@@ -114,8 +117,7 @@ class AqmCompareEcdfPlotter(ComparePlotter):
 
     def _column_count(self, panels: int) -> int:
         """Return the number of columns for a number of panels: one for each of up to three panels,
-        else as many as fill the fewest rows of at most three as evenly as possible, 2 for four. In
-        a narrow figure, 1 for up to three panels and 2 for more."""
+        2 for four, and 3 for more. In a narrow figure, 1 for up to three panels and 2 for more."""
         if panels <= 3:
             return 1 if self._narrow else panels
         return 2 if self._narrow else math.ceil(panels / math.ceil(panels / 3))
@@ -145,8 +147,8 @@ class AqmCompareEcdfPlotter(ComparePlotter):
         self.handles = max(self.handles, drawn, key=len)
 
     def _label_axes(self, axes: Sequence[Any], columns: int) -> None:
-        """Set the scales of all panels, and label the axes that have no panel below them, or to
-        their left.
+        """Set the scales of all panels, and label the value axis of those that have no panel below
+        them, and the axis of shares of those that have none to their left.
 
         Args:
             axes: the panels, row by row.

@@ -22,7 +22,9 @@ from flent_aqm.show.plots.values import metric_named
 
 class AqmCompareMetricPlotter(ChartPlotter):
     """Each run's value of the metric that --metric names (by default DEFAULT_METRIC), by condition
-    and compared setting. The plot's key `kind` is "dots" or "box"."""
+    and compared setting. The plot's key `kind` is "dots" or "box". A percentile that is a lost
+    probe is drawn above all values. Runs without a value are left out, and counted in a note.
+    draw() raises NotAvailable if no run has a value, and ConfigError if the metric is unknown."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         metric = metric_named(self.metric)

@@ -66,15 +66,15 @@ class QueueColours(Plotter):
 
         Args:
             results: Flent's result sets.
-            config: the plot's definition.
+            config: the plot's definition, not used here, but by a subclass.
         """
         self.colours = [look.colour for look in looks_of(results)]
 
 
 class Comparing(QueueColours):
-    """Mixin for Flent's plotters that draw lines, placed before them: each file gets the colour of
-    its queue, and each series a line style. The series of a single file have shades of its colour.
-    """
+    """Mixin for Flent's plotters that draw lines, placed before them. Of several files, each gets
+    the colour of its queue, and each series a line style. The series of a single file have shades
+    of its queue's colour, or Flent's own colours if the file can't be read."""
 
     def choose_colours(self, results: Sequence[Any], config: Any) -> None:
         if len(results) > 1:
