@@ -175,7 +175,9 @@ def _runs_by_settings(runs: Sequence[ScoredFile], names: Sequence[str]) -> dict[
     two runs have the same."""
     placed: dict[Key, ScoredFile] = {}
     for run in runs:
-        place = (tuple(_format_setting(run, name) for name in names), _format_setting(run, SEED))
+        # Settings are shown with six digits, and seeds that a batch leaves open have sixteen.
+        place = (tuple(_format_setting(run, name) for name in names),
+                 str(run.settings.get(SEED, NOTHING)))
         if place in placed:
             seed = "no seed" if place[1] == NOTHING else "the same seed"
             raise ConfigError(f"{run.path} and {placed[place].path} have the same settings and "

@@ -344,6 +344,13 @@ def test_a_cell_with_too_few_pairs_can_not_be_told_and_the_others_are_judged() -
     assert not can_tell(judge(pair(side(1), test)))
 
 
+def test_seeds_that_differ_in_their_last_digit_are_two() -> None:
+    """Such as dates, or those of a batch that gives none."""
+    seeds = range(20261101, 20261106)
+    compared = pair(side(1, seeds=seeds), side(2, seeds=seeds))
+    assert (compared.pairs, compared.alone) == (len(CELLS) * len(seeds), {})
+
+
 def test_runs_without_a_partner_are_counted_by_cell_and_side() -> None:
     """And cells are called by their titles, where these tell them apart."""
     def titled(runs: list[ScoredFile]) -> list[ScoredFile]:
