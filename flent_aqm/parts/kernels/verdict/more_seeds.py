@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.parts.kernels.verdict.pairs import SEED
 from flent_aqm.parts.kernels.verdict.pairs import Cell as Pairs
 from flent_aqm.results.data_file import a_number
 from flent_aqm.setup.kernel.locate import kernel_called
@@ -66,9 +65,9 @@ def add_seeds(cells: Sequence[Pairs], folders: Sequence[Path], most: int, until_
 
 
 def _new_seeds(pairs: Pairs, count: int) -> Iterator[int]:
-    """Yield `count` seeds, from 1 above the largest of the cell's paired runs. Nothing if `count`
-    is below 1."""
-    last = max(int(str(run.settings[SEED])) for pair in pairs.pairs for run in pair)
+    """Yield `count` seeds, from 1 above the largest of the cell's runs, also of those without a
+    partner, whose files are in the way. Nothing if `count` is below 1."""
+    last = max(int(seed) for seed in pairs.seeds if seed.isdecimal())
     yield from range(last + 1, last + 1 + count)
 
 

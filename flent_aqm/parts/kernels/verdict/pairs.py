@@ -8,7 +8,7 @@ value on the whole base side and another one on the whole test side.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from flent_aqm.base.errors import ConfigError
@@ -36,10 +36,12 @@ class Cell:
             in which cells differ, as far as this one has them, such as "flows 4xcubic, rate_mbps
             20". "all runs" if it has none of them, or if all runs of both sides are of one cell.
         pairs: (run of the base side, run of the test side), one pair for each seed.
+        seeds: seeds of all its runs, as texts, also of those without a partner.
     """
 
     name: str
     pairs: Sequence[tuple[ScoredFile, ScoredFile]]
+    seeds: Collection[str] = ()
 
     @property
     def identical(self) -> int:
@@ -111,8 +113,8 @@ def pair(base: Sequence[ScoredFile], test: Sequence[ScoredFile]) -> Comparison:
     """Pair the runs of the two sides that have the same seed and the same settings, except for
     settings that have one value on the whole base side and another one on the whole test side.
     Settings by which runs are never distinguished (NEVER), such as title and batch, don't count.
-    Runs without a partner are only counted. `failed` and `programs` of the result are empty, for
-    the caller to fill.
+    Of runs without a partner only the number and the seeds are returned. `failed` and `programs` of
+    the result are empty, for the caller to fill.
 
     Raises TooFewPairs if there is no pair, ConfigError if a side has two runs with the same
     settings and seed.
@@ -137,8 +139,11 @@ def pair(base: Sequence[ScoredFile], test: Sequence[ScoredFile]) -> Comparison:
                     for side, there, other in (("base", of_base, of_test),
                                                ("test", of_test, of_base))
                     for place in there if place not in other)
-    return Comparison(compared, [Cell(name, pairs) for name, pairs in sorted(cells.items())],
-                      alone)
+    seeds: dict[str, set[str]] = {}
+    for values, seed in (*of_base, *of_test):
+        seeds.setdefault(name_of[values], set()).add(seed)
+    return Comparison(compared, [Cell(name, pairs, seeds[name])
+                                 for name, pairs in sorted(cells.items())], alone)
 
 
 Values = tuple[str, ...]
