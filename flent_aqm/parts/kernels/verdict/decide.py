@@ -157,7 +157,8 @@ class _Measured:
 
 
 def judge(comparison: Comparison, names: Sequence[str] = USUAL) -> list[JudgedMetric]:
-    """Return the verdict on each metric that the runs have, in the order of `names`.
+    """Return the verdict on each metric that the runs have, in the order of `names`. A name that
+    occurs twice counts once.
 
     In cells with cross traffic, `throughput_…` isn't judged, in others `total_…` isn't.
     Probabilities are corrected for the number of metrics and cells.
@@ -176,7 +177,7 @@ def judge(comparison: Comparison, names: Sequence[str] = USUAL) -> list[JudgedMe
     if most < FEWEST_SEEDS:
         raise TooFewPairs(f"no cell has more than {most} pairs of runs; expected {FEWEST_SEEDS} or "
                           "more, each with another seed, as fewer can't tell chance from change")
-    measurements = [one for name in names for cell in comparison.cells
+    measurements = [one for name in dict.fromkeys(names) for cell in comparison.cells
                     if (one := _measure_cell(METRICS[name], cell)) is not None]
     if not measurements:
         raise ConfigError(f"nothing to judge by {', '.join(names)}: the runs lack such values, or "

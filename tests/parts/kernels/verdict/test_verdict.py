@@ -242,6 +242,13 @@ def test_better_follows_the_metric_and_both_is_mixed() -> None:
     assert (by_metric[THROUGHPUT], by_metric[LATENCY]) == (BETTER, MIXED)
 
 
+def test_metric_that_is_named_twice_counts_once() -> None:
+    """Neither its cells nor the number of metrics, by which chance is corrected, are doubled."""
+    comparison = pair(side(1, noise=0.03), side(2, noise=0.03))
+    names = [LATENCY, THROUGHPUT]
+    assert judge(comparison, [*names, LATENCY]) == judge(comparison, names)
+
+
 def test_differences_that_nobody_cares_about_are_the_same() -> None:
     """Four in a thousand, however certain."""
     base = side(1)
