@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from flent_aqm.parts.kernels.verdict.pairs import Comparison
+from flent_aqm.parts.kernels.verdict.pairs import QUEUE_KEYS, Comparison
 
 Counters = Mapping[str, float]
 # Examples of counters that differ, in a sentence.
@@ -107,7 +107,7 @@ def differing(comparison: Comparison) -> dict[str, str]:
     of the partners lacks are left out: tc reports none of a queue's own counters if it doesn't know
     its name."""
     found: dict[str, str] = {}
-    other_queue = not {"aqm", "up_aqm"}.isdisjoint(comparison.compared)
+    other_queue = not comparison.compared.keys().isdisjoint(QUEUE_KEYS)
     for cell in comparison.cells:
         for base, test in cell.pairs:
             if not base.samples or base.samples != test.samples:

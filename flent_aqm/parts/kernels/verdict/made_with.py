@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.words import counted, plain
+from flent_aqm.parts.kernels.verdict.pairs import QUEUE_KEYS
 from flent_aqm.results.metrics.settings import builds_of_kernels
 from flent_aqm.results.score.shown import ScoredFile
-from flent_aqm.spec.queues.table import QUEUES
+from flent_aqm.spec.queues.external import queue_of
 
 NONE = "none"
 LINUX, OWN_TC = "Linux", "tc of the kernel"
@@ -26,7 +27,8 @@ def programs(aqm: Mapping[str, object]) -> dict[str, str]:
     version isn't recorded are left out. The kernel is "Linux", this package "flent-aqm".
 
     The tc that was built with the kernel (`kernel build --tc`), "tc of the kernel", counts only if
-    the key `aqm` names a queue that isn't in this package's table of queues.
+    `aqm` or `up_aqm` names a queue that isn't in this package's table of queues: the lab takes it
+    then.
     """
     kernel, tools, requested = (one if isinstance(one := aqm.get(name), dict) else {}
                                 for name in ("kernel", "tools", "requested"))
@@ -34,7 +36,8 @@ def programs(aqm: Mapping[str, object]) -> dict[str, str]:
              if version and name != _KERNEL}
     if version := kernel.get("version"):
         found[LINUX] = str(version)
-    if requested.get("aqm") not in QUEUES and kernel.get("tc"):
+    queues = (requested.get(key) for key in QUEUE_KEYS)
+    if kernel.get("tc") and any(name and queue_of(str(name)).external for name in queues):
         found[OWN_TC] = str(kernel["tc"])
     if version := aqm.get("flent_aqm"):
         found["flent-aqm"] = str(version)

@@ -31,7 +31,7 @@ from flent_aqm.parts.kernels.verdict.exercised import (
     reach_of_change,
 )
 from flent_aqm.parts.kernels.verdict.exercised import sentence as exercised_sentence
-from flent_aqm.parts.kernels.verdict.pairs import NOTHING, Comparison
+from flent_aqm.parts.kernels.verdict.pairs import NOTHING, QUEUE_KEYS, Comparison
 from flent_aqm.results.metrics.table import digits
 from flent_aqm.show.templates import text_page
 from flent_aqm.spec.queues.external import is_external
@@ -124,7 +124,7 @@ def findings(comparison: Comparison, judged: Sequence[JudgedMetric],
     if KERNEL in comparison.compared:
         # A queue of the user's own is there with its kernel alone.
         beside = [*(name for name, (_, theirs) in comparison.compared.items()
-                    if name != KERNEL and not (name == "aqm" and is_external(str(theirs)))),
+                    if name != KERNEL and not (name in QUEUE_KEYS and is_external(str(theirs)))),
                   *beside]
         if beside:
             parts.insert(0, "The sides differ in more than the kernel: "

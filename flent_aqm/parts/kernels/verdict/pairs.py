@@ -18,6 +18,8 @@ from flent_aqm.results.score.shown import ScoredFile
 from flent_aqm.spec.scenario import KEYS
 
 SEED = "seed"
+# Settings that name a queue: that of both directions, or of the download, and that of the upload.
+QUEUE_KEYS = ("aqm", "up_aqm")
 # A setting that every run of a sweep records.
 TESTBED = "testbed"
 NOTHING = "-"  # of a setting that a run doesn't have

@@ -610,8 +610,10 @@ def test_sides_that_differ_in_more_than_the_kernel_are_named_first() -> None:
     assert "differ in more than the kernel: aqm;" in findings(
         comparison, judge(comparison), None)[0]
     # docs/own-queue.md compares a queue that only the user's kernel has with one of the lab's.
-    comparison = pair(side(1, kernel="stock", aqm="fq_codel"), side(2, kernel="mine", aqm="foo"))
-    assert "differ" not in " ".join(findings(comparison, judge(comparison), None))
+    for comparison in (
+            pair(side(1, kernel="stock", aqm="fq_codel"), side(2, kernel="mine", aqm="foo")),
+            pair(side(1, kernel="stock", up_aqm="codel"), side(2, kernel="mine", up_aqm="foo"))):
+        assert "differ" not in " ".join(findings(comparison, judge(comparison), None))
     comparison = pair(side(1, kernel="stock"), side(2, kernel="mine"))
     assert "differ" not in " ".join(findings(comparison, judge(comparison), None))
 
@@ -620,6 +622,9 @@ def test_sides_that_differ_in_more_than_the_kernel_are_named_first() -> None:
     ({"kernel": {"version": "7.3.4", "hash": "b", "name": "mine", "tc": "5eed"}, "requested":
       {"aqm": "foo"}}, ("The sides differ in more than the kernel: tc of the kernel none (base) "
       "and 5eed (test); build and run both with the same options.")),
+    ({"kernel": {"version": "7.3.4", "hash": "b", "name": "mine", "tc": "5eed"}, "requested":
+      {"aqm": "codel", "up_aqm": "foo"}}, ("The sides differ in more than the kernel: tc of the "
+      "kernel none (base) and 5eed (test); ")),
     ({"kernel": {"version": "7.2.1", "hash": "b", "name": "mine"}}, ("The sides differ in more "
      "than the kernel: Linux 7.3.4 (base) and 7.2.1 (test); ")),
     ({"flent_aqm": "0.3.0"}, ("The sides were made with different programs: flent-aqm 0.2.0 "
