@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
+from functools import cache
 from pathlib import Path
 
 from flent_aqm.base.errors import AqmError, ConfigError, cause_of
@@ -60,10 +61,11 @@ _ENDS = re.compile(r"[;{}:]\s*(?:/\*.*\*/\s*|//.*)?$")
 # A macro, or a variable with a value, outside of functions: those begin in the first column.
 _DEFINES = re.compile(r"^\s*#\s*define\s+(\w+)|^(?=\w)(?:static\s+)?(?:const\s+)?[\w\s\*]*?(\w+)\s*"
                       r"(?:\[[^\]]*\]\s*)?(?:__\w+\s*)?=[^=]")
-# The head of a function, up to its parameters. A declaration of one ends in a semicolon.
-_FUNCTION = re.compile(r"^[A-Za-z_][\w\s\*]*?\b(\w+)\((?![^{;]*;)", re.MULTILINE)
-# The last line of a function, with a line after it.
-_END_OF_FUNCTION = re.compile(r"^\}[^\n]*\n", re.MULTILINE)
+# A function, in the kernel's style: words from the first column on, the last of which is its name,
+# parameters, and a body that ends in its first line, or else with a brace in the first column. A
+# declaration has a semicolon in place of the body.
+_FUNCTION = re.compile(r"^[A-Za-z_][\w\s\*]*?\b(\w+)\([^{;]*\{(?:[^\n]*\}|.*?^\})",
+                       re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -537,18 +539,20 @@ def _some(cells: Sequence[str]) -> str:
 
 def function_at(text: str, line: int) -> str:
     """Return the name of the function that a line is in, from the line with its name to that of its
-    closing brace. "" if it is in none. Words from the first column on, of which one after the first
-    is followed by a parenthesis, count as the beginning of a function, except for a prototype that
-    ends before or in `line`.
+    closing brace. "" if it is in none, also for a declaration.
 
     Args:
-        text: content of the C file, in the kernel's style: a brace in the first column ends a
-            function. A function in a single line is taken to go on to the next such brace.
+        text: content of the C file, in the kernel's style: a function that isn't in a single line
+            ends with a brace in the first column.
         line: number of the line, from 1.
     """
-    before = "\n".join(text.splitlines()[:line])
-    functions = [*_FUNCTION.finditer(before)]
-    # In the kernel's style, a brace in the first column ends a function. The line itself may be it.
-    if not functions or _END_OF_FUNCTION.search(before, functions[-1].end()):
-        return ""
-    return functions[-1][1]
+    return next((name for name, lines in _functions(text) if line in lines), "")
+
+
+@cache
+def _functions(text: str) -> list[tuple[str, range]]:
+    """Return the name and the numbers of the lines of each function of a C file, in their order."""
+    text = "\n".join(text.splitlines())
+    return [(match[1], range(text.count("\n", 0, match.start(1)) + 1,
+                             text.count("\n", 0, match.end()) + 2))
+            for match in _FUNCTION.finditer(text)]
