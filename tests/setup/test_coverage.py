@@ -27,12 +27,12 @@ from flent_aqm.setup.kernel.coverage import (
 )
 
 # As in the kernel: a value is chosen in a branch that has no code of its own, a function is put
-# into its caller, and a line that runs for one packet in a thousand.
+# into its caller, with a copy that nobody calls, and a line that runs for one packet in a thousand.
 QUEUE = """\
 #define LIMIT 100
 static const int weight = 3;
 
-static unsigned int choose(unsigned int hash, int is_ipv6)
+unsigned int choose(unsigned int hash, int is_ipv6)
 {
 	if (is_ipv6)
 		return 0;
@@ -145,6 +145,21 @@ def test_assignment_in_a_function_stands_for_its_statement_only() -> None:
     judged = judge_lines([ChangedFile("queue.c", (13,), "\n".join(text))], code,
                          {"load": {16: 1000}})
     assert judged.never == [("queue.c", 13)]
+
+
+@pytest.mark.parametrize(("line", "ran"), [
+    (1, True), (2, True), (3, None), (5, False), (6, True), (7, None), (10, None)])
+def test_head_and_braces_of_a_function_are_not_those_of_one_copy(line: int, ran: bool | None
+                                                                 ) -> None:
+    """One copy has code of the first line, another one of a brace. A line of no function has none
+    (None), also behind a function in a single line."""
+    text = ["int one(int x,", "\tint y)", "{", "\tif (!x)", "\t\treturn 0;", "\treturn y;", "}",
+            "static inline int two(void) { return 2; }", "", "static struct foo foo;"]
+    code = Instrumented([(16, (), True, True), (32, (), True, True)], {"queue.c": {
+        1: (1,), 3: (0,), 4: (0, 1), 5: (1,), 6: (0, 1), 7: (1,), 8: (0,)}})
+    judged = judge_lines([ChangedFile("queue.c", (line,), "\n".join(text))], code,
+                         {"load": {16: 1000}})
+    assert [bool(lines) for lines in (judged.ran, judged.never)] == [ran is True, ran is False]
 
 
 def test_nothing_is_said_of_a_change_that_never_ran() -> None:

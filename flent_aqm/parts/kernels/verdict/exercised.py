@@ -88,8 +88,8 @@ class Exercised:
     Attributes:
         ran: line -> name of a cell in which the line ran -> how often.
         never: changed lines that have code and ran in no recorded cell.
-        without_code: number of changed lines that have no code (declarations, comments, data that
-            no instrumented line names).
+        without_code: number of changed lines that have no code (declarations, braces, comments,
+            data that no instrumented line names).
         changes: the changed files.
         why_unknown: reason why nothing is known, "" if something is.
         recording: the instrumented kernel. None if nothing is known, if there is a `fault`, or if
@@ -434,11 +434,12 @@ def judge_lines(changes: Sequence[ChangedFile], code: Instrumented,
 
 def _blocks_of_line(change: ChangedFile, line: int, code: Instrumented,
                     changes: Sequence[ChangedFile]) -> set[int]:
-    """Return the basic blocks whose run shows that a changed line ran: the line's own, if any.
-    Otherwise, if defined_name() finds a name in the line, those of all lines of changed files with
-    that name. Without a name, those of the line's statement, or else of the last line with code
-    before it in the function. Empty for lines without any such block, and for blank lines, lines of
-    braces and comments that have none of their own.
+    """Return the basic blocks whose run shows that a changed line ran: the line's own, if any, and
+    of a function's head, those of the whole head. Otherwise, if defined_name() finds a name in the
+    line, those of all lines of changed files with that name. Without a name, those of the line's
+    statement, or else of the last line with code before it in the function. Empty for lines without
+    any such block, for blank lines and lines of braces, and for comments that have none of their
+    own.
 
     Args:
         change: the changed file.
@@ -447,26 +448,28 @@ def _blocks_of_line(change: ChangedFile, line: int, code: Instrumented,
         changes: all changed files.
     """
     of_file = code.lines.get(change.path, {})
-    if line in of_file:
-        return set(of_file[line])
     text = change.text.splitlines()
-    if not text[line - 1].strip(" \t{}") or text[line - 1].lstrip().startswith(("/*", "*", "//")):
+    if not text[line - 1].strip(" \t{}"):
+        return set()
+    function = next((lines for _, lines in _functions(change.text) if line in lines), range(0))
+    statement = _lines_of_statement(text, line)
+    # Of a function that is put into its callers, each copy may have code of another part of the
+    # head, or of its braces.
+    if line in of_file and function.start not in statement:
+        return set(of_file[line])
+    if text[line - 1].lstrip().startswith(("/*", "*", "//")):
         return set()
     if name := defined_name(text, line):
         return {block for changed in changes for number,
                 words in enumerate(changed.text.splitlines(), 1)
                 if re.search(rf"\b{name}\b", words)
                 for block in code.lines.get(changed.path, {}).get(number, ())}
-    own = {block for number in _lines_of_statement(text, line) for block in of_file.get(number, ())}
+    own = {block for number in statement for block in of_file.get(number, ())}
     if own:
         return own
     # The compiler has left it out, as of `if (0)`: what comes before it decides.
-    for number in range(line - 1, 0, -1):
-        if text[number - 1].startswith("}"):
-            break
-        if number in of_file:
-            return set(of_file[number])
-    return set()
+    before = reversed(function[:line - function.start])
+    return set(next((of_file[number] for number in before if number in of_file), ()))
 
 
 def defined_name(text: Sequence[str], line: int) -> str:
