@@ -7,13 +7,14 @@ The kernel of the test side is built a second time, with its changed files instr
 is run once more with that kernel, with the settings and the seed of a recorded run. The judged runs
 never have the instrumented kernel.
 
-    TEST/coverage.json     hash of the kernel -> data file -> pairs: address of a basic block, how
-        often it ran
+    TEST/coverage.json     hash of the kernel -> path of a data file below TEST -> pairs: address of
+        a basic block, how often it ran
     TEST/exercised.json    which lines ran, for a verdict after one of the kernels was built again
 """
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -332,14 +333,16 @@ def _blocks_that_ran(cells: Sequence[Pairs], folder: Path | None, kernel: NamedK
     in a context where that is forbidden, OSError if the note can't be written.
     """
     note = {} if folder is None else _read_note(folder / NOTE).get(kernel.hash, {})
-    todo = [cell for cell in cells if cell.pairs[0][1].path.name not in note]
+    runs = {cell.name: cell.pairs[0][1].path for cell in cells}
+    # Data files of several subfolders may have one name.
+    names = {cell: os.path.relpath(path, folder or os.curdir) for cell, path in runs.items()}
+    todo = {names[cell]: path for cell, path in runs.items() if names[cell] not in note}
     if todo:
         with tempfile.TemporaryDirectory() as place:
-            note |= _run_cells(todo, Path(place), kernel)
+            note |= _run_again(todo, Path(place), kernel)
         if folder is not None:
             # Of other kernels nothing is kept: each name stands for one at a time.
             write_text(folder / NOTE, json_text({kernel.hash: note}) + "\n")
-    names = {cell.name: cell.pairs[0][1].path.name for cell in cells}
     return ({cell: dict(blocks) for cell, name in names.items() if (blocks := note.get(name))},
             [cell for cell, name in names.items() if name not in note])
 
@@ -350,8 +353,8 @@ class _Sleeps(AqmError):
 
 
 def _read_note(path: Path) -> dict[str, dict[str, Blocks]]:
-    """Return hash of a kernel -> name of a data file -> its blocks. Empty if the file is missing or
-    isn't a JSON object. What is in the object isn't checked."""
+    """Return hash of a kernel -> path of a data file in the note's folder -> its blocks. Empty if
+    the file is missing or isn't a JSON object. What is in the object isn't checked."""
     try:
         note: dict[str, dict[str, Blocks]] = read_note(path)
     except (OSError, ValueError):
@@ -359,14 +362,13 @@ def _read_note(path: Path) -> dict[str, dict[str, Blocks]]:
     return note if isinstance(note, dict) else {}
 
 
-def _run_cells(cells: Sequence[Pairs], folder: Path, kernel: NamedKernel) -> dict[str, Blocks]:
-    """Run each cell once with this kernel. Return name of the recorded run's data file -> the
-    blocks that ran. Runs that fail are left out.
+def _run_again(runs: Mapping[str, Path], folder: Path, kernel: NamedKernel) -> dict[str, Blocks]:
+    """Repeat recorded runs with this kernel. Return name of a run -> the blocks that ran. Runs that
+    fail are left out.
 
     Args:
-        cells: the cells to run, with the settings and the seed of the test side's first recorded
-            run of each.
-        folder: folder for the new data files.
+        runs: name of a run, any text -> its data file.
+        folder: folder for the new data files, each in a subfolder of its own.
         kernel: the instrumented kernel.
 
     Raises AqmError if no run succeeds or a recorded run can't be repeated, _Sleeps if a call of the
@@ -374,12 +376,11 @@ def _run_cells(cells: Sequence[Pairs], folder: Path, kernel: NamedKernel) -> dic
     """
     sweep = Sweep(resumes=True)
     made: dict[Path, str] = {}
-    for cell in cells:
-        path = cell.pairs[0][1].path
-        model = recorded.read(path, folder).cell
+    for number, (name, path) in enumerate(runs.items()):
+        model = recorded.read(path, folder / str(number)).cell
         planned = replace(model, scenario=model.scenario.but(kernel=kernel.name))
         sweep.plan(planned, {})
-        made[planned.data_file] = path.name
+        made[planned.data_file] = name
     with sweep:
         sweep.start()
         for planned in sweep.planned.values():

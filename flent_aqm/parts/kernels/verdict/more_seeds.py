@@ -42,9 +42,8 @@ def add_seeds(cells: Sequence[Pairs], folders: Sequence[Path], most: int, until_
     Raises ConfigError if a kernel was built again since the recorded runs, other AqmErrors if the
     runs can't be made.
     """
-    models = [(recorded.read(run_pair[side].path, folder / FOLDER), pairs)
-              for pairs in cells for side, folder in enumerate(folders)
-              for run_pair in pairs.pairs[:1]]
+    models = [(_read_model(pairs.pairs[0][side].path, folder), pairs)
+              for pairs in cells for side, folder in enumerate(folders)]
     for model, _ in models:
         _refuse_another_kernel(model)
     took_s = sum(a_number(model.data["metadata"]["AQM"].get("wall_s")) or 0 for model, _ in models)
@@ -62,6 +61,15 @@ def add_seeds(cells: Sequence[Pairs], folders: Sequence[Path], most: int, until_
             sweep.submit(cell)
         sweep.drain()
     return True
+
+
+def _read_model(path: Path, folder: Path) -> recorded.RecordedRun:
+    """Return a recorded run of a side's folder. Its cell writes to the folder `more-seeds`, under a
+    name that begins with those of the subfolders, in which data files may have the same name.
+    Raises BadResult if the run can't be repeated."""
+    run = recorded.read(path, folder / FOLDER)
+    below = [part for part in path.parent.relative_to(folder).parts if part != FOLDER]
+    return replace(run, cell=replace(run.cell, name="-".join([*below, run.cell.name])))
 
 
 def _new_seeds(pairs: Pairs, count: int) -> Iterator[int]:

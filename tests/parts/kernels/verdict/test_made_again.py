@@ -12,10 +12,12 @@ import pytest
 
 from flent_aqm.parts.kernels.verdict import more_seeds
 from flent_aqm.parts.kernels.verdict.command import scored
+from flent_aqm.parts.kernels.verdict.exercised import _blocks_that_ran
 from flent_aqm.parts.kernels.verdict.more_seeds import FOLDER, add_seeds
 from flent_aqm.parts.kernels.verdict.pairs import Comparison, pair
 from flent_aqm.results.many_files import find_files
 from flent_aqm.setup.kernel.locate import Kernel
+from flent_aqm.setup.kernel.named import NamedKernel
 from flent_aqm.spec.cell import Cell
 from flent_aqm.sweep.sweep import Sweep
 from tests.files import GOLDEN, load, save
@@ -25,18 +27,24 @@ AQM = load(FILE)["metadata"]["AQM"]
 
 
 @pytest.fixture(autouse=True)
-def lab(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write each planned run's data file, with its settings, without running it."""
+def made(monkeypatch: pytest.MonkeyPatch) -> list[Cell]:
+    """Runs that were made: each has its settings, and a block of code that ran once for each ms of
+    delay."""
+    cells: list[Cell] = []
+
     def submit(sweep: Sweep, cell: Cell) -> None:
+        cells.append(cell)
         cell.folder.mkdir(parents=True, exist_ok=True)
         whole = load(FILE)
-        whole["metadata"]["AQM"]["requested"] = cell.scenario.as_dict()
+        whole["metadata"]["AQM"] |= {"requested": cell.scenario.as_dict(), "coverage": [
+            [16, int(cell.scenario.path.base_delay_ms)]]}
         save(cell.data_file, whole)
 
     monkeypatch.setattr(Sweep, "start", lambda sweep: None)
     monkeypatch.setattr(Sweep, "submit", submit)
     monkeypatch.setattr(more_seeds, "kernel_called", lambda name: Kernel(
         Path("linux"), "6.12", AQM["kernel"]["hash"], name=name))
+    return cells
 
 
 def write(path: Path, seed: int, target: str, delay_ms: float = 0.0) -> None:
@@ -64,3 +72,34 @@ def test_further_seeds_are_above_those_of_runs_without_a_partner(lacking: str, t
         assert sorted(path.name for path in (folder / FOLDER).iterdir()) == [
             "run-1-seed5.flent.gz", "run-1-seed6.flent.gz"]
     assert compared(folders).pairs == 5
+
+
+@pytest.fixture
+def sides(tmp_path: Path) -> list[Path]:
+    """Folders of both sides, whose cells are in subfolders, with equal names of data files."""
+    folders = [tmp_path / "base", tmp_path / "test"]
+    for folder, target in zip(folders, ("5ms", "6ms"), strict=True):
+        for seed in range(1, 4):
+            write(folder / "far" / f"run-{seed}.flent.gz", seed, target, 100)
+            write(folder / "near" / f"run-{seed}.flent.gz", seed, target, 10)
+    return folders
+
+
+def test_cells_whose_files_have_equal_names_get_further_seeds_each(sides: list[Path]) -> None:
+    """Also by a verdict that begins with the files of one before."""
+    for seeds in (4, 5):
+        assert add_seeds(compared(sides).cells, sides, seeds, time.monotonic() + 3600)
+        assert [len(cell.pairs) for cell in compared(sides).cells] == [seeds] * 2
+    assert {path.parent.name for path in find_files(sides)} == {"far", "near", FOLDER}
+
+
+@pytest.mark.parametrize("noted", [True, False])
+def test_each_cell_has_the_lines_of_its_own_run(noted: bool, sides: list[Path], made: list[Cell]
+                                                ) -> None:
+    """Also where data files have equal names. Noted runs are not made again."""
+    cells = compared(sides).cells
+    kernel = NamedKernel("recording", "0123", "", "6.12", "", "")
+    for times in (1, 2):
+        assert _blocks_that_ran(cells, sides[1] if noted else None, kernel) == (
+            {"base_delay_ms 100": {16: 100}, "base_delay_ms 10": {16: 10}}, [])
+        assert len(made) == 2 * (1 if noted else times)
