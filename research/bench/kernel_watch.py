@@ -10,6 +10,7 @@ serve as set-up's side, if they are there. Writes docs/results/kernels.md.
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -113,8 +114,9 @@ def _largest_effects(judged: Sequence[JudgedMetric], verdict: str) -> str:
                if one.verdict in (verdict, MIXED) for effect in one.effects
                if effect.verdict == verdict]
     effects.sort(key=lambda pair: -abs(_relative_difference(pair[1])))
-    shown = [f"`{name}` {_relative_difference(effect):+.0%} ({effect.cell})" for name,
-             effect in effects[:_MOST]]
+    shown = [f"`{name}` {f'{share:+.0%}' if math.isfinite(share) else 'lost probes'} "
+             f"({effect.cell})" for name, effect in effects[:_MOST]
+             for share in [_relative_difference(effect)]]
     more = len({name for name, _ in effects}) - len({name for name, _ in effects[:_MOST]})
     return ", ".join(shown) + (f" and {more} metrics more" if more > 0 else "")
 
@@ -124,7 +126,10 @@ def _count_verdicts(judged: Sequence[JudgedMetric], verdict: str) -> int:
 
 
 def _relative_difference(effect: Effect) -> float:
-    return effect.difference / abs(effect.base) if effect.base else 0.0
+    """Return the mean difference as a share of the base's median. Infinity if lost probes leave it
+    open."""
+    share = effect.difference / abs(effect.base) if effect.base else 0.0
+    return math.inf if math.isnan(share) else share
 
 
 if __name__ == "__main__":

@@ -31,14 +31,18 @@ MOST_SEEDS = 1000
 
 @dataclass(frozen=True)
 class Mean:
-    """The mean of the differences test - base over all pairs, in the metric's unit.
+    """The mean of the differences test - base over the pairs in which not both values are lost
+    probes, in the metric's unit.
 
     Attributes:
-        difference: the mean.
-        low: lower end of its 99 % interval (CONFIDENCE).
-        high: upper end of the interval.
-        probability: p-value: the probability that chance alone gives a mean so far from 0.
-        deviation: standard deviation of the differences.
+        difference: the mean. Infinity if only the test side lost probes in these pairs, -infinity
+            if only the base side did, NaN if both did in different pairs, or if there is no pair.
+        low: lower end of its 99 % interval (CONFIDENCE). -infinity if it isn't known: of a single
+            pair, and with lost probes.
+        high: upper end of the interval. Infinity if it isn't known.
+        probability: p-value: the probability that chance alone gives a mean so far from 0. 1 if it
+            isn't known.
+        deviation: standard deviation of the differences. 0 if it isn't known.
     """
 
     difference: float
@@ -68,18 +72,23 @@ class Stray:
 
 def mean_of(base: Numbers, test: Numbers) -> Mean:
     """Compare base and test by the mean of the differences test - base (t-test of pairs). The
-    values are paired by index, and all are finite.
+    values are paired by index. Infinite ones are lost probes.
 
-    If all differences are equal but for rounding, such as that of a single pair, the interval has
-    no width, and the probability is 1 if they are 0, otherwise 0. Without pairs, return a
-    difference of 0 with probability 1.
+    If all differences are equal but for rounding, the interval has no width, and the probability is
+    1 if they are 0, otherwise 0. Without pairs, or if all are lost on both sides, the interval is 0
+    with probability 1.
     """
     from scipy import stats
 
-    if not base.size:
-        return Mean(0.0, 0.0, 0.0, 1.0, 0.0)
+    counts = numpy.isfinite(base) | numpy.isfinite(test)
+    base, test = base[counts], test[counts]
     differences = test - base
-    mean = float(differences.mean())
+    if not differences.size:
+        return Mean(math.nan, 0.0, 0.0, 1.0, 0.0)
+    # Not numpy's sum, which warns of infinities of both signs.
+    mean = sum(differences.tolist()) / differences.size
+    if differences.size == 1 or not math.isfinite(mean):
+        return Mean(mean, -math.inf, math.inf, 1.0, 0.0)
     # A t-test divides by the spread, which may be nothing but rounding.
     rounding = ROUNDING * float(numpy.abs([base, test]).max())
     if float(numpy.ptp(differences)) <= rounding:

@@ -80,13 +80,12 @@ class Effect:
         base: median of the base side over the seeds, in the metric's unit. Infinite if it is a lost
             probe's, NaN if a run of either side has no value.
         test: median of the test side, likewise.
-        difference: mean of test - base over the pairs without lost probes, 0 if there is none. If
-            the sides lost probes in different pairs, or in all pairs but one, the difference of the
-            medians: infinity if only the test side's is infinite, -infinity if the base side's is,
-            whatever the other is. NaN if a run has no value or there are too few pairs.
-        low: lower end of the difference's interval. -infinity if it isn't known, NaN where
-            `difference` is.
-        high: upper end of the interval. Infinity if it isn't known, NaN where `difference` is.
+        difference: mean of test - base, as Mean has it. NaN also if a run has no value or there are
+            too few pairs.
+        low: lower end of the difference's interval. -infinity if it isn't known. Says nothing where
+            `difference` is NaN.
+        high: upper end of the interval. Infinity if it isn't known. Says nothing where `difference`
+            is NaN.
         verdict: BETTER, WORSE, SAME or UNTOLD.
         why: reason of an UNTOLD verdict, or share of the seeds for a BETTER or WORSE verdict by
             stray values ("in 40% of the seeds"). Otherwise "".
@@ -138,9 +137,7 @@ class _Measured:
         seeds: number of pairs.
         margin: largest difference that nobody cares about, in the metric's unit.
         whole_pairs: number of pairs in which neither value is a lost probe.
-        lost_alike: True if both sides lost probes in the same pairs, or in none.
-        mean: mean difference of the whole pairs. None unless `lost_alike`, or if there is only one
-            whole pair.
+        mean: mean difference.
         stray: values beyond all those of the other side by more than the margin.
     """
 
@@ -151,8 +148,7 @@ class _Measured:
     seeds: int
     margin: float
     whole_pairs: int
-    lost_alike: bool
-    mean: Mean | None
+    mean: Mean
     stray: Stray
 
 
@@ -184,8 +180,7 @@ def judge(comparison: Comparison, names: Sequence[str] = USUAL) -> list[JudgedMe
                           "these aren't judged in their cells (throughput_... only without cross "
                           "traffic, total_... only with it)")
     measured = [one for one in measurements if isinstance(one, _Measured)]
-    means = iter(_corrected_for_number([1.0 if one.mean is None else one.mean.probability
-                                        for one in measured]))
+    means = iter(_corrected_for_number([one.mean.probability for one in measured]))
     strays = iter(_corrected_for_number([one.stray.probability for one in measured]))
     judged: dict[str, list[Effect]] = {}
     for measurement in measurements:
@@ -251,13 +246,9 @@ def _measure_cell(metric: Metric, cell: Cell) -> _Measured | tuple[Metric, Effec
     middle = float(numpy.median(base))
     whole = abs(middle - _path_latency_ms(metric, cell)) if math.isfinite(middle) else 0.0
     margin = _margin(metric, whole)
-    there = numpy.isfinite(base) & numpy.isfinite(test)
-    whole_pairs = int(there.sum())
-    lost_alike = bool((numpy.isfinite(base) == numpy.isfinite(test)).all())
     return _Measured(metric, cell.name, middle, float(numpy.median(test)), base.size, margin,
-                     whole_pairs, lost_alike,
-                     mean_of(base[there], test[there]) if lost_alike and whole_pairs != 1
-                     else None, stray_of(base, test, margin))
+                     int((numpy.isfinite(base) & numpy.isfinite(test)).sum()),
+                     mean_of(base, test), stray_of(base, test, margin))
 
 
 def _untold_effect(cell: Cell, base: float, test: float, why: str) -> Effect:
@@ -320,25 +311,19 @@ def _decide_effect(measured: _Measured, mean_by_chance: float, stray_by_chance: 
         least: a probability that would count even if it were the only small one of all.
     """
     mean, stray = measured.mean, measured.stray
-    if mean is None:
-        lost = measured.test - measured.base if math.isfinite(measured.base) else -math.inf
-        shown = Mean(lost, -math.inf, math.inf, 1.0, 0.0)
-    else:
-        shown = mean
     verdict, why, needed = SAME, "", None
     # Negative where the interval includes 0.
-    if mean_by_chance < FALSE_SHARE and max(shown.low, -shown.high) > measured.margin:
-        verdict = _better_or_worse(measured.metric, shown.difference > 0)
+    if mean_by_chance < FALSE_SHARE and max(mean.low, -mean.high) > measured.margin:
+        verdict = _better_or_worse(measured.metric, mean.difference > 0)
     elif stray_by_chance < FALSE_SHARE:
         verdict, why = _better_or_worse(measured.metric,
                                         stray.more), f"in {stray.share:.0%} of the seeds"
     elif stray.probability < SUSPICIOUS or not (
-            -measured.margin <= shown.low and shown.high <= measured.margin):
+            -measured.margin <= mean.low and mean.high <= measured.margin):
         verdict, needed = UNTOLD, _seeds_needed(measured, least)
         why = _why_untold(needed, measured)
-    return Effect(measured.cell, measured.seeds, measured.base, measured.test, shown.difference,
-                  shown.low, shown.high,
-                  verdict, why, needed)
+    return Effect(measured.cell, measured.seeds, measured.base, measured.test, mean.difference,
+                  mean.low, mean.high, verdict, why, needed)
 
 
 def _why_untold(needed: int | None, measured: _Measured) -> str:
@@ -351,7 +336,7 @@ def _why_untold(needed: int | None, measured: _Measured) -> str:
     """
     if needed:
         return f"{needed} seeds may tell"
-    if measured.lost_alike and measured.whole_pairs == 1:
+    if measured.whole_pairs == 1 and math.isfinite(measured.mean.difference):
         return ("in all pairs of runs but one it is a lost probe on both sides, so it isn't known "
                 "how many seeds would tell")
     return f"nor would {MOST_SEEDS} seeds"
@@ -373,8 +358,8 @@ def _seeds_needed(measured: _Measured, least: float) -> int | None:
     """
     suspicious = measured.stray.probability < SUSPICIOUS
     by_mean = None
-    if measured.mean is not None and (not suspicious
-                                      or abs(measured.mean.difference) > measured.margin):
+    if math.isfinite(measured.mean.low) and (
+            not suspicious or abs(measured.mean.difference) > measured.margin):
         by_mean = _with_lost_pairs(seeds_for_mean(measured.mean, measured.margin), measured)
     by_stray = seeds_for_stray(measured.stray, least) if suspicious or by_mean is None else None
     sizes = [size for size in (by_mean, by_stray) if size is not None]
@@ -413,7 +398,10 @@ def _overall_verdict(effects: Sequence[Effect]) -> str:
 def _effect_sort_key(effect: Effect) -> tuple[int, float]:
     """Return the sort key of an effect: better and worse before UNTOLD before SAME, then the
     largest difference first, as a share of the base's median. Effects whose share is infinite or
-    unknown are the first of their group."""
+    unknown are the first of their group, those that are the SAME because all probes are lost on
+    both sides the last."""
     size = abs(effect.difference) / abs(effect.base) if effect.base else math.inf
+    if effect.verdict == SAME and math.isnan(size):
+        size = 0.0
     order = 2 if effect.verdict == SAME else 1 if effect.verdict == UNTOLD else 0
     return order, -size if math.isfinite(size) else -math.inf

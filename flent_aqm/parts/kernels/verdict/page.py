@@ -43,7 +43,8 @@ MOST_NUMBERS = 3
 KERNEL = "kernel"
 _SPECIAL = "\\`*_{}[]<>()#+!|~"  # characters with a meaning in Markdown
 HOW = ("Base and test: medians over seeds. Difference: the mean over seeds, which isn't that of "
-       f"the medians; as a share of the base's median; and its {CONFIDENCE:.0%} interval. "
+       "the medians, without seeds that have a lost probe on both sides, and ∞ if others have one "
+       f"on one side; as a share of the base's median; and its {CONFIDENCE:.0%} interval. "
        "A difference counts if it is larger than people care about (latency: "
        f"{100 * ALIKE_SHARE:g} % of what the load adds, "
        f"{100 * ALIKE_SHARE_BY_STATISTIC['p99']:g} % at the 99th percentile, "
@@ -202,16 +203,17 @@ def html(text: str) -> str:
 
 def _format_effect(effect: Effect) -> tuple[str, ...]:
     """Return an effect's texts for four columns of the table: median of the base side, that of the
-    test side, mean difference with its share, interval. "-" where there is no number, "lost" (LOST)
-    for an infinite one."""
+    test side, mean difference with its share, interval. "-" for what isn't known, "lost" (LOST) for
+    an infinite median."""
     if math.isnan(effect.base):
         return ("-",) * 4
-    if math.isnan(effect.difference):  # too few pairs
+    if math.isnan(effect.difference):  # too few pairs, or lost probes on both sides
         return (digits(effect.base), digits(effect.test), "-", "-")
     difference, *share = _difference_and_share(effect)
     return (digits(effect.base), digits(effect.test),
             f"{difference} ({share[0]})" if share else difference,
-            f"{_format_signed(effect.low)} to {_format_signed(effect.high)}")
+            f"{_format_signed(effect.low)} to {_format_signed(effect.high)}"
+            if math.isfinite(effect.low) else "-")
 
 
 def _difference_and_share(effect: Effect) -> list[str]:
@@ -225,9 +227,10 @@ def _difference_and_share(effect: Effect) -> list[str]:
 
 
 def _format_signed(value: float) -> str:
-    """Return a number as text, with a + if it is above 0 and finite, "lost" (LOST) if it is
-    infinite, whatever its sign."""
-    return f"{'+' if value > 0 and math.isfinite(value) else ''}{digits(value)}"
+    """Return a number as text, with a + if it is above 0. "+∞" or "-∞" if it is infinite."""
+    if math.isinf(value):
+        return "+∞" if value > 0 else "-∞"
+    return f"{'+' if value > 0 else ''}{digits(value)}"
 
 
 def _escape(text: str) -> str:

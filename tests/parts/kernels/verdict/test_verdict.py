@@ -43,7 +43,7 @@ from flent_aqm.parts.kernels.verdict.page import (
     sentence,
     without_escapes,
 )
-from flent_aqm.parts.kernels.verdict.pairs import pair
+from flent_aqm.parts.kernels.verdict.pairs import Comparison, pair
 from flent_aqm.results import status
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import METRICS, Unavailable
@@ -148,6 +148,17 @@ def test_three_of_five_strays_are_not_passed_over() -> None:
 LOST = math.inf
 
 
+def of_latencies(pairs: Iterable[tuple[float, float]]) -> Comparison:
+    """A cell with the latency of each base run and its partner."""
+    sides: list[list[ScoredFile]] = [[], []]
+    for seed, values in enumerate(pairs):
+        for number, (runs, ms) in enumerate(zip(sides, values, strict=True)):
+            runs.append(ScoredFile(
+                Path(f"{number}-{seed}"), {"aqm_target": f"{5 + number}ms", "seed": seed},
+                {LATENCY: Unavailable("it is a lost probe", lost=True) if ms == LOST else ms}))
+    return pair(*sides)
+
+
 @pytest.mark.parametrize(("pairs", "why"), [
     # One of ten runs of the test side loses probes: chance explains one, but not a tenth of many.
     ([(10.0, 10.0)] * 9 + [(10.0, LOST)], "{} seeds may tell"),
@@ -168,13 +179,7 @@ def test_number_of_seeds_that_may_tell_is_true(pairs: list[tuple[float, float]],
     """With so many seeds there is a verdict if the runs go on as they began, and with half as many
     there is none. Where 1000 seeds are said not to be enough, they aren't."""
     def effect(repetitions: int) -> Effect:
-        sides: list[list[ScoredFile]] = [[], []]
-        for seed, values in enumerate(pairs * repetitions):
-            for number, (runs, ms) in enumerate(zip(sides, values, strict=True)):
-                runs.append(ScoredFile(
-                    Path(f"{number}-{seed}"), {"aqm_target": f"{5 + number}ms", "seed": seed},
-                    {LATENCY: Unavailable("it is a lost probe", lost=True) if ms == LOST else ms}))
-        return judge(pair(*sides), [LATENCY])[0].effects[0]
+        return judge(of_latencies(pairs * repetitions), [LATENCY])[0].effects[0]
 
     few = effect(1)
     assert few.verdict == UNTOLD
@@ -187,6 +192,24 @@ def test_number_of_seeds_that_may_tell_is_true(pairs: list[tuple[float, float]],
     else:
         # The next runs may tell, so nothing is said of 1000 seeds.
         assert effect(2).verdict == SAME
+
+
+@pytest.mark.parametrize(("pairs", "row"), [
+    ([(10.0, LOST)] + [(10.0, 11.0)] * 4, "10.00 | 11.00 | +∞ | -"),
+    ([(LOST, 10.0)] + [(11.0, 10.0)] * 4, "11.00 | 10.00 | -∞ | -"),
+    ([(10.0, LOST)] * 2 + [(LOST, LOST)] * 3, "lost | lost | +∞ | -"),
+    # The sides lost probes in different pairs.
+    ([(10.0, LOST), (LOST, 11.0)] + [(10.0, 11.0)] * 3, "10.00 | 11.00 | - | -"),
+    ([(LOST, LOST)] * 5, "lost | lost | - | -"),
+    ([(LOST, LOST)] * 4 + [(10.0, 11.0)], "lost | lost | +1.00 | -"),
+    ([(LOST, LOST)] + [(10.0, 11.0)] * 4, "10.00 | 11.00 | +1.00 (+10.0%) | +1.00 to +1.00"),
+])
+def test_difference_with_lost_probes_is_a_mean_or_none(pairs: list[tuple[float, float]], row: str
+                                                       ) -> None:
+    """That of the medians is no mean, and an interval that isn't known has no ends."""
+    comparison = of_latencies(pairs)
+    text = markdown("Can't tell", comparison, judge(comparison, [LATENCY]))
+    assert f"| all runs | {row} |" in text
 
 
 def test_a_change_in_one_cell_of_one_metric_is_found_and_named() -> None:
@@ -227,7 +250,7 @@ def test_sentence_gives_numbers_of_three_metrics_and_none_that_say_nothing() -> 
         "the same: 0 metrics.")
     assert sentence(comparison, [worse(LATENCY, 5.0, "with 3 of 5 seeds"),
                                  worse(names[1], math.nan), worse(names[2], math.inf)]) == (
-        "Worse: latency_loaded_median_ms, latency_loaded_p95_ms, latency_loaded_p99_ms (lost in "
+        "Worse: latency_loaded_median_ms, latency_loaded_p95_ms, latency_loaded_p99_ms (+∞ in "
         "many); the same: 0 metrics.")
 
 
@@ -293,16 +316,19 @@ def test_lost_percentiles_on_one_side_do_not_pass() -> None:
         return [replace(run, values={**run.values, LATENCY: lost})
                 if run.settings["flows"] == "one" else run for run in runs]
 
+    def effects(base: list[ScoredFile], test: list[ScoredFile]) -> Mapping[str, str]:
+        return {effect.cell: effect.verdict for one in judge(pair(base, test), [LATENCY])
+                for effect in one.effects}
+
     def verdict_of(base: list[ScoredFile], test: list[ScoredFile]) -> str:
-        return next(effect.verdict for one in judge(pair(base, test))
-                    if one.metric.name == LATENCY for effect in one.effects
-                    if effect.cell == "flows one")
+        return effects(base, test)["flows one"]
 
     assert verdict_of(side(1), losing(side(2))) == UNTOLD
     many = range(12)
     assert verdict_of(side(1, seeds=many), losing(side(2, seeds=many))) == WORSE
     assert verdict_of(losing(side(1, seeds=many)), side(2, seeds=many)) == BETTER
-    assert verdict_of(losing(side(1)), losing(side(2))) == SAME
+    # Without any difference, it is behind the cells that are the same by their differences.
+    assert [*effects(losing(side(1)), losing(side(2))).items()][-1] == ("flows one", SAME)
 
 
 def test_numbers_that_one_side_does_not_have_do_not_pass() -> None:
