@@ -31,7 +31,9 @@ import numpy
 from numpy.typing import NDArray
 
 from flent_aqm.base.errors import LostProbe, NotAvailable, TooFewSamples
+from flent_aqm.base.switch import switch
 from flent_aqm.base.words import significant
+from flent_aqm.measure.parsers.round_trips import FEWEST
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.percentiles import SAMPLES_BEYOND, percentile, samples_beyond
 from flent_aqm.results.metrics.probes import Probe
@@ -178,6 +180,9 @@ def flow_rtt_ms(run: Run, direction: str, statistic: str) -> float:
     such samples.
     """
     trips = [flow.trips for flow in run.flows_of(direction) if flow.trips is not None]
+    if not trips and switch(run.settings.get("round_trips")):
+        raise NotAvailable(f"no TCP connection of the {direction} flows has {FEWEST} round trips "
+                           "of packets, which percentiles need")
     if not trips:
         raise NotAvailable(f"the file has no round trips of the {direction} flows' packets, which "
                            "take a test of flent-aqm with the parameter round_trips=yes, and TCP "

@@ -4,7 +4,7 @@ backlog, by numbers worked out by hand."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,10 @@ from flent_aqm.results.metrics.table import METRICS, Unavailable
 START_S = 1_767_225_600.0
 
 
-def run_of(trips: Sequence[Any] = (), queue: Sequence[tuple[int, int]] = (), load_s: float = 3.0
-           ) -> Run:
+def run_of(trips: Sequence[Any] = (), queue: Sequence[tuple[int, int]] = (), load_s: float = 3.0,
+           parameters: Mapping[str, str] | None = None) -> Run:
     """An upload of load_s s in flows with these round trips; queue: backlog and bytes sent since
-    the start, every 0.5 s from the load's start on."""
+    the start, every 0.5 s from the load's start on; parameters: of the test."""
     series: dict[str, Any] = {f"TCP upload::{number}": {
         "RUNNER": "AqmIperf3Runner", "UNITS": "Mbits/s", "MEAN_VALUE": 8.0, "LOAD_START": START_S,
         "LOAD_END": START_S + load_s, **({"ROUND_TRIPS": one} if one else {})}
@@ -36,7 +36,8 @@ def run_of(trips: Sequence[Any] = (), queue: Sequence[tuple[int, int]] = (), loa
                 "marks": 0, "sent_bytes": sent}.items()}}
             for number, (standing, sent) in enumerate(queue)]
     return as_run(as_data_file({"version": 4, "raw_values": raw, "metadata": {
-        "NAME": "made", "SERIES_META": series}}, Path("made.flent.gz")))
+        "NAME": "made", "TEST_PARAMETERS": parameters or {}, "SERIES_META": series}},
+        Path("made.flent.gz")))
 
 
 def trips(first_ms: float, connections: int = 1, samples: int = 2000) -> dict[str, Any]:
@@ -61,9 +62,20 @@ def test_a_percentile_of_too_few_round_trips_is_none() -> None:
     assert METRICS["flow_rtt_upload_p95_ms"].of(few) == 115
     assert METRICS["flow_rtt_upload_p99_ms"].of(few) == Unavailable(
         "500 round trips are too few for p99: 10 have to lie beyond it")
-    without = METRICS["flow_rtt_upload_median_ms"].of(run_of())
-    assert isinstance(without, Unavailable)
-    assert "round_trips=yes" in without.because
+
+
+ASKED = ("the file has no round trips of the upload flows' packets; give the test parameter "
+         "round_trips=yes")
+FEW = "no TCP connection of the upload flows has 20 round trips of packets, which percentiles need"
+
+
+@pytest.mark.parametrize(("parameters", "why"), [
+    ({}, ASKED), ({"round_trips": "no"}, ASKED), ({"round_trips": "yes"}, FEW)])
+def test_round_trips_are_not_asked_for_where_the_run_has_too_few(
+        parameters: dict[str, str], why: str) -> None:
+    """As of a flow that an overload starves."""
+    without = METRICS["flow_rtt_upload_median_ms"].of(run_of(parameters=parameters))
+    assert without == Unavailable(why)
 
 
 @pytest.mark.parametrize("round_trips", [
