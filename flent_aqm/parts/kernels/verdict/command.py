@@ -96,10 +96,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print the verdict's page in Markdown, on a terminal without its backslashes. With --output,
-    write it to that file, as HTML to NAME.html, and print only what was found. If too few runs are
-    left to compare, and the failed runs of the test side are evidence against the change, print a
-    line that says so in place of the page, and write no file. Print errors to standard error.
+    """Print the verdict's page in Markdown, without its backslashes. With --output, write it to
+    that file, with backslashes, or as HTML to NAME.html, and print only what was found. If too few
+    runs are left to compare, and the failed runs of the test side are evidence against the change,
+    print a line that says so in place of the page, and write no file. Print errors to standard
+    error.
 
     Returns:
         The exit status, the first that applies: 2 if an error prevented a verdict. 1 if the change
@@ -208,7 +209,7 @@ def _run_verdict(args: argparse.Namespace) -> int:
             raise ConfigError(f"--output: can't write {args.output}: {cause_of(error)}") from None
         print("\n".join(page.findings(comparison, judged, exercised)))
     else:
-        print(page.without_escapes(text) if sys.stdout.isatty() else text, end="")
+        print(page.without_escapes(text), end="")
     if reach is not Reach.ENOUGH:
         return NOT_EXERCISED
     return _exit_status(args.expect, worse=worse, better=better, differs=differs,

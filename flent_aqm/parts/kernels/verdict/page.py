@@ -191,8 +191,8 @@ def markdown(heading: str, comparison: Comparison, judged: Sequence[JudgedMetric
 
 
 def without_escapes(text: str) -> str:
-    """Return the Markdown page without the backslashes that escape characters, to be read on a
-    terminal."""
+    """Return the Markdown page without the backslashes that escape characters, to be read as it
+    is."""
     return re.sub(rf"\\([{re.escape(_SPECIAL)}])", r"\1", text)
 
 
