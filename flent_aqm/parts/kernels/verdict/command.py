@@ -99,8 +99,7 @@ def main(args: argparse.Namespace) -> int:
     """Print the verdict's page in Markdown, without its backslashes. With --output, write it to
     that file, with backslashes, or as HTML to NAME.html, and print only what was found. If too few
     runs are left to compare, and the failed runs of the test side are evidence against the change,
-    print a line that says so in place of the page, and write no file. Print errors to standard
-    error.
+    the page says so and names them. Print errors to standard error.
 
     Returns:
         The exit status, the first that applies: 2 if an error prevented a verdict. 1 if the change
@@ -135,21 +134,14 @@ def _run_verdict(args: argparse.Namespace) -> int:
     isn't given, also makes runs with an instrumented kernel, and for --suggest runs of other cells.
     Prints failed runs, runs without a partner, the state after further runs, and advice to standard
     error. Raises AqmError if there can be no verdict, or if the page can't be written."""
-    form = PAGES.get(args.output.suffix) if args.output else PAGES[".md"]
-    if form is None:
+    if args.output and args.output.suffix not in PAGES:
         raise ConfigError(f"--output: {args.output}; expected NAME.md for Markdown or NAME.html "
                           "for a web page")
     names = tuple(map(str.strip, args.metrics.split(","))) if args.metrics else USUAL
     folders = _folders_for_new_runs(args) if args.minutes else []
     failed = [*failed_runs("base", args.base), *failed_runs("test", args.test)]
-    for (side, cause), count in Counter((run.side, run.cause) for run in failed).items():
-        name = next(run.name for run in failed if (run.side, run.cause) == (side, cause))
-        more = f", and {count - 1} more like it," if count > 1 else ""
-        if cause.startswith(NOT_MADE):
-            told = f"{'were' if more else 'was'} {cause}"
-        else:
-            told = f"failed: {cause}"
-        print(f"flent-aqm: {name} of the {side} side{more} {told}", file=sys.stderr)
+    for line in _name_failed(failed):
+        print(f"flent-aqm: {line}", file=sys.stderr)
     # A kernel that doesn't get through the runs is worse than any that does.
     broken = any(run.side == "test" and run.cause.startswith(OF_A_KERNEL) for run in failed)
     files = [find_files(args.base)]
@@ -157,7 +149,7 @@ def _run_verdict(args: argparse.Namespace) -> int:
         files.append(find_files(args.test))
     except ConfigError:
         if broken or _fails_more(failed, {"base": len(files[0])}):
-            return _say_failures(failed, args.expect)
+            return _say_failures(failed, args)
         raise
     if both := {path.resolve() for path in files[0]} & {path.resolve() for path in files[1]}:
         raise ConfigError(f"{min(both)} is on both sides, and a run is always like itself; "
@@ -170,7 +162,7 @@ def _run_verdict(args: argparse.Namespace) -> int:
     except TooFewPairs:
         if broken or _fails_more(
                 failed, {"base": len(sides[0]), "test": len(sides[1])}):
-            return _say_failures(failed, args.expect)
+            return _say_failures(failed, args)
         raise
     until_s = time.monotonic() + 60 * (args.minutes or 0)
     while args.minutes and (cells := _undecided(comparison, judged)) and add_seeds(
@@ -198,18 +190,8 @@ def _run_verdict(args: argparse.Namespace) -> int:
               "side has no run of the same seed", file=sys.stderr)
     text = page.markdown(
         _heading(reach, worse=worse, better=better, differs=differs, is_decided=is_decided),
-        comparison, judged, exercised,
-        {side: plain(" ".join(map(str, paths[:MOST_PATHS]))) + (
-            f" and {len(paths) - MOST_PATHS} more" if len(paths) > MOST_PATHS else "")
-         for side, paths in (("base", args.base), ("test", args.test))})
-    if args.output:
-        try:
-            write_text(args.output, form(text))
-        except OSError as error:
-            raise ConfigError(f"--output: can't write {args.output}: {cause_of(error)}") from None
-        print("\n".join(page.findings(comparison, judged, exercised)))
-    else:
-        print(page.without_escapes(text), end="")
+        comparison, judged, exercised, _places(args), _name_failed(failed))
+    _put_out(args.output, text, page.findings(comparison, judged, exercised))
     if reach is not Reach.ENOUGH:
         return NOT_EXERCISED
     return _exit_status(args.expect, worse=worse, better=better, differs=differs,
@@ -247,18 +229,66 @@ def _fails_more(failed: Sequence[Failed], made: Mapping[str, int]) -> bool:
     return failed_more(*failed_alone_at_most(Counter(run.side for run in failed), made))
 
 
-def _say_failures(failed: Sequence[Failed], expected: str) -> int:
-    """Print that the test side is worse because its runs fail, with the number of failed runs of
-    each side. Return the exit status: 0 if `expected` is "worse", otherwise 1.
+def _name_failed(failed: Sequence[Failed]) -> list[str]:
+    """Return a line for each cause of failed runs of a side, with the name of the first such run,
+    and the number of the others.
 
     Args:
         failed: runs of both sides that could not be made.
-        expected: value of --expect: "same", "better" or "worse".
+    """
+    lines = []
+    for (side, cause), count in Counter((run.side, run.cause) for run in failed).items():
+        name = next(run.name for run in failed if (run.side, run.cause) == (side, cause))
+        more = f", and {count - 1} more like it," if count > 1 else ""
+        if cause.startswith(NOT_MADE):
+            told = f"{'were' if more else 'was'} {cause}"
+        else:
+            told = f"failed: {cause}"
+        lines.append(f"{name} of the {side} side{more} {told}")
+    return lines
+
+
+def _say_failures(failed: Sequence[Failed], args: argparse.Namespace) -> int:
+    """Print or write the page that the test side is worse because its runs fail, with the number of
+    failed runs of each side. Return the exit status: 0 with --expect worse, otherwise 1. Raises
+    ConfigError if the page can't be written.
+
+    Args:
+        failed: runs of both sides that could not be made.
+        args: the command's options.
     """
     count = Counter(run.side for run in failed)
-    print(f"Worse: {counted(count['test'], 'run')} of the test side failed or could not be made, "
-          f"{count['base']} of the base side. Too few are left to compare samples.")
-    return AS_EXPECTED if expected == "worse" else WORSE
+    finding = (f"Worse: {counted(count['test'], 'run')} of the test side failed or could not be "
+               f"made, {count['base']} of the base side. Too few are left to compare samples.")
+    _put_out(args.output, page.failures(finding, _places(args), _name_failed(failed)), [finding])
+    return AS_EXPECTED if args.expect == "worse" else WORSE
+
+
+def _places(args: argparse.Namespace) -> dict[str, str]:
+    """Return "base" and "test" -> the paths of the side's runs, for readers of the page. At most
+    three are named (MOST_PATHS)."""
+    return {side: plain(" ".join(map(str, paths[:MOST_PATHS]))) + (
+        f" and {len(paths) - MOST_PATHS} more" if len(paths) > MOST_PATHS else "")
+        for side, paths in (("base", args.base), ("test", args.test))}
+
+
+def _put_out(output: Path | None, text: str, found: Sequence[str]) -> None:
+    """Write the page to the file of --output, and print what was found. Without a file, print the
+    page. Raises ConfigError if the file can't be written.
+
+    Args:
+        output: value of --output, with a suffix of PAGES.
+        text: the page in Markdown.
+        found: what was found, a paragraph each.
+    """
+    if output is None:
+        print(page.without_escapes(text), end="")
+        return
+    try:
+        write_text(output, PAGES[output.suffix](text))
+    except OSError as error:
+        raise ConfigError(f"--output: can't write {output}: {cause_of(error)}") from None
+    print("\n".join(found))
 
 
 def _exit_status(expected: str, *, worse: bool, better: bool, differs: bool,

@@ -41,6 +41,7 @@ MOST_CELLS = 3
 # Metrics of a verdict that have their numbers in the sentence.
 MOST_NUMBERS = 3
 KERNEL = "kernel"
+FAILED = "Runs that failed or could not be made:"
 _SPECIAL = "\\`*_{}[]<>()#+!|~"  # characters with a meaning in Markdown
 HOW = ("Base and test: medians over seeds. Difference: the mean over seeds, which isn't that of "
        "the medians, without seeds that have a lost probe on both sides, and ∞ if others have one "
@@ -142,10 +143,11 @@ def _capitalize_first(text: str) -> str:
 
 
 def markdown(heading: str, comparison: Comparison, judged: Sequence[JudgedMetric],
-             exercised: Exercised | None = None, sides: Mapping[str, str] | None = None) -> str:
+             exercised: Exercised | None = None, sides: Mapping[str, str] | None = None,
+             failed: Sequence[str] = ()) -> str:
     """Return the page in Markdown: the heading, what findings() returns, where the runs are, what
-    was compared, a table of the metrics, the changed lines that ran in no recorded cell, if any,
-    and how to read the table.
+    was compared, a table of the metrics, failed runs and the changed lines that ran in no recorded
+    cell, if any, and how to read the table.
 
     Args:
         heading: the verdict in a word or two.
@@ -153,18 +155,14 @@ def markdown(heading: str, comparison: Comparison, judged: Sequence[JudgedMetric
         judged: the judged metrics.
         exercised: which lines of the change ran, None if that wasn't examined.
         sides: "base" and "test" -> where the side's runs are, for readers. None leaves that out.
+        failed: lines that name the runs that failed or could not be made.
     """
     alone = sum(comparison.alone.values())
     told = {name: ["not set" if value == NOTHING else value for value in values]
             for name, values in comparison.compared.items()}
     compared = "; ".join(f"{name} {ours} (base) and {theirs} (test)" for name, (ours, theirs)
                          in told.items()) or "no setting; the sides are alike"
-    lines = [f"# {heading}"]
-    for paragraph in findings(comparison, judged, exercised):
-        lines += ["", _escape(paragraph)]
-    if sides:
-        lines += ["", "; ".join(f"{side}: {_escape(where)}" for side, where in sides.items())
-                  + f"; judged by flent-aqm {_escape(__version__)}."]
+    lines = _opening(heading, findings(comparison, judged, exercised), sides)
     lines += [
         "", f"Compared: {_escape(compared)}. {counted(comparison.pairs, 'pair')} of runs with the "
         f"same seed, in {counted(len(comparison.cells), 'cell')}; {comparison.identical} of "
@@ -183,11 +181,37 @@ def markdown(heading: str, comparison: Comparison, judged: Sequence[JudgedMetric
             others = ", ".join(effect.cell for effect in deciding[MOST_CELLS:])
             lines.append(f"| `{row.metric.name}` | {row.verdict} | also: {_escape(others)} "
                          "| | | | |")
-    if exercised is not None and (never := exercised.ranges(exercised.never)):
+    lines += _bullets(FAILED, failed)
+    if exercised is not None:
         how = "ran in no recorded run" if exercised.unrecorded else "never ran"
-        lines += ["", f"Changed lines that {how}:", "", *(f"- {_escape(one)}" for one in never)]
+        lines += _bullets(f"Changed lines that {how}:", exercised.ranges(exercised.never))
     lines += ["", HOW]
     return "\n".join(lines) + "\n"
+
+
+def failures(finding: str, sides: Mapping[str, str], failed: Sequence[str]) -> str:
+    """Return the page in Markdown of runs of which so many failed that too few can be compared.
+
+    Args:
+        finding: the verdict in a sentence.
+        sides: "base" and "test" -> where the side's runs are, for readers.
+        failed: lines that name the runs that failed or could not be made.
+    """
+    return "\n".join([*_opening("Worse", [finding], sides), *_bullets(FAILED, failed)]) + "\n"
+
+
+def _opening(heading: str, paragraphs: Sequence[str], sides: Mapping[str, str] | None) -> list[str]:
+    """Return the lines with which a page in Markdown begins: its heading, paragraphs, and where the
+    runs of the sides are, unless that is None."""
+    if sides:
+        where = "; ".join(f"{side}: {place}" for side, place in sides.items())
+        paragraphs = [*paragraphs, f"{where}; judged by flent-aqm {__version__}."]
+    return [f"# {heading}", *(line for one in paragraphs for line in ("", _escape(one)))]
+
+
+def _bullets(heading: str, items: Sequence[str]) -> list[str]:
+    """Return the lines of a list with a heading, none without items."""
+    return ["", heading, "", *(f"- {_escape(one)}" for one in items)] if items else []
 
 
 def without_escapes(text: str) -> str:

@@ -813,17 +813,20 @@ def test_a_kernel_that_fails_under_test_is_worse(
 
 def test_runs_that_were_not_made_are_not_said_to_have_failed(
         tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The sweep gave their kernel up, and counts them apart, too."""
+    """The sweep gave their kernel up, and counts them apart, too. The page names them, too."""
     base, test = write(tmp_path / "base", "5ms", 0), write(tmp_path / "test", "6ms", 0)
     cause = "the kernel mine: WARNING: sch_foo.c line 7"
     status.write(test, status.Status(["flent"], 9, 0, 1.0, 2.0, {
         "6.flent.gz": cause, "7.flent.gz": f"not made: {cause}", "8.flent.gz": f"not made: {cause}",
         "9.flent.gz": "not made: the kernel other"}))
     assert main(["verdict", "--base", str(base), "--test", str(test)]) == 1
-    assert capsys.readouterr().err.splitlines() == [
-        f"flent-aqm: 6.flent.gz of the test side failed: {cause}",
-        f"flent-aqm: 7.flent.gz of the test side, and 1 more like it, were not made: {cause}",
-        "flent-aqm: 9.flent.gz of the test side was not made: the kernel other"]
+    lines = [f"6.flent.gz of the test side failed: {cause}",
+             f"7.flent.gz of the test side, and 1 more like it, were not made: {cause}",
+             "9.flent.gz of the test side was not made: the kernel other"]
+    output = capsys.readouterr()
+    assert output.err.splitlines() == [f"flent-aqm: {line}" for line in lines]
+    assert "\n\nRuns that failed or could not be made:\n\n" + "".join(
+        f"- {line}\n" for line in lines) in output.out
 
 
 @pytest.mark.parametrize(("left", "failed", "cause", "exit_status"), [
@@ -846,9 +849,16 @@ def test_failures_that_leave_too_few_pairs_decide_by_themselves(
     assert main(words) == exit_status
     out, err = capsys.readouterr()
     if exit_status == 1:
-        assert out == (f"Worse: {failed} runs of the test side failed or could not be made, 0 of "
-                       "the base side. Too few are left to compare samples.\n")
-        assert main([*words, "--expect", "worse"]) == 0
+        finding = (f"Worse: {failed} runs of the test side failed or could not be made, 0 of the "
+                   "base side. Too few are left to compare samples.")
+        assert out.startswith(f"# Worse\n\n{finding}\n\nbase: {base}; test: {test}; judged by ")
+        assert out.endswith("\n\nRuns that failed or could not be made:\n\n- "
+                            f"{names[0]} of the test side, and {failed - 1} more like it, failed: "
+                            f"{cause}\n")
+        page = tmp_path / "page.md"
+        assert main([*words, "--expect", "worse", "-o", str(page)]) == 0
+        assert capsys.readouterr().out == f"{finding}\n"
+        assert without_escapes(page.read_text()) == out
     else:
         assert "Worse" not in out
         assert "no cell has more than 2 pairs" in err or "no data files" in err
