@@ -64,8 +64,8 @@ def test_a_percentile_of_too_few_round_trips_is_none() -> None:
         "500 round trips are too few for p99: 10 have to lie beyond it")
 
 
-ASKED = ("the file has no round trips of the upload flows' packets; give the test parameter "
-         "round_trips=yes")
+ASKED = ("the file has no round trips of the upload flows' packets, which take a test of flent-aqm "
+         "with the parameter round_trips=yes, and TCP with time stamps")
 FEW = "no TCP connection of the upload flows has 20 round trips of packets, which percentiles need"
 
 
