@@ -75,16 +75,16 @@ def apply_all(tree: Path, patches: Sequence[Patch], *, keep: Keep,
               optional: bool = True) -> list[Patch]:
     """Apply patches in their order. Return the applied patches.
 
-    An optional patch that doesn't fit, or needs a patch that wasn't applied, is left out and
-    changes nothing. Raises PatchDoesntFit if a required patch doesn't fit or isn't a patch,
-    CommandFailed if the program patch fails for another reason, and errors of `keep`. The patches
-    before it stay applied.
+    A patch is optional if OPTIONAL has its name. An optional patch that doesn't fit, or needs a
+    patch that wasn't applied, is left out and changes nothing. Raises PatchDoesntFit if a required
+    patch doesn't fit or isn't a patch, CommandFailed if the program patch fails for another reason,
+    ToolMissing if it isn't installed, and errors of `keep`. The patches before it stay applied.
 
     Args:
         tree: folder of the kernel's source.
         patches: name and content of each patch.
-        keep: called with the names of files before they are changed.
-        optional: True to apply optional patches, too.
+        keep: called with the names of files before they are changed, as apply_own() does.
+        optional: False to leave out all optional patches.
     """
     applied: dict[str, bytes] = {}
     for name, content in patches:
@@ -103,15 +103,17 @@ def apply_all(tree: Path, patches: Sequence[Patch], *, keep: Keep,
 
 def apply_own(tree: Path, name: str, content: bytes, *, keep: Keep) -> None:
     """Apply one patch. Raises PatchDoesntFit, with the parts that don't fit, or if the content
-    isn't a patch. Then nothing is changed. Raises CommandFailed if patch failed for another reason,
-    such as a full disk. Then the patch may be applied in part.
+    isn't a patch. Then nothing is changed. Raises ToolMissing if the program patch isn't installed,
+    CommandFailed if it failed for another reason, such as a full disk. Then the patch may be
+    applied in part.
 
     Args:
         tree: folder of the source, of a kernel or another program.
         name: name of the patch, for messages.
         content: content of the patch.
-        keep: called with the names of files (files_of()) before they are changed. If it raises an
-            error, that is raised, and nothing is changed.
+        keep: called with the names of the patch's files (files_of()) before they are changed, and
+            before it is known whether the patch fits. If it raises an error, that is raised, and
+            nothing is changed.
     """
     names = files_of(content)
     if not names:
@@ -129,8 +131,9 @@ def apply_own(tree: Path, name: str, content: bytes, *, keep: Keep) -> None:
 
 
 def _failed_hunks(output: str) -> str:
-    """Return each file with its failed hunks, with "; " between them. If no line names a hunk,
-    return the output in one line. At most 500 characters.
+    """Return the lines of the output that tell what doesn't fit, such as "FILE: Hunk #1 FAILED at
+    12.", with "; " between them. A line before the first file's name has no FILE. If there are no
+    such lines, return the output in one line. At most 500 characters.
 
     output: output of the program patch.
     """
@@ -145,7 +148,7 @@ def _failed_hunks(output: str) -> str:
 
 
 def left_out(patches: Sequence[Patch], applied: Sequence[Patch]) -> list[str]:
-    """Return the names of the patches that were not applied.
+    """Return the names of the patches that were not applied, in the order of `patches`.
 
     Args:
         patches: all patches of a recipe.
@@ -156,8 +159,9 @@ def left_out(patches: Sequence[Patch], applied: Sequence[Patch]) -> list[str]:
 
 
 def cost_of(names: Sequence[str]) -> str:
-    """Return a clause on what a kernel without these patches lacks, "without PATCH: COST; …". ""
-    if there are none.
+    """Return a clause on what a kernel without these patches lacks, "without PATCH: COST; PATCH:
+    COST", where PATCH is a name without .patch, and COST is "not known here" if the patch isn't in
+    OPTIONAL. "" if there are no names.
 
     names: file names of the patches.
     """
@@ -169,13 +173,15 @@ def cost_of(names: Sequence[str]) -> str:
 
 
 def _run_patch(tree: Path, content: bytes, *options: str) -> None:
-    """Run the program patch, which changes files of the tree. Raises CommandFailed: with the exit
-    status _DOESNT_FIT if the patch doesn't fit, with another one if patch fails for another reason.
+    """Run the program patch on the tree. It changes the tree's files, unless `options` have
+    "--dry-run". Raises ToolMissing if it isn't installed, CommandFailed with the exit status
+    _DOESNT_FIT if the patch doesn't fit, CommandFailed with another one if patch fails for another
+    reason.
 
     Args:
         tree: folder of the kernel's source.
         content: content of the patch.
-        options: further options of the program, such as "--dry-run".
+        options: further options of the program.
     """
     run(["patch", "-p1", "--fuzz=0", "--batch", "--forward", "--no-backup-if-mismatch", *options],
         cwd=tree, stdin=content.decode("utf-8", "surrogateescape"))

@@ -26,17 +26,18 @@ _PLAIN_FILE = re.compile(rb"^(?=--- \S.*\n\+\+\+ \S)", re.MULTILINE)
 
 def apply(tree: Path, name: str, content: bytes, *, keep: Keep) -> list[str]:
     """Apply all patches of a file in their order. Return the paths of changed files that were left
-    out, because set-up doesn't unpack them.
+    out, because set-up doesn't unpack them. A path is repeated if several patches change the file.
 
     Args:
         tree: folder of the kernel's source.
         name: name of the file, for messages.
         content: content of the file, a patch or a mailbox.
-        keep: called with the names of files before they are changed.
+        keep: called with the names of files before they are changed, as apply_own() does.
 
     Raises PatchDoesntFit for the first patch that doesn't fit, for a mailbox without any patch, or
-    for a file that is neither a patch nor a mailbox. Raises CommandFailed if patch fails for
-    another reason. The patches before it stay applied.
+    for a file that is neither a patch nor a mailbox. Raises CommandFailed if the program patch
+    fails for another reason, ToolMissing if it isn't installed, and errors of `keep`. The patches
+    before it stay applied.
     """
     left_out: list[str] = []
     patches = list(_split_mailbox(content))
@@ -58,9 +59,10 @@ def apply(tree: Path, name: str, content: bytes, *, keep: Keep) -> list[str]:
 
 
 def _split_mailbox(content: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield subject and text of each part of a mail that has a patch: the mail's text, or its
-    attachments in their order. The subject is " (SUBJECT)", for messages. If the file isn't a
-    mailbox, yield "" and its whole content."""
+    """Yield subject and content of each part of a mailbox's mails (the mail's text, or an
+    attachment) that has a patch, in their order. Nothing is yielded if no mail has one. The subject
+    is " (SUBJECT)", for messages, and shortened if it is long. If the file isn't a mailbox, yield
+    "" and its whole content."""
     mails = [mail for mail in _MAIL.split(content) if _MAIL.match(mail)]
     if not mails:
         yield "", content
@@ -76,8 +78,8 @@ def _split_mailbox(content: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _split_by_file(patch: bytes) -> list[bytes]:
-    """Split a patch by the files that it changes. Text before the first file belongs to the first
-    part."""
+    """Split a patch into a part for each file that it changes, in their order. Text before the
+    first file belongs to the first part. A text that names no file is one part."""
     pattern = _FILE if _FILE.search(patch) else _PLAIN_FILE
     first, *others = pattern.split(patch)
     return [first + others[0], *others[1:]] if others else [first]

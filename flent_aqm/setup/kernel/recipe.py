@@ -69,10 +69,11 @@ class Coverage:
 
     Attributes:
         kernel: hash of the user's kernel.
-        files: path and content of all files that the user changed.
-        switches: options, without CONFIG_, that compile the user's files.
+        files: path and content of the files that the user's changes added or changed, as they are
+            in the user's kernel, with Makefiles and Kconfig files.
+        switches: options, without CONFIG_, that compile the C files which the user added.
         instrumented: paths of the C files whose executed blocks are recorded.
-        flags: flags of the compiler for these files.
+        flags: flags of the compiler for these C files, with spaces between them.
     """
 
     kernel: str
@@ -84,16 +85,17 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Recipe:
-    """All inputs of a kernel build. They are read at one moment, because files may change during
+    """The inputs of a kernel build. They are read at one moment, because files may change during
     the minutes that a build takes.
 
     Attributes:
         source: source version or tree.
-        fragment: the lab's options, lines CONFIG_NAME=value.
+        fragment: the lab's options, lines CONFIG_NAME=value, comments and blank lines.
         patches: file name and content of the lab's patches, in the order of application.
         own_options: the user's options, lines CONFIG_NAME=value, which override the lab's.
-        own_patches: file name and content of the user's patches.
-        additions: C files that the user adds.
+        own_patches: file name and content of the user's patches or mailboxes, in the order of
+            application.
+        additions: C files that the user adds, or that replace files of the source.
         backport: set if the source is too old for the lab, otherwise None.
         coverage: set for an instrumented kernel, otherwise None.
     """
@@ -110,12 +112,13 @@ class Recipe:
     @property
     def is_users(self) -> bool:
         """True if the recipe has any input of the user: options, patches or files. True as well for
-        an instrumented kernel."""
+        an instrumented kernel. The source doesn't count, even if it is the user's."""
         return bool(self.own_options or self.own_patches or self.additions or self.coverage)
 
     @property
     def hash(self) -> str:
-        """16 hex digits that identify all inputs."""
+        """16 hex digits that identify the inputs of the build. Of patches, only what
+        _effective_parts() returns counts, not their names."""
         parts = [self.source.package.encode(), self.source.version.encode(),
                  self.fragment.encode(), *_effective_parts(self.patches)]
         if self.is_users:
@@ -137,15 +140,16 @@ class Recipe:
 
     @property
     def lab_hash(self) -> str:
-        """16 hex digits that identify the lab's own inputs: options and patches, with the
-        backport's. The source isn't among them."""
+        """16 hex digits that identify the lab's own options and patches, and the backport's patch
+        if there is one. Neither the source nor the backport's source counts."""
         changes = [self.backport.patch] if self.backport else []
         return _digest([self.fragment.encode(), *_effective_parts(self.patches),
                         *_effective_parts(changes)])
 
     @property
     def switches(self) -> tuple[str, ...]:
-        """Names of the options, without CONFIG_, that compile the user's files."""
+        """Names of the options, without CONFIG_, that compile `additions`. Of an instrumented
+        kernel, those that compile the additions of the user's kernel."""
         return self.coverage.switches if self.coverage is not None else tuple(
             each.option for each in self.additions)
 
@@ -156,9 +160,10 @@ class Recipe:
 
     @property
     def whole_fragment(self) -> str:
-        """Lines CONFIG_NAME=value of all options: the lab's, overridden by the user's, and those
-        of `switches` with the value y. Raises SetupError if a line of the user's options has
-        another form."""
+        """All options as lines CONFIG_NAME=value: the lab's, overridden by the user's, and those of
+        `switches` with the value y, which overrides both. If the recipe has no input of the user,
+        it is `fragment` as it stands, with comments. Raises SetupError if a line of the user's
+        options is no option, blank or comment."""
         if not self.is_users:
             return self.fragment
         options = {**parse_config(self.fragment), **parse_config(self.own_options),
@@ -167,8 +172,9 @@ class Recipe:
 
 
 def _effective_parts(patches: Sequence[tuple[str, bytes]]) -> list[bytes]:
-    """Return the effective part of each patch, without explanations, so that a changed explanation
-    doesn't cause a new build.
+    """Return of each patch, in their order, what has an effect: without the text above its first
+    file, git's names of objects, and the functions that hunks are in. So a change of these doesn't
+    cause a new build. A text that is no patch is returned whole.
 
     patches: file name and content of each patch.
     """
@@ -208,7 +214,8 @@ def current_recipe(source: KernelSource, series: str = "") -> Recipe:
 
 
 def _backport_for(series: str) -> Backport | None:
-    """Return the backport for a series such as "6.12", None if the series needs none.
+    """Return the backport for a series such as "6.12". None if the series needs none, or isn't of
+    the form X.Y, such as "".
 
     Raises SetupError if the series is too old and has no backport, ToolMissing if it has one and
     set-up hasn't chosen the source of the lab's kernel yet.
@@ -232,13 +239,14 @@ def _backport_for(series: str) -> Backport | None:
 
 
 def series_of(version: str) -> str:
-    """Return the series of a version, such as 6.12 for 6.12.117."""
+    """Return the series of a version, such as "6.12" for "6.12.117": the text before the second
+    dot. A version with fewer dots is returned whole."""
     return ".".join(version.split(".")[:2])
 
 
 def read_choices() -> list[KernelSource]:
-    """Return the source versions in use, without repeats: this user's choice, the ready-made
-    kernel's, and root's. Choices that are missing or damaged are left out."""
+    """Return the source versions in use, without repeats, in this order: this user's choice, the
+    ready-made kernel's, root's. Choices that are missing or damaged are left out."""
     sources: list[KernelSource] = []
     for cache in caches():
         try:

@@ -55,25 +55,31 @@ class Origin(Protocol):
     folder: str
 
     def fill(self, tree: Path, scratch: Path, progress: Progress) -> None:
-        """Write the source to a tree, which is new and empty, or kept from an earlier build.
+        """Write the source to a tree that is new and empty, and make the folder NOTES in it. In a
+        tree that is kept from an earlier build, which has that folder, at most change the files
+        that differ from the source.
 
         Args:
             tree: folder of the tree.
             scratch: folder for unfinished work.
             progress: prints the steps.
 
-        Raises SetupError if the source can't be downloaded or unpacked.
+        Raises SetupError if the source can't be downloaded or unpacked, ToolMissing if a program
+        for that isn't installed, CommandFailed if apt can't tell the archive's address.
         """
         ...
 
 
 class DebianOrigin:
-    """A Debian source package of the kernel. It is downloaded once, to CACHE/debs.
+    """A Debian source package of the kernel. fill() downloads it to CACHE/debs if it isn't there.
 
     Args:
         cache: the cache folder.
         archive: Debian's archive, which is used only if CACHE/debs lacks the package.
         source: name and version of the package.
+
+    Attributes:
+        source, series, folder: as Origin has them.
     """
 
     def __init__(self, cache: Path, archive: DebianArchive, source: KernelSource) -> None:
@@ -84,7 +90,7 @@ class DebianOrigin:
     @staticmethod
     def folder_of(source: KernelSource) -> str:
         """Return the name of the folder in which the source's tree is kept, such as
-        "linux-source-7.3_7.3.4-1"."""
+        "linux-source-7.3_7.3.4-1". A colon in the version becomes a hyphen."""
         return f"{source.package}_{source.version}".replace(":", "-")
 
     def fill(self, tree: Path, scratch: Path, progress: Progress) -> None:
@@ -92,8 +98,8 @@ class DebianOrigin:
         kept tree stays as it is, because a version never changes.
 
         Raises SetupError if the package can't be downloaded or unpacked, ToolMissing if a program
-        for that isn't installed. A package that can't be unpacked is removed from the cache, even
-        if only the disk was full.
+        for that isn't installed, CommandFailed if apt can't tell the archive's address. A package
+        that can't be unpacked is removed from the cache, even if only the disk was full.
         """
         if (tree / NOTES).is_dir():
             return
@@ -115,7 +121,11 @@ class DebianOrigin:
 
 class InstalledOrigin:
     """A Debian source package of the kernel that dpkg has installed. It is used when a Debian
-    package of flent-aqm is built."""
+    package of flent-aqm is built.
+
+    Attributes:
+        source, series, folder: as Origin has them.
+    """
 
     def __init__(self, package: str, folder: Path = INSTALLED) -> None:
         """Find the installed package.
@@ -152,9 +162,10 @@ class InstalledOrigin:
 
 class GitTree:
     """Source of a kernel that was built before from a git commit or working tree. It fills a tree
-    with the source's files again, and finds what changed since an older one. The files are in
-    set-up's own git repository, CACHE/trees/FOLDER.git, beside CACHE/trees/FOLDER in which the
-    kernel was compiled.
+    with the source's files again, and finds what changed since an older one. It reads set-up's own
+    git repository, CACHE/trees/FOLDER.git, which is beside CACHE/trees/FOLDER in which the kernel
+    was compiled. Files that the user's repository has are read from there, so git fails if that is
+    gone.
 
     Attributes:
         source, series, folder: as Origin has them.
@@ -176,8 +187,10 @@ class GitTree:
         self._top = self._own
 
     def fill(self, tree: Path, scratch: Path, progress: Progress) -> None:
-        """Make the files of a tree those of the commit or working tree. Files that are the same,
-        and products of a build, aren't touched. Raises SetupError if git fails."""
+        """Make the files of a tree those of the commit or working tree: other contents are
+        overwritten, and files that the last fill wrote but this source lacks are removed. Files
+        that are the same, and products of a build, aren't touched. Raises SetupError if git fails,
+        ToolMissing if it isn't installed."""
         fresh = not (tree / NOTES).is_dir()
         progress.step(f"{'copying' if fresh else 'updating'} the source")
         (tree / NOTES).mkdir(exist_ok=True)
@@ -193,7 +206,8 @@ class GitTree:
 
         older: git's name of the older tree.
 
-        Raises SetupError if the older tree is gone, or if git fails.
+        Raises SetupError if the older tree is gone, or if git can't compare the trees. A content
+        that git then can't read is b"".
         """
         # Without -z, git quotes names that aren't ASCII.
         names = self._git("diff", "-z", "--name-only", "--no-renames", "--diff-filter=AM", older,
@@ -214,12 +228,12 @@ class GitTree:
     def _git(self, *words: str, env: dict[str, str] | None = None,
              status_matters: bool = True) -> str:
         """Run git on set-up's repository and return its output. Variables GIT_… of the caller are
-        left out. Raises SetupError if git fails.
+        left out. Raises SetupError if git fails, ToolMissing if it isn't installed.
 
         Args:
             words: arguments of git.
-            env: further environment variables. GIT_WORK_TREE has to be among them, and git runs in
-                that folder.
+            env: further environment variables, None for none. If given, they must have
+                GIT_WORK_TREE, the folder in which git then runs.
             status_matters: False to return "" if git fails.
         """
         clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
@@ -234,12 +248,14 @@ class GitTree:
 
 class GitOrigin(GitTree):
     """A git commit, or the current working tree, of a repository on this machine. It may also be a
-    folder with a kernel's source that isn't in a repository.
+    folder with a kernel's source that isn't the top of a repository.
 
-    The user's repository isn't changed. All that git has to write is in set-up's own repository.
+    The user's repository isn't changed. All that git has to write is in set-up's own repository,
+    which reads what the user's repository has from there.
 
     Attributes:
-        commit: full name of the commit, "" for a working tree or folder.
+        source, series, folder, tree_id: as GitTree has them.
+        commit: full hash of the commit, "" for a working tree or folder.
     """
 
     def __init__(self, trees: Path, top: Path, ref: str | None) -> None:
@@ -279,8 +295,9 @@ class GitOrigin(GitTree):
         self.series = self._read_series()
 
     def _repository(self) -> Path | None:
-        """Return the path of the user's git repository: its .git folder, or a bare repository
-        itself. None if the folder isn't the top of a repository."""
+        """Return the path of the user's git repository: its .git folder (for a further working
+        tree, that of the main one), or a bare repository itself. None if the folder is in no
+        repository or below the top of a working tree, or if git can't read the repository."""
         try:
             folders = run(["git", "-C", self._top, "rev-parse", "--show-toplevel",
                            "--git-common-dir"]).splitlines()
@@ -295,7 +312,8 @@ class GitOrigin(GitTree):
 
     def _find_tree_id(self, repository: Path | None) -> str:
         """Return git's name of the tree object: the commit's, or that of the current files, which
-        are added to set-up's repository. Raises SetupError if git fails.
+        are added to set-up's repository. Files that a .gitignore names are left out, but if Kconfig
+        is one of them, all files except objects are added. Raises SetupError if git fails.
 
         repository: path of the user's git repository, None if there is none.
         """
@@ -310,7 +328,7 @@ class GitOrigin(GitTree):
         return self._git("write-tree", env=env).strip()
 
     def _read_series(self) -> str:
-        """Return the series by the top Makefile, such as "6.12". "" if the Makefile isn't
+        """Return the series by the top Makefile, such as "6.12". "" if there is none, or it isn't
         Linux's."""
         try:
             makefile = self._git("show", f"{self.tree_id}:Makefile")
@@ -321,13 +339,13 @@ class GitOrigin(GitTree):
 
 
 def commit_of(option: str, repository: Path, ref: str) -> str:
-    """Return the full name of a commit. Raises ConfigError if there is no such commit, or if a
-    short hash is the beginning of several.
+    """Return the full hash of a commit. Raises ConfigError if there is no such commit, or if a
+    short hash is the beginning of several, ToolMissing if git isn't installed.
 
     Args:
-        option: the command's option, for the message.
+        option: the command's option that names the commit, such as "--source", for messages.
         repository: path of the repository.
-        ref: any name of the commit.
+        ref: any name of the commit, such as a hash, tag or branch.
     """
     try:
         return run(["git", "-C", repository, "rev-parse", "--verify", "--quiet",
@@ -342,7 +360,9 @@ def commit_of(option: str, repository: Path, ref: str) -> str:
 
 
 def parse_origin(text: str, cache: Path, archive: DebianArchive) -> Origin:
-    """Return the source for a value of the option --source.
+    """Return the source for a value of the option --source. The archive's index is read for a
+    package. For a folder or commit, set-up's own git repository is made in CACHE/trees, and a
+    folder's files are read into it.
 
     Args:
         text: linux-source-X.Y for Debian's newest version, linux-source-X.Y=VERSION, a folder, or
@@ -350,11 +370,11 @@ def parse_origin(text: str, cache: Path, archive: DebianArchive) -> Origin:
         cache: the cache folder.
         archive: Debian's archive.
 
-    Raises ConfigError for any other value, for a package or version that Debian doesn't have, for a
-    commit that the repository doesn't have, or if git isn't installed. Raises SetupError if the
-    archive can't be read or has no kernel's source, or if git fails. Raises ToolMissing for a
-    package of Debian without apt, CommandFailed if apt fails or set-up's own git repository can't
-    be made.
+    Raises ConfigError for any other value, for a folder without Kconfig, for a package or version
+    that Debian doesn't have, for a commit that the repository doesn't have, or if git isn't
+    installed. Raises SetupError if the archive can't be read or has no kernel's source, or if git
+    fails. Raises ToolMissing for a package of Debian without apt, CommandFailed if apt fails or
+    set-up's own git repository can't be made.
     """
     package, _, version = text.partition("=")
     if _PACKAGE.fullmatch(package):
@@ -387,8 +407,8 @@ def absolute_source(text: str) -> str:
 
 
 def _split_at_ref(text: str) -> tuple[str, str]:
-    """Return the folder and the ref of FOLDER or REPOSITORY@REF, "" for no ref. A folder whose name
-    has an @ is one."""
+    """Return folder and ref of a text FOLDER or REPOSITORY@REF, which is split at its last @. The
+    ref is "" if there is no @, or if the whole text is the path of an existing folder."""
     folder, at, ref = text.rpartition("@")
     return (text, "") if Path(text).is_dir() or not at else (folder, ref)
 
@@ -399,8 +419,9 @@ def cached_archive(cache: Path, source: KernelSource) -> Path | None:
 
 
 def _download(cache: Path, archive: DebianArchive, source: KernelSource, folder: Path) -> Path:
-    """Download a package to the cache, in place of other versions of it. Return the path of its
-    file. Raises SetupError if it can't be downloaded.
+    """Download a package to CACHE/debs, and then remove other versions of it there. Return the path
+    of its file. Raises SetupError if it can't be downloaded, ToolMissing without apt, CommandFailed
+    if apt fails otherwise, FileExistsError if `folder` exists.
 
     folder: folder to create for the download, on the cache's file system.
     """
