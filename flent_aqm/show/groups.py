@@ -52,12 +52,13 @@ def settings_of(runs: Sequence[Run]) -> list[Mapping[str, Setting]]:
 
 def groups(runs: Sequence[Run], names: Sequence[str]) -> list[RunGroup]:
     """Return a group for each combination of the settings' values that has runs, in the order of
-    the values.
+    the values. Its label has the values (word()), with commas between them. Without settings it is
+    the runs' queue if that is known and the same, otherwise "all runs".
 
-    If runs are grouped by queue, queues have different colours, and other settings are shown by the
-    style of the line. Otherwise each group has a look of its own; with more groups than
-    OTHER_LOOKS, looks repeat. A single group has its queue's look, if all of its runs have the same
-    known queue.
+    If runs are grouped by queue, queues have different colours, and if groups differ in other
+    settings, these are shown by the style of the line. Otherwise each group has a look of its own.
+    Looks repeat if there are more groups than looks. A single group has its queue's look with a
+    solid line, if all of its runs have the same known queue.
 
     Args:
         runs: the runs.
@@ -76,8 +77,9 @@ def groups(runs: Sequence[Run], names: Sequence[str]) -> list[RunGroup]:
 
 
 def label_of(group: Sequence[Run], names: Sequence[str]) -> str:
-    """Return a label for a group of runs: the values of the settings `names` that all of them
-    share, or else title_of() the first run. The group must not be empty."""
+    """Return a label for a group of runs: the values (word()) of the settings `names` that all of
+    them share, with commas between them, or if they share none, title_of() the first run. A setting
+    that none of them records is shared, too, as NOT_TOLD. The group must not be empty."""
     shared = [word(name, setting(group[0].settings, name)) for name in names
               if len({setting(run.settings, name) for run in group}) == 1]
     return ", ".join(shared) or title_of(group[0])
@@ -85,7 +87,7 @@ def label_of(group: Sequence[Run], names: Sequence[str]) -> str:
 
 def look_of(runs: Sequence[Run]) -> Look | None:
     """Return the look of the queue that all runs have, None if they have different queues, an
-    unknown one, or none."""
+    unknown one, or none, or if there are no runs."""
     queues = {str(run.settings.get(AQM)) for run in runs}
     return AQM_LOOKS.get(queues.pop()) if len(queues) == 1 else None
 
@@ -115,9 +117,12 @@ def looks_of_files(runs: Sequence[Run]) -> list[Look]:
 
 
 def by_run(runs: Sequence[Run], most: int) -> list[RunGroup]:
-    """Return a group for each run, with a number in its label if other runs have the same settings
-    (see factors()). If there are more than `most` runs, runs with the same settings are one group.
-    A single run has its title as label.
+    """Return a group for each run, sorted as groups() does. If there are more than `most` runs,
+    runs with the same settings (see factors()) are one group.
+
+    Otherwise runs with the same settings are numbered from 1, as " #1" at the end of their labels,
+    and have lines of different styles as long as there are some. A single run has its title as
+    label.
 
     Runs that differ in one of factors() are never grouped, so there may still be more than `most`
     groups.
@@ -146,11 +151,12 @@ def axes_of(runs: Sequence[Run], requested: Sequence[str]) -> tuple[list[str], s
     settings along the axis, at least one, and the name of the setting whose values stand side by
     side at each position (in a heat map: the rows).
 
-    By default, queues stand side by side, and all other settings in which runs differ are along the
-    axis, so that nothing is pooled. If the user requested settings, only the first of them is along
-    the axis. The first of the others in which runs differ stands side by side, else the queue or
-    another setting in which they differ. If runs differ in too few settings, the rate, the queue or
-    "test" fills the free place.
+    Runs differ in the settings that factors() returns. By default, queues stand side by side, and
+    all others of these are along the axis, those in ALONG first, so that nothing is pooled. If the
+    user requested settings, only the first of them is along the axis. The first other requested one
+    in which runs differ stands side by side, else the queue or another setting in which they
+    differ. If runs differ in too few settings, the rate, the queue or "test" fills the free place.
+    Both may be "test".
 
     Args:
         runs: the runs.
@@ -180,7 +186,8 @@ def key_of(run: Run, names: Sequence[str]) -> tuple[Setting | None, ...]:
 
 def sorted_keys(runs: Sequence[Run], names: Sequence[str]) -> list[tuple[Setting | None, ...]]:
     """Return the different combinations of values of the settings `names` in the runs, sorted by
-    the first setting, then the second: queues as in legends, numbers by size, None last."""
+    the first setting, then the second, each as sorted_values() does: queues as in legends, numbers
+    by size, None last."""
     return sorted({key_of(run, names) for run in runs}, key=lambda key: [
         sort_key(name, value) for name, value in zip(names, key, strict=True)])
 
@@ -194,15 +201,18 @@ def title_of(run: Run) -> str:
 
 
 def word(name: str, value: Setting | None) -> str:
-    """Return a setting's value with its unit or name as text for labels of matplotlib, such as
-    "100 Mbit/s". Dollar signs are escaped, so that they are no formula. NOT_TOLD for None."""
+    """Return a setting's value as text for labels of matplotlib, with its unit or name if it needs
+    one, such as "100 Mbit/s", as setting_text() does. Dollar signs are escaped, so that they are no
+    formula. NOT_TOLD for None."""
     return for_plot(setting_text(name, value))
 
 
 def _looks_of_groups(names: Sequence[str], keys: Sequence[Sequence[Setting | None]],
            labels: Sequence[str]) -> list[Look]:
-    """Return a look for each group. Colours show queues, and line styles other settings. If runs
-    are not grouped by queue, each label has a look of its own, as looks_for() gives it.
+    """Return a look for each group, in their order. Colours, markers and hatches show queues. If
+    groups differ in other settings, line styles show these, and repeat if LINES are too few.
+    Otherwise each queue has its own line. If runs are not grouped by queue, each label has a look
+    of its own, as looks_for() gives it.
 
     Args:
         names: names of the settings by which runs are grouped.

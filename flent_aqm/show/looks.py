@@ -60,10 +60,11 @@ def looks_for(names: Sequence[str], *, avoid: Sequence[str] = ()) -> dict[str, L
 
 def shades(look: Look, count: int) -> list[Look]:
     """Return `count` looks for parts of one queue's run: its own look with a solid line first, then
-    darker and lighter shades of its colour, each with a marker, line and hatch of its own.
+    darker and lighter shades of its colour. Each has a line of its own, and the shades have
+    different markers and hatches, but one of them may have the queue's.
 
-    Of more than four parts, all but the first get looks that no queue has, because so many shades
-    can't be told apart. These repeat if there are more parts than OTHER_LOOKS.
+    Of more than four parts, all but the first get OTHER_LOOKS, whose colours no queue has, because
+    so many shades can't be told apart. They repeat if they are too few.
     """
     if count > len(_SHADES):
         return [look.lined("-"), *islice(cycle(OTHER_LOOKS), count - 1)]
@@ -86,11 +87,12 @@ def mixed(colour: str, other: str, share: float) -> str:
 
 
 def style_key(label: str, **options: Any) -> Any:
-    """Return a legend's entry, in no group's colour, for a kind of line that several groups have.
+    """Return a legend's entry, a grey matplotlib Line2D without points, for a kind of line that
+    several groups have.
 
     Args:
         label: text for the legend.
-        options: style of the line, as options of matplotlib's Line2D.
+        options: style of the line or marker, as options of Line2D, without its colour.
     """
     from matplotlib.lines import Line2D
 
@@ -114,7 +116,12 @@ def order(names: Sequence[str]) -> list[str]:
 
 def caption(figure: Any, notes: Sequence[str]) -> None:
     """Write the notes below a figure as one text, with dots between them, in lines as wide as the
-    figure. Empty notes are left out."""
+    figure. Empty notes are left out. An earlier caption is replaced.
+
+    Args:
+        figure: a figure of matplotlib.
+        notes: the notes.
+    """
     text = wrapped("  ·  ".join(filter(None, notes)), figure.get_figwidth(),
                    _CAPTION_CHARACTERS_PER_INCH)
     figure.supxlabel(text, fontsize="x-small", color=QUIET)

@@ -94,10 +94,11 @@ def loaded_ms(by_way: Mapping[str, Samples]) -> dict[str, Floats]:
 def captured_curve(run: Run, direction: str, seen: Captured | None) -> Curve | None:
     """Return the throughput of captured packets' payload in the steps that end after the start of a
     direction's first flow, and not after the end of its last. Times count from that start. None if
-    the direction was not captured.
+    there is no capture, or if it lacks the direction. Raises NotAvailable if the capture has the
+    direction, but the test has no flow in it.
 
     Args:
-        run: the run, whose test loads the direction.
+        run: the run.
         direction: "download" or "upload".
         seen: the capture, None without one.
     """

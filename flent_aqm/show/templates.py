@@ -27,12 +27,14 @@ def environment(package: str) -> jinja2.Environment:
     """Return the environment of Jinja2 for a page's templates.
 
     It escapes text and makes it one line of printable characters, unless it is Markup. A variable
-    that a template uses but doesn't get raises jinja2.UndefinedError. Templates have the filter
-    `counted` and the global `policy`, the content security policy of a page without scripts.
+    that a template uses but doesn't get raises jinja2.UndefinedError. The filter tojson raises
+    ValueError for NaN and infinity. Templates have the filter `counted` and the global `policy`,
+    the content security policy of a page without scripts.
 
     Args:
-        package: dotted name of the package that has them in its folder page. Templates from this
-            package's folder page can be extended and included, too.
+        package: dotted name of the Python package that has them in its folder page. Templates in
+            the folder page of flent_aqm.show can be extended and included, too. Of two with the
+            same name, that of `package` is used.
     """
     loader = jinja2.ChoiceLoader([jinja2.PackageLoader(package, "page"),
                                   jinja2.PackageLoader("flent_aqm.show", "page")])

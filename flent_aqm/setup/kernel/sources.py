@@ -435,10 +435,12 @@ def _download(cache: Path, archive: DebianArchive, source: KernelSource, folder:
 
 def _unpack(stages: Sequence[list[str]], tree: Path) -> bool:
     """Unpack a tar archive into a folder, without the files of NOT_UNPACKED and the archive's top
-    folder. Return whether all programs succeeded. Raises ToolMissing if one isn't installed.
+    folder. Return whether all programs succeeded. If not, a part of it may be in the folder. Raises
+    ToolMissing if a program isn't installed.
 
     Args:
-        stages: commands of a pipe, whose last writes the archive.
+        stages: commands of a pipe, whose last writes the archive, not compressed, to its standard
+            output.
         tree: the existing folder.
     """
     exclude = [f"--exclude={pattern}" for pattern in NOT_UNPACKED]

@@ -40,9 +40,10 @@ _PATCHED = re.compile(rb"^(?:--- |\+\+\+ |rename (?:from|to) |copy to )([^\t\n]+
 
 
 def files_of(patch: bytes) -> list[str]:
-    """Return the paths of the files that a patch changes, creates or deletes: each path as it
-    stands, such as a/FILE and b/FILE, and without its first folder. No path is repeated. Empty if
-    the text is no patch."""
+    """Return the paths of the files that a patch changes, creates or deletes, by its lines --- and
+    +++, and those of renames and copies: each path as it stands, such as a/FILE and b/FILE, and
+    without its first folder. No path is repeated. Files of which a patch only changes the mode, or
+    a binary content, are missing. Empty if the text has no such lines, as one that is no patch."""
     names: dict[str, None] = {}
     for name in _PATCHED.findall(patch):
         text = name.decode("utf-8", "replace").strip()
@@ -59,8 +60,9 @@ class KernelTree:
 
     Attributes:
         path: folder of the source.
-        changed: path -> content before its first change since watch(), None for a new file. Empty
-            before watch().
+        changed: path relative to the tree -> content before its first change since watch(), None if
+            there was no such file. Has each name that was passed to keep() since then, for a patch
+            also such as a/FILE. Empty before watch().
     """
 
     def __init__(self, path: Path) -> None:
@@ -79,9 +81,10 @@ class KernelTree:
         self.changed, self._watches = {}, True
 
     def keep(self, names: Iterable[str]) -> None:
-        """Save files that are going to be changed or created, unless they are saved already. After
-        watch(), also record their content in `changed`. Raises SetupError for a path that leads out
-        of the tree.
+        """Save files that are going to be changed, deleted or created, unless they are saved
+        already. Of a file that doesn't exist, note that it is absent. After watch(), also record
+        their content in `changed`. Raises SetupError for an absolute path or one with "..", after
+        saving the files before it.
 
         names: paths relative to the tree.
         """
@@ -139,8 +142,12 @@ class KernelTree:
             self.write(name, content)
 
     def sources_below(self, folder: str) -> list[str]:
-        """Return the paths of the source files below a folder, relative to the tree, without
-        products of a build."""
+        """Return the paths of the files below a folder whose names are those of sources (C,
+        headers, assembler, scripts, Makefiles, Kconfig files), sorted, relative to the tree. Files
+        that a build generates below arch/um are left out. Empty if there is no such folder.
+
+        folder: path relative to the tree.
+        """
         return [f"{folder}/{name}" for name in _files_below(self.path / folder)
                 if _SOURCE.search(name) and not name.startswith(_GENERATED)
                 and (self.path / folder / name).is_file()]
@@ -161,8 +168,12 @@ class KernelTree:
 
     def append(self, name: str, text: str) -> None:
         """Append `text` unchanged to a file of the tree. Its original is saved first, so that
-        take_back() restores it. Raises SetupError if the file doesn't exist, or if `name` leads out
-        of the tree."""
+        take_back() restores it. A symbolic link becomes a file with the content, and the file to
+        which it leads stays as it is. Raises SetupError if the file doesn't exist, or if `name`
+        leads out of the tree.
+
+        name: path relative to the tree.
+        """
         self.keep([name])
         path = self.path / name
         try:
@@ -177,7 +188,8 @@ class KernelTree:
 
     def take_back(self) -> None:
         """Restore the original content of all files that keep() has saved, also for earlier builds,
-        and remove files that were created."""
+        even if they were deleted, and remove files that were created. Afterwards no file is saved.
+        `changed` stays as it is."""
         for name in _files_below(self._absent):
             (self.path / name).unlink(missing_ok=True)
             (self._absent / name).unlink()
@@ -217,8 +229,8 @@ class KernelTree:
     @contextmanager
     def compiling(self) -> Iterator[None]:
         """Context manager in which make runs. If an earlier block didn't reach its end, because it
-        raised an exception, was killed, or the machine went down, files that make wrote in it may
-        be incomplete, so they are removed first."""
+        raised an exception, was killed, or the machine went down, objects and other products of
+        make that were written since it began may be incomplete, so they are removed first."""
         if self._compiling.exists():
             since = self._compiling.stat().st_mtime_ns
             for folder, _folders, names in os.walk(self.path):
