@@ -88,8 +88,26 @@ def total_mbps(run: Run, direction: str) -> float:
     own = run.flows_of(direction)
     if len(flows) == len(own):
         return _sum_mbps(own, as_shown=False)
+    return _carried_mbps(run, direction)
+
+
+def _carried_mbps(run: Run, direction: str) -> float:
+    """Return the throughput of all flows in a direction together, including cross traffic, while
+    the test loaded it, in Mbit/s. Cross traffic runs longer than the test. What it sends meanwhile
+    is counted as it is written to the socket, so that an upload's includes what then is in buffers.
+    With cross traffic, an upload is therefore at most what TCP can carry at the link's rate, if
+    this is known and no burst can exceed it. Raises NotAvailable as total_mbps() does."""
+    flows, own = run.sharing(direction), run.flows_of(direction)
     window = _window_of_any(own)
-    return sum(mean_mbps(flow, window) for flow in flows)
+    carried_mbps = sum(mean_mbps(flow, window) for flow in flows)
+    may_burst = (switch(run.settings.get("burst_shaping")) or run.settings.get("link_trace")
+                 or run.settings.get("link_up_trace"))
+    if direction != "upload" or len(flows) == len(own) or may_burst:
+        return carried_mbps
+    try:
+        return min(carried_mbps, link_rate_mbps(run, direction) * payload_share(run, direction))
+    except NotAvailable:
+        return carried_mbps
 
 
 def shares_line(settings: Mapping[str, object]) -> bool:
@@ -108,11 +126,9 @@ def utilisation_pct(run: Run, direction: str) -> float:
     if the test has no flow in that direction, if its flows ran for 0 s, or if the link's rate (see
     link_rate_mbps()), or the throughput of a flow over time, is not known.
     """
-    flows = run.sharing(direction)
+    run.flows_of(direction)  # its reason is better if there is no flow
     rate_mbps = link_rate_mbps(run, direction)
-    window = _window_of_any(run.flows_of(direction))
-    carried_mbps = sum(mean_mbps(flow, window) for flow in flows)
-    return carried_mbps / (rate_mbps * payload_share(run, direction)) * 100
+    return _carried_mbps(run, direction) / (rate_mbps * payload_share(run, direction)) * 100
 
 
 def link_rate_mbps(run: Run, direction: str) -> float:

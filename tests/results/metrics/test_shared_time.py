@@ -69,6 +69,23 @@ def test_cross_traffic_counts_while_the_test_runs_and_no_longer() -> None:
     assert value(run, "throughput_upload_mbps") == pytest.approx(FULL / 2)
 
 
+@pytest.mark.parametrize(("direction", "settings", "factor"), [
+    ("upload", {}, 1.0), ("download", {}, 1.1), ("upload", {"burst_shaping": "yes"}, 1.1),
+    ("upload", {"link_trace": "x"}, 1.1), ("upload", {"rate_up_mbps": 0}, 1.1),
+    ("upload", {"rate_up_mbps": 2 * RATE_MBPS}, 1.1)])
+def test_upload_beside_cross_traffic_has_no_more_than_the_link_carries(
+        direction: str, settings: dict[str, Any], factor: float) -> None:
+    """Cross traffic's sender counts what is still in its buffers: a drop-tail queue of 20 Mbit/s
+    had 103 %, and FQ-CoDel was said to cost 4 % of the throughput."""
+    run = run_of({
+        f"TCP {direction}": [(5 + n, 6 + n, FULL * 0.1) for n in range(10)],
+        f"Cross {direction}": [(n, n + 1, FULL) for n in range(20)]},
+        {"rate_down_mbps": RATE_MBPS, "rate_up_mbps": RATE_MBPS, **settings})
+    assert value(run, f"total_{direction}_mbps") == pytest.approx(factor * FULL)
+    if settings.get("rate_up_mbps") is None:
+        assert value(run, f"utilisation_{direction}_pct") == pytest.approx(100 * factor)
+
+
 def test_starved_flow_shows_in_the_shared_time() -> None:
     """A tenth of the link while both run; its rival's whole mean would hide half of that."""
     run = run_of({
