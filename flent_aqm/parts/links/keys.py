@@ -18,7 +18,7 @@ from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.spec.key import Record, key
 from flent_aqm.spec.model_words import parse_words
-from flent_aqm.spec.readers import number_or_nan, one_of, whole
+from flent_aqm.spec.readers import number_or_nan, one_of, text_of, whole
 
 NS = 10**9  # ns per second
 OPPORTUNITY_BYTES = 1500  # size of one delivery opportunity in mahimahi's traces
@@ -239,8 +239,9 @@ def parse_seeded(key: str, text: str) -> Seeded | None:
 
 def _check_trace(key: str, value: object) -> str:
     """Return the value of a trace's key as text. Raises ConfigError if it is longer than 4096
-    characters, contains control characters, or is a wrong `seeded+…`. No file is looked for."""
-    text = str(value)
+    characters, contains control characters, is a wrong `seeded+…`, or True or False. No file is
+    looked for."""
+    text = text_of(key, value, "the path of a file, or seeded+NAME=VALUE")
     if len(text) > _MOST_PATH:
         raise ConfigError(f"{key}: the path {text[:60]!r}… is longer than {_MOST_PATH} characters")
     if re.search(r"[\x00-\x1f\x7f]", text):
@@ -250,27 +251,32 @@ def _check_trace(key: str, value: object) -> str:
 
 
 def _check_loss(key: str, value: object) -> str:
-    """Return the value of a loss's key as text. Raises ConfigError if parse_loss() refuses it."""
-    parse_loss(key, str(value))
-    return str(value)
+    """Return the value of a loss's key as text. Raises ConfigError if parse_loss() refuses it, or
+    for True and False."""
+    text = text_of(key, value, "a share such as 1%")
+    parse_loss(key, text)
+    return text
 
 
 def _check_access(key: str, value: object) -> str:
-    """Return the value of an access's key as text. Raises ConfigError if parse_access() refuses it.
+    """Return the value of an access's key as text. Raises ConfigError if parse_access() refuses it,
+    or for True and False.
 
     Args:
         key: link_down_access or link_up_access, which tells the direction.
         value: the given value.
     """
-    parse_access(key, str(value), "down" if "_down_" in key else "up")
-    return str(value)
+    text = text_of(key, value, "a model such as docsis")
+    parse_access(key, text, "down" if "_down_" in key else "up")
+    return text
 
 
 def _check_outages(key: str, value: object) -> str:
     """Return the value of the outages' key as text. Raises ConfigError if parse_outages() refuses
-    it."""
-    parse_outages(key, str(value))
-    return str(value)
+    it, or for True and False."""
+    text = text_of(key, value, "times such as 10-12")
+    parse_outages(key, text)
+    return text
 
 
 def _read_jitter_ms(key: str, value: object) -> float:

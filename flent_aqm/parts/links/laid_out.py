@@ -141,12 +141,13 @@ def _schedule_before_access(scenario: Scenario, direction: str, seed: int,
     """
     key = f"link_{direction}_trace"
     link: Link = scenario.record("link")
+    shown = link.shown_key(direction, "link_trace")
     text: str = link.of(direction, "link_trace")
     if not text:
         return (None if mbps is None else constant(mbps)), {}
     model = parse_seeded(key, text)
     if model is not None:
-        return of_opportunities(*make_seeded(model, seed, direction)), {"trace": text}
-    trace = read_trace(link.shown_key(direction, "link_trace"), text, link.link_trace_end)
+        return of_opportunities(*make_seeded(shown, model, seed, direction)), {"trace": text}
+    trace = read_trace(shown, text, link.link_trace_end)
     return trace.schedule, {"trace": trace.name, "sha256": trace.sha256,
                             "size_bytes": trace.size_bytes}

@@ -304,10 +304,12 @@ def _positions(text: str) -> list[int]:
     return [1, *(match.end() + 1 for match in re.finditer(",", text))]
 
 
-def make_seeded(model: Seeded, seed: int, direction: str) -> tuple[dict[int, int], int]:
+def make_seeded(key: str, model: Seeded, seed: int, direction: str
+                ) -> tuple[dict[int, int], int]:
     """Make a trace of a cellular link from a model and a seed.
 
     Args:
+        key: the batch key of the trace, for messages.
         model: parameters of the trace.
         seed: seed of the random numbers.
         direction: "down" or "up". The directions get different traces.
@@ -324,8 +326,9 @@ def make_seeded(model: Seeded, seed: int, direction: str) -> tuple[dict[int, int
     length_ms = round(model.length_s * 1000)
     rates = _random_rates(model, -(-length_ms // _TICK_MS), chance)
     if not any(rates):
-        raise ConfigError(f"the link is in an outage for all of its {model.length_s:g} s with seed "
-                          f"{seed}; give a larger length_s, or another seed")
+        raise ConfigError(f"{key}: the link is in an outage for all of its {model.length_s:g} s "
+                          f"with seed {seed}; give a smaller sigma_mbps or outage_s, a larger "
+                          "length_s, or another seed")
     # The mean of the random rates differs from the requested one, so they are scaled to it.
     scale = model.mean_mbps * len(rates) / sum(rates) * per_s * _TICK_S
     counts = {0: 0}

@@ -125,6 +125,10 @@ def test_link_loss_has_netems_words_and_the_chains_mean() -> None:
 
 @pytest.mark.parametrize(("settings", "output"), [
     ({"link_loss": "101%"}, "link_loss: '101%' is not a loss"),
+    ({"link_loss": False}, "link_loss: no, off and false are no values of this key; expected a"),
+    ({"link_trace": True}, "link_trace: yes, on and true are no values of this key; expected the"),
+    ({"link_access": True}, "link_access: yes, on and true are no values of this key"),
+    ({"link_outages_s": False}, "link_outages_s: no, off and false are no values of this key"),
     ({"link_loss": "5"}, "link_loss: '5' is not a loss"),
     ({"link_up_loss": "100%"}, "'100%' loses every packet; expected a loss below 100%, such as"),
     ({"link_up_loss": "gemodel 0% 5% 10% 100%"}, "loses every packet; expected a loss below 100%"),

@@ -120,10 +120,10 @@ def test_seeded_trace_follows_its_seed_and_has_the_mean_that_was_asked_for() -> 
     """Equal seeds give equal traces, each way another one."""
     model = parse_seeded("link_up_trace", "seeded+mean_mbps=20+length_s=60")
     assert model is not None
-    one = make_seeded(model, 7, "up")
-    assert one == make_seeded(model, 7, "up")
-    assert one != make_seeded(model, 8, "up")
-    assert one != make_seeded(model, 7, "down")
+    one = make_seeded("link_up_trace", model, 7, "up")
+    assert one == make_seeded("link_up_trace", model, 7, "up")
+    assert one != make_seeded("link_up_trace", model, 8, "up")
+    assert one != make_seeded("link_up_trace", model, 7, "down")
     schedule = of_opportunities(*one)
     assert schedule.mean_mbps == pytest.approx(20, rel=0.02)
     assert schedule.period_ns == 60 * 10**9
@@ -137,13 +137,14 @@ def test_seeded_link_that_is_never_up_is_refused_with_its_seed() -> None:
     refused = set()
     for seed in range(60):
         try:
-            make_seeded(model, seed, "up")
+            make_seeded("link_up_trace", model, seed, "up")
         except ConfigError:
             refused.add(seed)
     assert 0 < len(refused) < 60
     seed = min(refused)
-    with pytest.raises(ConfigError, match=rf"^the link is in an outage for all of its 1 s with "
-                                          rf"seed {seed}; give a larger length_s, or another"):
-        make_seeded(model, seed, "up")
+    with pytest.raises(ConfigError, match="^link_up_trace: the link is in an outage for all of "
+                                          f"its 1 s with seed {seed}; give a smaller sigma_mbps "
+                                          "or outage_s, a larger length_s, or another seed$"):
+        make_seeded("link_up_trace", model, seed, "up")
     with pytest.raises(ConfigError, match="mean_mbps has the value '0'"):
         parse_seeded("link_up_trace", "seeded+mean_mbps=0")
