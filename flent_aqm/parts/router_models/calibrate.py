@@ -17,6 +17,7 @@ import shlex
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 from operator import itemgetter
@@ -26,8 +27,8 @@ from rich.console import Console
 from rich.table import Table
 
 from flent_aqm.base import defaults
-from flent_aqm.base.errors import BadResult, ConfigError, LabError, cause_of
-from flent_aqm.base.words import counted
+from flent_aqm.base.errors import BadResult, ConfigError, LabError, ParseError, cause_of
+from flent_aqm.base.words import counted, last_line
 from flent_aqm.lab.place import kill_all
 from flent_aqm.lab.virtual import Lab
 from flent_aqm.measure.parsers.iperf3 import parse_iperf3
@@ -36,8 +37,9 @@ from flent_aqm.router.hook import apply_command
 from flent_aqm.spec.readers import rate as read_rate
 from flent_aqm.spec.scenario import Scenario
 
-FORM = ("[Nx]RATE[+burst]=GOODPUT[/RISE], in Mbit/s and ms, such as 800=676, 800+burst=765/0.54 or "
-        "2x900+burst=860/3.1; or pps=PACKETS_PER_S")
+_POINT_FORM = ("[Nx]RATE[+burst]=GOODPUT[/RISE], in Mbit/s and ms, such as 800=676, "
+               "800+burst=765/0.54 or 2x900+burst=860/3.1")
+FORM = f"{_POINT_FORM}; or pps=PACKETS_PER_S"
 
 _POINT = re.compile(r"(?:([1-9][0-9]?)x)?([0-9.]+)(\+burst)?=([0-9.]+)(?:/([0-9.]+))?")
 _PPS = re.compile(r"pps=([0-9]{2,8})")
@@ -117,11 +119,12 @@ def parse_measurements(texts: Sequence[str]) -> Measurements:
     settings = [point.setting for point in points]
     for setting in settings:
         if settings.count(setting) > 1:
-            raise ConfigError(f"{setting} is given twice; give the median of the two")
+            raise ConfigError(f"{setting} is given {settings.count(setting)} times; give it once, "
+                              "with the median of its values")
     if len(rates) > 1:
-        raise ConfigError("pps is given twice; give the larger of the two")
+        raise ConfigError(f"pps is given {len(rates)} times; give it once, with the largest value")
     if not points:
-        raise ConfigError(f"no goodput at any rate is given; give {FORM}")
+        raise ConfigError(f"no goodput at any rate is given; add {_POINT_FORM}")
     return Measurements(points, rates[0] if rates else None)
 
 
@@ -137,8 +140,8 @@ def parse_point(text: str) -> MeasuredPoint:
     rate = read_rate(repr(text), match.group(2))
     goodput_mbps = _to_float(text, match.group(4))
     if not 0 < goodput_mbps <= rate:
-        raise ConfigError(f"{text!r}: the goodput is {goodput_mbps:g} Mbit/s; expected more than "
-                          f"0, and at most the shaper's rate, {rate:g} Mbit/s")
+        raise ConfigError(f"{text!r}: the goodput is {match.group(4)} Mbit/s; expected more than "
+                          f"0, and at most the shaper's rate, {match.group(2)} Mbit/s")
     rise_ms = None if match.group(5) is None else _to_float(text, match.group(5))
     return MeasuredPoint(BenchSetting(rate, bool(match.group(3)), int(match.group(1) or 1)),
                  MeasuredResult(goodput_mbps, rise_ms))
@@ -501,13 +504,22 @@ def measure(model: str, settings: Sequence[BenchSetting], *, latency: bool = Tru
     with Lab(scenarios[0], ["sh", "-c", "\n".join(lines)], servers=["iperf3", "irtt"]) as lab:
         result = lab.run()
         if result.status:
-            errors = lab.stderr.read_text(errors="replace").strip()[-300:]
             raise LabError(f"a router {model} could not be measured: the lab's commands ended with "
-                           f"status {result.status}: {errors or 'they printed no error'}")
+                           f"status {result.status}: {_why_failed(lab)}")
         return [MeasuredResult(
             _received_mbps((lab.results / f"{number}.json").read_text()),
             _rise_ms(lab.results, number, f"the router model {model} at {setting}")
             if latency else None) for number, setting in enumerate(settings)]
+
+
+def _why_failed(lab: Lab) -> str:
+    """Return the error of commands that failed in a lab: that of iperf3, which `iperf3 -J` writes
+    to its output, or else the last line of their standard error, or that they printed none."""
+    for path in sorted(lab.results.glob("[0-9]*.json")):
+        with suppress(ParseError):
+            if error := parse_iperf3(path.read_text(errors="replace")).error:
+                return f"iperf3: {error}"
+    return last_line(lab.stderr.read_text(errors="replace")) or "they printed no error"
 
 
 def _received_mbps(text: str) -> float:
@@ -593,10 +605,11 @@ def main(args: argparse.Namespace) -> int:
     by_name = _fittable_parameters(args.highest, args.step)
     parameters = [by_name[name] for name in _names_to_fit(args.fit, measurements, by_name)]
     if measurements.values < max(2, len(parameters)):
+        fewer = ", or fit fewer parameters with --fit" if measurements.values > 1 else ""
         raise ConfigError(
             f"{counted(measurements.values, 'measured value')} can't determine "
-            f"{counted(len(parameters), 'parameter')}; give at least {max(2, len(parameters))}, "
-            "or fit fewer parameters with --fit")
+            f"{counted(len(parameters), 'parameter')}; give at least "
+            f"{max(2, len(parameters))}{fewer}")
     with_parameters(args.base, {}, "--base")  # raises if the model is wrong
     lab = _ModelsInLab(args.base, parameters, latency=any(
         point.measured.rise_ms is not None for point in measurements.points))
@@ -636,8 +649,9 @@ def _names_to_fit(text: str | None, measurements: Measurements,
     if text is None:
         only_goodputs = measurements.values == len(measurements.points)
         return list(by_name)[:1] if only_goodputs else list(by_name)
-    names = [name for name in by_name if name in text.split(",")]
-    if len(names) != len(text.split(",")):
+    given = [name.strip() for name in text.split(",")]
+    names = [name for name in by_name if name in given]
+    if len(names) != len(given):
         raise ConfigError(f"--fit: {text!r}: expected names of {', '.join(by_name)}, each once, "
                           "with commas between")
     return names

@@ -5,11 +5,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flent_aqm.base.errors import ConfigError
-from flent_aqm.parts.router_models.model import parse_router_model, with_parameters
+from flent_aqm.base.errors import ConfigError, about
+from flent_aqm.base.nearest import did_you_mean
+from flent_aqm.parts.router_models.model import (
+    PARAMETERS,
+    parse_router_model,
+    parse_value,
+    with_parameters,
+)
 from flent_aqm.spec.key import Record, Settings, key
+from flent_aqm.spec.readers import as_text, text_of
 
 IDEAL = "ideal"
+_PREFIX = "router_"
+_FORM = "a router model, such as omnia or 12us"
 
 
 def _read_router_model(name: str, settings: Settings) -> str:
@@ -22,9 +31,18 @@ def _read_router_model(name: str, settings: Settings) -> str:
 
     Raises ConfigError if the model or a parameter is wrong.
     """
-    return with_parameters(str(settings.get(name) or IDEAL), {
-        one.removeprefix("router_"): value for one, value in settings.items()
-        if one.startswith("router_") and one not in (name, "router_program")})
+    parameters = {one.removeprefix(_PREFIX): value for one, value in settings.items()
+                  if one.startswith(_PREFIX) and one not in (name, "router_program")
+                  and value not in ("", None)}
+    for parameter, value in parameters.items():
+        given = _PREFIX + parameter
+        with about(given):
+            if parameter not in PARAMETERS:
+                raise ConfigError(f"{given}: unknown key{did_you_mean(parameter, PARAMETERS)}; a "
+                                  f"router model has the parameters {', '.join(PARAMETERS)}, each "
+                                  f"with {_PREFIX} before its name")
+            parse_value(given, parameter, as_text(value))
+    return with_parameters(text_of(name, settings.get(name) or IDEAL, _FORM), parameters)
 
 
 def _read_host_model(name: str, value: object) -> str:
@@ -36,7 +54,7 @@ def _read_host_model(name: str, value: object) -> str:
 
     Raises ConfigError if the model is wrong or has a timer latency.
     """
-    model = with_parameters(str(value), {}, name)
+    model = with_parameters(text_of(name, value, _FORM), {}, name)
     latency_us = parse_router_model(model, name).timer_latency_us
     if latency_us:
         without = with_parameters(model, {"timer_latency_us": 0}, name)

@@ -197,11 +197,12 @@ def parse_router_model(text: str, key: str = "router_model") -> RouterModel:
         model = RouterModel(timer_latency_us=float(latency[1]))
     else:
         raise ConfigError(
-            f"{key}: {unknown_value(name, KNOWN_ROUTERS)}, or a timer latency "
-            f"from 0us to {defaults.MAX_WATCHDOG_LATENCY_NS // 1000}us such as 12.5us")
+            f"{key}: {unknown_value(name, KNOWN_ROUTERS)}, or a timer latency from 0us to "
+            f"{defaults.MAX_WATCHDOG_LATENCY_NS // 1000}us, with three decimals at most, such as "
+            "12.5us")
     parameters: dict[str, Any] = dict(_parse_change(key, change) for change in changes)
     if len(parameters) != len(changes):
-        raise ConfigError(f"{key}: {text!r} gives a parameter twice; give it once")
+        raise ConfigError(f"{key}: {text!r} gives a parameter more than once; give it once")
     model = replace(model, **parameters)
     if parameters:
         _refuse_useless(key, model)
@@ -250,14 +251,28 @@ def _parse_change(key: str, change: str) -> tuple[str, float | int | str | bool]
     if not equals or name not in PARAMETERS:
         raise ConfigError(f"{key}: {change!r} is not a parameter of a router model; expected "
                           f"NAME=VALUE, with a NAME of {', '.join(PARAMETERS)}")
+    return name, parse_value(f"{key}: {name}", name, text)
+
+
+def parse_value(where: str, name: str, text: str) -> float | int | str | bool:
+    """Parse the value of a parameter. Return text for other_work_kind, True or False for bql (1 or
+    0), otherwise a number.
+
+    Args:
+        where: beginning of messages, which says where the value is given.
+        name: the parameter, one of PARAMETERS.
+        text: the value.
+
+    Raises ConfigError if the value is out of range or of another kind.
+    """
     if name == "other_work_kind":
         if text not in _KINDS:
-            raise ConfigError(f"{key}: {name}: {unknown_value(text, _KINDS)}")
-        return name, text
+            raise ConfigError(f"{where}: {unknown_value(text, _KINDS)}")
+        return text
     if name == "bql":
         if text not in ("0", "1"):
-            raise ConfigError(f"{key}: {name}: {text!r} is neither 0 nor 1")
-        return name, text == "1"
+            raise ConfigError(f"{where}: {text!r} is neither 0 nor 1")
+        return text == "1"
     low, high = _BOUNDS[name]
     whole = name in _WHOLE
     number = number_or_nan(text)
@@ -265,9 +280,9 @@ def _parse_change(key: str, change: str) -> tuple[str, float | int | str | bool]
         kind = "a whole number" if whole else "a number"
         wrong = "is not a number" if math.isnan(number) else "is out of range" if not (
             low <= number <= high) else "is not whole"
-        raise ConfigError(f"{key}: {name}: {text!r} {wrong}; "
+        raise ConfigError(f"{where}: {text!r} {wrong}; "
                           f"expected {kind} from {low:g} to {high:g}")
-    return name, int(number) if whole else number
+    return int(number) if whole else number
 
 
 def _refuse_useless(key: str, model: RouterModel) -> None:
@@ -281,9 +296,10 @@ def _refuse_useless(key: str, model: RouterModel) -> None:
     cost_ns = model.packet_ns(100)
     if cost_ns * _PROBES_PER_S >= 1e9:
         raise ConfigError(
-            f"{key}: a packet of 100 bytes costs {cost_ns / 1e6:g} ms, so this router "
-            f"forwards {1e9 / cost_ns:.0f} packets a second, but the probes alone are "
-            f"{_PROBES_PER_S:g}; give less than {1e3 / _PROBES_PER_S:g} ms")
+            f"{key}: a packet of 100 bytes costs {cost_ns / 1e6:g} ms of processor time, so this "
+            f"router forwards {1e9 / cost_ns:.0f} packets a second, but the probes alone are "
+            f"{_PROBES_PER_S:g}; expected less than {1e3 / _PROBES_PER_S:g} ms: give smaller "
+            "rx_packet_ns, rx_byte_ns, tx_packet_ns or tx_byte_ns")
     if model.other_work_per_s * model.other_work_us >= 1e6:
         raise ConfigError(
             f"{key}: other work {model.other_work_per_s:g} times a second for "

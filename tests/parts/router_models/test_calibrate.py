@@ -6,12 +6,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from io import StringIO
+from pathlib import Path
 from statistics import mean
+from unittest.mock import MagicMock
 
 import pytest
 from rich.console import Console
 
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, LabError
 from flent_aqm.cli import main
 from flent_aqm.parts.router_models import calibrate
 from flent_aqm.parts.router_models.calibrate import (
@@ -170,6 +172,7 @@ def test_nothing_is_advised_where_all_has_been_measured(
     ("800", "'800' is not a measurement"),
     ("800=900", "the goodput is 900 Mbit/s; expected more than 0, and at most .* 800 Mbit/s"),
     ("800=0", "the goodput is 0 Mbit/s; expected more than 0"),
+    ("1000=1000.0004", "the goodput is 1000.0004 Mbit/s; expected .* at most .* 1000 Mbit/s"),
     ("800=1.2.3", "'1.2.3' is not a number"),
     ("0=0", "'0=0': 0 Mbit/s is out of range"),
 ])
@@ -180,10 +183,11 @@ def test_point_of_another_form_is_refused_with_the_form(text: str, message: str)
 
 
 @pytest.mark.parametrize(("words", "message"), [
-    (["800=676"], "1 measured value can't determine 1 parameter; give at least 2"),
+    (["800=676"], "1 measured value can't determine 1 parameter; give at least 2\n"),
     (["800=676/1.5"], "2 measured values can't determine 3 parameters; give at least 3, or fit"),
-    (["800=676", "800=670"], "800 is given twice"),
-    (["pps=50000"], "no goodput at any rate is given"),
+    (["800=676", "800=670", "800=672"], "800 is given 3 times; give it once, with the median"),
+    (["800=676", *["pps=50000"] * 3], "pps is given 3 times; give it once, with the largest"),
+    (["pps=50000"], "no goodput at any rate is given; add [Nx]RATE"),
     (["800=676", "pps=12"], "'pps=12': expected pps=NUMBER, the most packets"),
     (["800=676", "900=700", "--fit", "speed"], "--fit: 'speed': expected names of timer_latency"),
     (["800=676", "900=700", "--base", "turris"], "--base: unknown value 'turris'"),
@@ -193,9 +197,9 @@ def test_calibrate_with_too_little_or_wrong_words_is_refused_in_a_line(
         words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     """What was seen, and what is wanted; no lab is booted."""
     assert main(["calibrate", *words]) == 1
-    output = capsys.readouterr().err.strip()
+    output = capsys.readouterr().err
     assert message in output
-    assert "\n" not in output
+    assert output.count("\n") == 1
 
 
 def test_measurements_are_read_with_flows_bursts_and_latency() -> None:
@@ -205,3 +209,30 @@ def test_measurements_are_read_with_flows_bursts_and_latency() -> None:
                            MeasuredPoint(BenchSetting(800, False), MeasuredResult(676))]
     assert (read.packets_per_s, read.values) == (66_700, 4)
     assert str(read.points[0].setting) == "2x900+burst"
+
+
+@pytest.mark.parametrize(("printed", "errors", "why"), [
+    ('{"start": {}, "intervals": [], "end": {}, "error": "unable to connect"}', "",
+     "iperf3: unable to connect"),
+    ("", "Warning: slow\nError: no reply from server\n", "Error: no reply from server"),
+    ("", "", "they printed no error"),
+])
+def test_failed_lab_is_reported_with_the_programs_own_error(
+        printed: str, errors: str, why: str, tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """`iperf3 -J` writes its error to its output, and all others to standard error."""
+    lab = MagicMock(results=tmp_path, stderr=tmp_path / "stderr")
+    (tmp_path / "0.json").write_text(printed)
+    lab.stderr.write_text(errors)
+    lab.run.return_value.status = 1
+    monkeypatch.setattr(calibrate, "Lab", MagicMock(**{"return_value.__enter__.return_value": lab}))
+    with pytest.raises(LabError, match=f"a router 8us could not be .* with status 1: {why}$"):
+        calibrate.measure("8us", [BenchSetting(800, False)], latency=False)
+
+
+def test_names_to_fit_may_have_blanks_around_them() -> None:
+    """As in a list that is quoted for the shell."""
+    by_name = calibrate._fittable_parameters(60, 8)
+    names = calibrate._names_to_fit("rx_packet_ns, timer_latency_us", parse_measurements(["8=7"]),
+                                    by_name)
+    assert names == ["timer_latency_us", "rx_packet_ns"]

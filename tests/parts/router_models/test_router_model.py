@@ -59,6 +59,7 @@ def test_named_router_has_cards_and_can_carry_its_own_link_or_says_why_not(name:
 @pytest.mark.parametrize(("text", "message"), [
     ("turris", "unknown value 'turris'; known: ideal, omnia"),
     ("1001us", "from 0us to 1000us"),
+    ("12.5555us", "from 0us to 1000us, with three decimals at most, such as 12.5us"),
     ("", "unknown value ''"),
     ("omnia+ring=3", "'ring=3' is not a parameter of a router model; expected NAME=VALUE"),
     ("omnia+cores", "'cores' is not a parameter"),
@@ -67,10 +68,10 @@ def test_named_router_has_cards_and_can_carry_its_own_link_or_says_why_not(name:
     ("ideal+rx_packet_ns=nan", "rx_packet_ns: 'nan' is not a number"),
     ("ideal+rx_packet_ns=x", "rx_packet_ns: 'x' is not a number"),
     ("ideal+cores=3", "expected a whole number from 1 to 2"),
-    ("ideal+cores=1+cores=2", "gives a parameter twice"),
+    ("ideal+cores=1+cores=2", "gives a parameter more than once"),
     ("ideal+bql=yes", "bql: 'yes' is neither 0 nor 1"),
     ("ideal+other_work_kind=cron", "unknown value 'cron'; known: process, interrupt"),
-    ("ideal+rx_packet_ns=5000000", "200 packets a second, but the probes alone are 200; give"),
+    ("ideal+rx_packet_ns=5000000", "the probes alone are 200; expected less than 5 ms: give sm"),
     ("ideal+other_work_per_s=1000+other_work_us=1000", "takes a whole core"),
 ])
 def test_wrong_model_is_refused_with_what_was_expected(text: str, message: str) -> None:
@@ -125,5 +126,21 @@ def test_late_timers_of_a_host_are_refused() -> None:
 
 def test_unknown_router_key_is_refused() -> None:
     """A key that looks like a parameter of the router and is none doesn't go unnoticed."""
-    with pytest.raises(ConfigError, match="'speed=3' is not a parameter of a router model"):
+    with pytest.raises(ConfigError, match="router_speed: unknown key; a router model has the "
+                                          "parameters timer_latency_us, line_mbps"):
         Scenario.from_settings({"router_speed": "3"})
+
+
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"router_cores": "5"}, "router_cores: '5' is out of range; expected a whole number from 1"),
+    ({"router_bql": "never"}, "router_bql: 'never' is neither 0 nor 1"),
+    ({"router_core": "2"}, "router_core: unknown key; did you mean 'cores'?"),
+    ({"router_model": "omnia+cores=5"}, "router_model: cores: '5' is out of range"),
+    ({"router_model": True}, "router_model: yes, on and true are no values of this key; expected"),
+    ({"client_model": False}, "client_model: no, off and false are no values of this key"),
+])
+def test_message_names_the_key_that_was_given(settings: dict[str, object], message: str) -> None:
+    """Flent has made True or False of a word, and a parameter has a key of its own."""
+    with pytest.raises(ConfigError, match=f"^{re.escape(message)}") as caught:
+        Scenario.from_settings(settings)
+    assert caught.value.key == next(iter(settings))
