@@ -181,6 +181,6 @@ def test_file_of_another_program_is_not_simply_to_be_removed(tmp_path: Path) -> 
     (tmp_path / order._FOLDER / "a.json").write_text("{}")
     with pytest.raises(BadResult, match="if flent-aqm wrote it, remove it and compare again, oth"):
         order.read_all(tmp_path)
-    with pytest.raises(BadResult, match="if flent-aqm wrote it, remove it and score the test again,"
-                                        " otherwise name another folder with -o"):
+    with pytest.raises(BadResult, match=r"if flent-aqm wrote it, remove it and score the test "
+                                        r"again, otherwise name another folder$"):
         list(read_all(tmp_path))

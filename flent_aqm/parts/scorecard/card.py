@@ -117,7 +117,7 @@ def read_all(folder: Path) -> Iterator[Card]:
         try:
             note = read_note(path)
             if note["schema"] != SCHEMA_VERSION:
-                raise BadResult(f"{path}: its schema is {str(note['schema'])[:40]}; expected "
+                raise BadResult(f"{path}: its schema is {note['schema']!r:.40}; expected "
                                 f"{SCHEMA_VERSION}; {do_again('score the test again')}")
             test, label, method, testbed = (
                 plain(note[name]) for name in ("test", "label", "method", "testbed"))

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flent_aqm.base import environment
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, cause_of
+from flent_aqm.base.regular_file import open_regular
 from flent_aqm.spec.testbeds import NETNS, VIRTUAL
 
 if TYPE_CHECKING:
@@ -138,8 +139,8 @@ def _selected_tests(args: argparse.Namespace, own: Path | None) -> Sequence[Cont
     contestants = [one for name, one in CONTESTANTS.items() if name != NAME]
     names = [name for name in args.tests if not name.endswith(OWN_SUFFIX)]
     if names and args.all:
-        raise ConfigError(f"{', '.join(names)}: tests are named beside --all, which means all of "
-                          "them; leave one out")
+        raise ConfigError(f"{', '.join(names)}: tests are named beside --all; give either; a "
+                          "second command with the same -o adds tests that --all leaves out")
     if NAME in names and not own:
         raise ConfigError(f"{NAME}: this is the test of your own file; name the file, or give "
                           "--client, --server and --reads")
@@ -158,22 +159,29 @@ def _own_file(args: argparse.Namespace) -> Path | None:
     """Return the file with the user's own test, None without such a test. If the test is given by
     --client, --server and --reads, write the file first, below --output.
 
-    Raises ConfigError if more than one test of the user's is given, the file is missing, the
+    Raises ConfigError if more than one test of the user's is given, the file can't be opened, the
     commands are incomplete or wrong, or the file can't be written.
     """
     files = [Path(name) for name in args.tests if name.endswith(OWN_SUFFIX)]
     parts = [args.client, args.server, args.reads]
     if any(parts) and not all(parts):
-        raise ConfigError("--client, --server and --reads belong together; give all three")
+        lacks = [name for name in ("client", "server", "reads") if not getattr(args, name)]
+        raise ConfigError("--client, --server and --reads belong together, but "
+                          f"--{' and --'.join(lacks)} {'are' if len(lacks) > 1 else 'is'} missing "
+                          "or empty; give all three")
     if len(files) + any(parts) > 1:
         raise ConfigError("only one test of your own at a time: give one .py file, or --client "
                           "with --server and --reads; score the next test by a second command "
                           "with the same -o")
-    if files and not files[0].is_file():
-        what = "is a folder" if files[0].is_dir() else "there is no such file"
-        raise ConfigError(f"{files[0]}: {what}; expected a Python file with a TOOL")
-    if files or not any(parts):
-        return files[0] if files else None
+    if files:
+        try:
+            open_regular(files[0]).close()
+        except OSError as error:
+            raise ConfigError(f"{files[0]}: {cause_of(error)}; expected a Python file with a TOOL"
+                              ) from None
+        return files[0]
+    if not any(parts):
+        return None
     from flent_aqm.parts.scorecard.own_commands import write_tool
 
     return write_tool(args.output, args.name, args.client, args.server, args.reads, args.longest)
@@ -200,5 +208,6 @@ def _parse_seeds(text: str | None) -> Sequence[int]:
         return ()
     words = text.split(",")
     if not all(word.strip().isdecimal() for word in words):
-        raise ConfigError(f"--seeds: {text!r}; expected whole numbers with commas, such as 4,5,6")
+        raise ConfigError(f"--seeds: {text!r}; expected whole numbers of 0 or more with commas, "
+                          "such as 4,5,6")
     return [int(word) for word in words]

@@ -15,7 +15,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, why_unreadable
 from flent_aqm.base.json_text import json_text
 from flent_aqm.base.regular_file import read_note
 from flent_aqm.base.words import counted
@@ -103,8 +103,9 @@ def compare(page: Sequence[Card], others: Sequence[Card], name: str) -> Order:
     cells = set.intersection(*({one.without_seed for one in card.readings} for card in both)
                              ) if both else set()
     if not cells:
-        raise ConfigError(f"--against: no cell has been measured with all of {', '.join(tests)} "
-                          f"both on the page and in {name}; score them on the same cells")
+        raise ConfigError(f"--against: no cell has a result of all of {', '.join(tests)} both on "
+                          f"the page and in {name}; score them on the same cells, where none "
+                          "fails")
     ours, theirs = ({test: _restrict_to(side[test], cells) for test in tests}
                     for side in (ours, theirs))
     return Order(name, _describe_runs(theirs, cells), [
@@ -125,8 +126,8 @@ def _in_common(ours: Iterable[str], theirs: Iterable[str], name: str) -> list[st
     tests = [test for test in ours if test in theirs]
     if len(tests) < 2:
         raise ConfigError(f"--against: {name} has {counted(len(tests), 'test')} in common with the "
-                          f"page ({', '.join(theirs) or 'none'}; the page has "
-                          f"{', '.join(ours) or 'none'}); expected two tests or more")
+                          f"page (it has {', '.join(theirs) or 'none'}; the page has "
+                          f"{', '.join(ours) or 'none'}); score two or more of the same in both")
     return tests
 
 
@@ -220,11 +221,12 @@ def refuse_incomparable(output: Path, folders: Sequence[Path],
 
 
 def _refuse_without_cards(option: str, folder: Path) -> None:
-    """Raise ConfigError if a folder has no scorecards. option: the option that names it."""
-    if not any(folder.glob(f"*/{cards.NAME}")):
-        why = "has no scorecards" if folder.is_dir() else "is no folder"
-        raise ConfigError(f"{option}: {folder} {why}; give the folder that flent-aqm scorecard "
-                          "wrote with -o")
+    """Raise ConfigError if a folder can't be read or has no scorecards. option: the option that
+    names it."""
+    why = why_unreadable(folder)
+    if why or not any(folder.glob(f"*/{cards.NAME}")):
+        raise ConfigError(f"{option}: {folder}: {why or 'it has no scorecards'}; give the folder "
+                          "that flent-aqm scorecard, without --worst, wrote with -o")
 
 
 def hold(output: Path, folder: Path) -> Order:

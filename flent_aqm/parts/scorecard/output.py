@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write files to the folder that the option `-o` names, and refuse files there."""
+"""Write files to the folder that the option `-o` names, and refuse files there or in that of
+`--against`."""
 
 from __future__ import annotations
 
@@ -15,10 +16,10 @@ _NO_FILE = (errno.EISDIR, errno.EINVAL, errno.ENXIO, errno.ELOOP)
 
 
 def refusal(path: Path, fault: Exception, kind: str, again: str) -> BadResult:
-    """Return the BadResult for a file in the folder of the option -o that can't be read or is
-    damaged. Its message has the cause and what to do: after an error of the system, make the file
-    readable or name another folder; if the content is wrong, or the path is no regular file, as
-    do_again() says.
+    """Return the BadResult for a file in the folder of the option -o or --against that can't be
+    read or is damaged. Its message has the cause and what to do: after an error of the system, make
+    the file readable or name another folder; if the content is wrong, or the path is no regular
+    file, as do_again() says.
 
     Args:
         path: path of the file.
@@ -28,19 +29,19 @@ def refusal(path: Path, fault: Exception, kind: str, again: str) -> BadResult:
     """
     if isinstance(fault, OSError) and fault.errno not in _NO_FILE:
         return BadResult(f"{path}: can't be read: {cause_of(fault)}; make it readable, or name "
-                         "another folder with -o")
+                         "another folder")
     return BadResult(f"{path}: not {kind}, or damaged ({cause_of(fault)}); {do_again(again)}")
 
 
 def do_again(again: str) -> str:
-    """Return the end of a message about a file in the folder of the option -o that this version
-    can't use: if flent-aqm wrote the file, remove it and make it again, otherwise name another
-    folder.
+    """Return the end of a message about a file in the folder of the option -o or --against that
+    this version can't use: if flent-aqm wrote the file, remove it and make it again, otherwise name
+    another folder.
 
     Args:
         again: how to make the file again, such as "score the test again".
     """
-    return f"if flent-aqm wrote it, remove it and {again}, otherwise name another folder with -o"
+    return f"if flent-aqm wrote it, remove it and {again}, otherwise name another folder"
 
 
 def write_output(path: Path, text: str) -> None:

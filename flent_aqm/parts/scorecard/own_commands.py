@@ -79,4 +79,5 @@ def _read_bytes(file: str) -> bytes:
     try:
         return Path(file).read_bytes()
     except OSError as error:
-        raise ConfigError(f"{file}: can't read it: {cause_of(error)}") from None
+        raise ConfigError(f"--client, --server: can't read {file}: {cause_of(error)}; make it "
+                          "readable") from None

@@ -269,6 +269,7 @@ def places(name: str, seeds: Sequence[int] = (), only: Sequence[str] = ()) -> li
         names = [place.name for place in selected]
         selected = [place for place in selected if any(text in place.name for text in only)]
         if not selected:
-            raise ConfigError(f"--only: {', '.join(only)}: no cell of the set {name} has this text "
-                              f"in its name; names are, for example, {', '.join(names[:3])}")
+            raise ConfigError(f"--only: {', '.join(only)}: no cell of the set {name} has one of "
+                              "these texts in its name; names are, for example, "
+                              f"{', '.join(names[:3])}")
     return selected

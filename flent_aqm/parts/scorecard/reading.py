@@ -142,8 +142,8 @@ class Reading:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Reading:
-        """Return the reading from the result of as_dict(). Raises TypeError, LookupError or
-        AttributeError if the values have another form."""
+        """Return the reading from the result of as_dict(). Raises TypeError, ValueError,
+        LookupError or AttributeError if the values have another form."""
         ways = {name: DirectionValues(**{key: math.inf if value == LOST else value
                                          for key, value in way.items()})
                 for name, way in values["ways"].items()}
@@ -156,7 +156,7 @@ class Reading:
             raise TypeError("a reading has values of another kind than expected")
         for word in (one.place, one.words, one.group, one.without_seed, *ways):
             if not isinstance(word, str) or not word.isprintable():
-                raise TypeError(f"{str(word)[:60]!r} is not printable text")
+                raise ValueError(f"{str(word)[:60]!r} is not printable text")
         return one
 
 
@@ -205,8 +205,8 @@ def _read_direction(contestant: Contestant, run: Run, way: str, place: Place) ->
     possible_mbps = link_rate_mbps(run, way) * payload_share(run, way)
     if shown_mbps is not None and not 0 <= shown_mbps < UNIT_FACTOR * possible_mbps:
         raise BadResult(f"the test shows {shown_mbps:g} Mbit/s of {way}, where "
-                        f"{significant(possible_mbps)} Mbit/s are possible; expected a rate of 0 "
-                        "or more, in Mbit/s")
+                        f"{significant(possible_mbps)} Mbit/s are possible; expected 0 or more, "
+                        f"and less than {UNIT_FACTOR:g} times that: is it in Mbit/s?")
     return DirectionValues(
         # Beside a bulk flow, the possible throughput depends on the test's share.
         shown_mbps, None if place.beside else possible_mbps,
@@ -267,12 +267,13 @@ def _shown_latency_ms(contestant: Contestant, run: Run, way: str) -> float | Non
         value = _metric_or_none(run, name)
         if value is None or next((each for each in DIRECTIONS if each in name), "") != way:
             continue
-        if METRICS[name].unit != "RPM":
+        unit = METRICS[name].unit
+        if value < 0:
+            raise BadResult(f"the test shows {value:g} {unit} of latency; expected 0 or more")
+        if unit != "RPM":
             latencies_ms.append(value)
         elif value:
             latencies_ms.append(60_000 / value)
-    if any(value < 0 for value in latencies_ms):
-        raise BadResult(f"the test shows {min(latencies_ms):g} ms of latency; expected 0 or more")
     return max(latencies_ms, default=None)
 
 

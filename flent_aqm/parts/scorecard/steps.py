@@ -65,8 +65,8 @@ def own_folder(output: Path, label: str, file: Path) -> tuple[Path, Path | None]
         folder.mkdir(parents=True, exist_ok=True)
         kept.write_bytes(text)
     except OSError as error:
-        raise ConfigError(f"-o: can't write {error.filename or kept}: {cause_of(error)}; choose "
-                          "another folder with -o") from None
+        raise ConfigError(f"-o: can't read or write {error.filename or kept}: {cause_of(error)}; "
+                          "choose another folder with -o") from None
     return folder, earlier
 
 
@@ -116,8 +116,9 @@ def keep_earlier(folder: Path, earlier: Path) -> None:
         folder.rename(failed)
         earlier.rename(folder)
     except OSError as error:
-        raise ConfigError(f"-o: can't move {error.filename}: {cause_of(error)}; the runs of the "
-                          f"earlier version are in {earlier}") from None
+        raise ConfigError(f"-o: can't move {error.filename} to {error.filename2}: "
+                          f"{cause_of(error)}; the runs of the earlier version are in {earlier}"
+                          ) from None
     print(f"flent-aqm: no run of the changed test succeeded: its row stays that of the earlier "
           f"version, whose runs are back, and the logs of the new one are in {plain(failed)}",
           file=sys.stderr)

@@ -59,12 +59,14 @@ class Aim:
     """The quantity whose largest error is searched.
 
     Attributes:
+        quantity: name of the quantity.
         unit: unit of the values.
         pairs: function that yields (direction, shown value, true value) of a reading. None: not
             known.
         beside: True: the true value is known on lines with cross traffic, too.
     """
 
+    quantity: str
     unit: str
     pairs: Callable[[Reading], Iterator[tuple[str, float | None, float | None]]]
     beside: bool = True
@@ -88,8 +90,8 @@ def _throughput_pairs(reading: Reading) -> Iterator[tuple[str, float | None, flo
 
 
 AIMS: Mapping[str, Aim] = {
-    "latency": Aim("ms", _latency_pairs),
-    "throughput": Aim("Mbit/s", _throughput_pairs, beside=False),
+    "latency": Aim("latency", "ms", _latency_pairs),
+    "throughput": Aim("throughput", "Mbit/s", _throughput_pairs, beside=False),
 }
 # Function that makes the runs of places and returns their readings, None for a failed run.
 Measure = Callable[[Sequence[Place]], Sequence[Reading | None]]
@@ -103,10 +105,14 @@ class Lines:
         measure: function that makes the runs of places and returns their readings in the same
             order, None for a failed run.
         most: greatest number of runs.
+
+    Attributes:
+        failed: number of lines without a reading.
     """
 
     def __init__(self, aim: Aim, measure: Measure, most: int) -> None:
         self.aim = aim
+        self.failed = 0
         self._measure = measure
         self._most = most
         self._points: dict[str, Point | None] = {}
@@ -125,6 +131,7 @@ class Lines:
         selected = [*new.values()][:max(self._most - self.runs, 0)]
         readings = self._measure(selected) if selected else []
         for place, reading in zip(selected, readings, strict=True):
+            self.failed += reading is None
             self._points[place.name] = self._farthest(place, reading)
         return [self._points.get(place.name) for place in places]
 
@@ -173,7 +180,13 @@ def search(lines: Lines, runs: int) -> Point:
                 study.tell(trial, point.error)
     farthest = lines.farthest()
     if farthest is None:
-        raise BadResult(f"--worst: the test showed no rate or latency on any of {lines.runs} lines")
+        silent = lines.runs - lines.failed
+        why = [f"the test failed on {lines.failed}; the same command without --worst says why"
+               ] * bool(lines.failed)
+        if silent:
+            why.append(f"it showed no {lines.aim.quantity}, or 0, on {silent}, or the true one is "
+                       "not known")
+        raise BadResult(f"--worst: no result on any of {lines.runs} lines: {'; '.join(why)}")
     return farthest
 
 
@@ -194,11 +207,11 @@ def _round_to_two_digits(value: float) -> float:
 
 
 def _import_optuna() -> ModuleType:
-    """Import and return Optuna. Raises ToolMissing if it isn't installed."""
+    """Import and return Optuna. Raises ToolMissing if it can't be imported."""
     try:
         import optuna
-    except ImportError:
-        raise ToolMissing("--worst: the Python package optuna is not installed; run: pip install "
-                          "'flent-aqm[scorecard]'") from None
+    except ImportError as error:
+        raise ToolMissing(f"--worst: the Python package optuna can't be imported ({error}); run: "
+                          "pip install 'flent-aqm[scorecard]'") from None
     module: ModuleType = optuna
     return module

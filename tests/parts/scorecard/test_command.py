@@ -103,11 +103,13 @@ def test_worst_line_is_searched_and_stays_on_the_page(run: Run, tmp_path: Path) 
 @pytest.mark.parametrize(("words", "fault"), [
     ((), "no test given; name a test"), ((), "nuttcp"),
     (("mine.py", "--client", "x", "--server", "y", "--reads", "z"), "only one test of your own"),
-    (("--client", "x", "--server", "y"), "belong together; give all three"),
-    (("ndt7", "--all"), "ndt7: tests are named beside --all"),
+    (("--client", "x", "--server", "y"), "but --reads is missing or empty; give all three"),
+    (("--client", "x", "--server", "", "--reads", ""), "but --server and --reads are missing or"),
+    (("ndt7", "--all"), "ndt7: tests are named beside --all; give either; a second"),
     (("own_test",), "own_test: this is the test of your own file"),
     (("ndt8",), "unknown speed test 'ndt8'; did you mean 'ndt7'"),
     (("ndt7", "--seeds", "1,x"), "--seeds: '1,x'; expected whole numbers"),
+    (("ndt7", "--seeds=-1"), "--seeds: '-1'; expected whole numbers of 0 or more with commas"),
     (("ndt7", "--worst", "latency", "--runs", "9"), "--runs: 9; expected 10 to 150"),
     (("ndt7", "--runs", "20"), "--runs: needs --worst"),
     (("ndt7", "--worst", "latency", "--only", "x"), "--worst chooses its own lines"),
@@ -212,7 +214,7 @@ def test_all_tests_are_those_that_this_machine_has(
 
 
 @pytest.mark.parametrize(("is_folder", "what"), [
-    (True, "is a folder"), (False, "there is no such file")])
+    (True, "it is a folder"), (False, "No such file or directory")])
 def test_file_that_is_none_is_named(is_folder: bool, what: str, run: Run, tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     if is_folder:

@@ -83,7 +83,7 @@ def test_rate_of_eight_times_the_possible_one_is_in_another_unit(
     monkeypatch.setattr(reading, "_metric_or_none", lambda run, name: {
         next(iter(NDT7.shown.rates)): share * possible}.get(name))
     if refused:
-        with pytest.raises(BadResult, match="expected a rate of 0 or more, in Mbit/s"):
+        with pytest.raises(BadResult, match="expected 0 or more, and less than 8 times that: "):
             reading.read(NDT7, PLACE, data)
     else:
         assert reading.read(NDT7, PLACE, data).ways["download"].shown_mbps == share * possible
@@ -224,8 +224,8 @@ def test_search_ends_where_no_line_has_a_result() -> None:
         return [None] * len(drawn)
 
     lines: Any = SimpleNamespace(
-        runs=0, aim=worst.AIMS["latency"], farthest=lambda: None, points=points)
-    with pytest.raises(BadResult, match="no rate or latency on any of 0 lines"):
+        runs=0, failed=0, aim=worst.AIMS["latency"], farthest=lambda: None, points=points)
+    with pytest.raises(BadResult, match="no result on any of 0 lines: "):
         worst.search(lines, 10)
     assert asked == [4] * 5
 
@@ -341,8 +341,8 @@ def test_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     """Not the file that would be in it."""
     file = tmp_path / "mine.py"
     file.touch()
-    with pytest.raises(ConfigError, match=rf"-o: can't write {file}/own-x: Not a directory; choose "
-                                          "another folder with -o"):
+    with pytest.raises(ConfigError, match=(
+            rf"-o: can't read or write {file}/own-x: Not a directory; choose another folder")):
         steps.own_folder(file, "x", file)
 
 
@@ -384,3 +384,18 @@ def test_comparisons_are_printed_in_lines_of_79_characters(
     steps.print_and_write_page(tmp_path)
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("In xx")]
     assert line == f"In {'x' * characters}, 2 of 2 pairs {end}"
+
+
+def test_file_of_the_figure_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    """The path without its ending would be no file's."""
+    (tmp_path / "x.png").mkdir()
+    with pytest.raises(ConfigError, match=rf"^-o: can't write {tmp_path}/x\.png: Is a directory$"):
+        figure.write(cards()[:1], tmp_path / "x")
+
+
+def test_schema_is_shown_as_it_is_written(tmp_path: Path) -> None:
+    """As text it looked like the expected number."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / card_of_runs.NAME).write_text('{"schema": "1"}')
+    with pytest.raises(BadResult, match=r"its schema is '1'; expected 1; .* name another folder$"):
+        list(card_of_runs.read_all(tmp_path))

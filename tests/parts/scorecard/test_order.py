@@ -86,9 +86,9 @@ def test_only_cells_that_all_have_are_compared() -> None:
     others = [card("slow", 40, cells=range(3)), card("fast", 80)]
     assert all(one.kind != "throughput" for one in compare(PAGE, others, "x").held)
     with pytest.raises(ConfigError, match=(
-            r"--against: x has 1 test in common with the page \(slow; the page has ")):
+            r"--against: x has 1 test in common with the page \(it has slow; the page has ")):
         compare(PAGE, [card("slow", 40)], "x")
-    with pytest.raises(ConfigError, match="no cell has been measured with all of slow, fast both"):
+    with pytest.raises(ConfigError, match="no cell has a result of all of slow, fast both on the"):
         compare(PAGE, [card("slow", 40, cells=[9]), card("fast", 40, cells=[9])], "x")
 
 
@@ -173,24 +173,28 @@ def test_one_cell_and_two_tests_are_enough_and_all_seeds_are_named() -> None:
     assert compare(page, others, "x").of == "4 runs of 1 cell (seeds 9, 10)"
     mixed = [others[0], replace(others[1], testbed="netns")]
     assert compare(page, mixed, "x").of == "4 runs of 1 cell (real time)"
-    with pytest.raises(ConfigError, match=r"0 tests in common with the page \(none; "):
+    with pytest.raises(ConfigError, match=r"0 tests in common with the page \(it has none; "):
         compare(page, [], "x")
 
 
 def test_folder_without_scorecards_is_named_with_its_option(tmp_path: Path) -> None:
     """Neither a folder that isn't there nor one of other files has tests in common with any."""
-    with pytest.raises(ConfigError, match=rf"^-o: {tmp_path} has no scorecards; give the folder"):
+    with pytest.raises(ConfigError, match=rf"^-o: {tmp_path}: it has no scorecards; give the fold"):
         hold(tmp_path, tmp_path)
     (tmp_path / "ndt7").mkdir()
     (tmp_path / "ndt7" / cards.NAME).touch()
-    with pytest.raises(ConfigError, match=rf"^--against: {tmp_path}/typo is no folder; give the"):
+    with pytest.raises(ConfigError, match=rf"^--against: {tmp_path}/typo: No such file or direct"):
         hold(tmp_path, tmp_path / "typo")
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match=rf"^--against: {tmp_path}/file: Not a directory; give"):
+        hold(tmp_path, tmp_path / "file")
 
 
 @pytest.mark.parametrize(("folders", "scored", "why"), [
-    (["typo"], ["slow", "fast"], "typo is no folder"),
+    (["typo"], ["slow", "fast"], "typo: No such file or directory"),
     (["other"], ["slow"],
-     "other has 1 test in common with the page (fast, middle, near, slow; the page has slow)"),
+     ("other has 1 test in common with the page (it has fast, middle, near, slow; the page has "
+      "slow); score two or more of the same in both")),
     (["other"], [], "other has 0 tests in common with the page"), (["other"], ["slow", "fast"], ""),
     (["other", "deeper/other"], ["slow", "fast"], "two folders are called other")])
 def test_folder_that_cannot_be_compared_is_refused_before_the_runs(

@@ -197,7 +197,7 @@ def test_client_is_named_without_its_ending(scorecard: Scorecard, tmp_path: Path
 
 
 @pytest.mark.parametrize(("text", "cause"), [
-    (None, "there is no such file; expected a Python file with a TOOL"),
+    (None, "No such file or directory; expected a Python file with a TOOL"),
     ("TOOL = 1", "its TOOL is of type int; expected a Python file *.py that sets TOOL"),
     ("", "the file sets no TOOL; expected"),
     ("def", "SyntaxError: "),
@@ -255,7 +255,7 @@ def test_folder_in_place_of_a_file_is_told_as_such(
     folder = tmp_path / "mine.py"
     folder.mkdir()
     assert scorecard(folder)[2] == [
-        f"flent-aqm: {folder}: is a folder; expected a Python file with a TOOL"]
+        f"flent-aqm: {folder}: it is a folder; expected a Python file with a TOOL"]
 
 
 def test_own_test_without_its_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

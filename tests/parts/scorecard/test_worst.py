@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.base.errors import BadResult
+from flent_aqm.base.errors import BadResult, ToolMissing
 from flent_aqm.parts.scorecard import worst_lines
 from flent_aqm.parts.scorecard.places import CUBIC, Line, Place
 from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues, Reading
@@ -88,13 +89,30 @@ def test_runs_without_a_number_are_passed_over() -> None:
         def reading(self, place: Place) -> Reading | None:
             return None if place.queue.startswith("fifo") else super().reading(place)
 
-    class Silent(World):
+    class Failing(World):
         def reading(self, place: Place) -> Reading | None:
             return None
 
+    class Silent(World):
+        def reading(self, place: Place) -> Reading | None:
+            one = None if place.queue.startswith("fifo") else super().reading(place)
+            return one and replace(one, ways={})
+
     assert seek("latency", 20, Odd()).worst.true > 0
-    with pytest.raises(BadResult, match="no rate or latency on any of 15 lines"):
+    with pytest.raises(BadResult, match=r"no result on any of 15 lines: the test failed on 15; "
+                                        r"the same command without --worst says why$"):
+        seek("latency", 20, Failing())
+    with pytest.raises(BadResult, match=r"the test failed on \d+; .* says why; it showed no "
+                                        r"latency, or 0, on \d+, or the true one is not known$"):
         seek("latency", 20, Silent())
+
+
+def test_optuna_that_cannot_be_imported_is_reported_with_the_cause(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be there, and lack a package that it needs."""
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(ToolMissing, match=r"optuna can't be imported \(import of optuna halted"):
+        seek("latency", 20, World())
 
 
 def test_simpler_line_that_is_worse_is_the_worst() -> None:
