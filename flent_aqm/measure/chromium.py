@@ -15,6 +15,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
+from flent_aqm.base.errors import BadResult
+from flent_aqm.base.words import end_of
+
 # Options of Chromium: no window, sandbox or graphics processor, and no use of the network but that
 # of the test. Certificates are not checked, as by the other clients.
 WORDS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -26,8 +29,8 @@ def show(chromium: str, page: str, files: Mapping[str, Path], query: Mapping[str
          on_report: Callable[[bytes], None], *, patience_s: float, options: tuple[str, ...] = ()
          ) -> bool:
     """Show a page in headless Chromium until it reports its end. Return True if it did, False if it
-    didn't within patience_s, which is waited for also if the browser crashed. The browser is killed
-    afterwards. Raises OSError if it can't be started.
+    didn't within patience_s. The browser is killed afterwards. Raises OSError if it can't be
+    started, BadResult, also after patience_s, if it ended by itself.
 
     Args:
         chromium: path of the browser.
@@ -89,7 +92,13 @@ def show(chromium: str, page: str, files: Mapping[str, Path], query: Mapping[str
         # Connections wait in the socket's queue until then.
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
-            return ended.wait(patience_s)
+            if ended.wait(patience_s):
+                return True
+            if browser.poll() is not None:
+                raise BadResult(f"{chromium} ended with {end_of(browser.returncode)} before its "
+                                "page had reported the end; its error is shown by: "
+                                f"{chromium} --headless --no-sandbox --dump-dom about:blank")
+            return False
         finally:
             browser.kill()
             browser.wait()

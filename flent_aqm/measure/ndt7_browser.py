@@ -13,6 +13,7 @@ import json
 import sys
 from pathlib import Path
 
+from flent_aqm.base.errors import BadResult
 from flent_aqm.base.json_text import json_text
 from flent_aqm.measure.chromium import show
 
@@ -50,18 +51,24 @@ ndt7[test + 'Test'](config, heard, ndt7.discoverServerURLs(config, heard))
 
 def main() -> int:
     """Run one direction of the test, and print a line of JSON per report. Return the exit status:
-    1, after a message on standard error, if the page did not report its end within END_S, otherwise
-    0, also if the page reported an error. The command-line arguments are the paths of ndt7.js and
-    of Chromium, ws or wss, HOST:PORT, and download or upload. Raises ValueError for another number
-    of arguments, OSError if Chromium can't be started."""
+    1, after a message on standard error, if the page did not report its end within END_S or
+    Chromium ended before it, otherwise 0, also if the page reported an error. The command-line
+    arguments are the paths of ndt7.js and of Chromium, ws or wss, HOST:PORT, and download or
+    upload. Raises ValueError for another number of arguments, OSError if Chromium can't be started.
+    """
     library, chromium, protocol, server, direction = sys.argv[1:]
     files = {"/ndt7.js": Path(library),
              **{f"/{name}": Path(library).resolve().with_name(name) for name in _WORKERS}}
-    if not show(chromium, PAGE, files,
-                {"protocol": protocol, "server": server, "direction": direction},
-                lambda body: print(json_text(json.loads(body)), flush=True), patience_s=END_S):
-        print(f"the NDT7 test in {chromium} did not end within {END_S:g} s: the browser did not "
-              "start, or the test hangs", file=sys.stderr)
+    try:
+        ended = show(chromium, PAGE, files,
+                     {"protocol": protocol, "server": server, "direction": direction},
+                     lambda body: print(json_text(json.loads(body)), flush=True), patience_s=END_S)
+    except BadResult as fault:
+        print(fault, file=sys.stderr)
+        return 1
+    if not ended:
+        print(f"the NDT7 test in {chromium} did not end within {END_S:g} s: the test or the "
+              "browser hangs", file=sys.stderr)
         return 1
     return 0
 

@@ -39,7 +39,7 @@ def measure(call: Call, report: ClientReport) -> None:
             if not file.is_file():
                 raise BadResult(f"bbperf wrote no result file of the {direction}, and "
                                 + (f"printed: {last}" if last else "named no error: run it by "
-                                   f"hand: python -m bbperf.bbperf -c {call.host}"))
+                                   f"hand: python -m bbperf.bbperf -c {call.host} -p {call.port}"))
             read(file.read_text(encoding="utf-8"), direction, report, last)
 
 

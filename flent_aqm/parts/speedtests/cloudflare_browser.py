@@ -163,8 +163,8 @@ def measure(call: Call, report: ClientReport) -> None:
         call: its programs are the paths of Chromium and of the engine's script.
         report: the report to fill.
 
-    Raises BadResult if the page doesn't end within 240 s, or its results are missing, incomplete or
-    of another form, OSError if Chromium can't be started.
+    Raises BadResult if the page doesn't end within 240 s, Chromium ends before it, or its results
+    are missing, incomplete or of another form, OSError if Chromium can't be started.
     """
     chromium, script = call.programs
     results: dict[str, Any] = {}

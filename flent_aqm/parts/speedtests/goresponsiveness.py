@@ -119,8 +119,8 @@ def _fill_empty_directions(report: ClientReport) -> None:
     """
     if all(load.start_s is None for load in report.loads.values()):
         raise BadResult("goresponsiveness wrote no throughput of either direction to its tables; "
-                        "expected a row per interval: no connection was open within its first "
-                        "interval, a longer interval_s leaves more time")
+                        "expected a row per interval: if no connection was open within its "
+                        "first interval, a longer interval_s leaves more time")
     for direction, load in report.loads.items():
         if load.start_s is None:
             other = report.loads["upload" if direction == "download" else "download"]

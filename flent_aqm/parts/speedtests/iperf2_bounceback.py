@@ -100,10 +100,10 @@ def refuse_old(program: str) -> None:
                         f"{last_line(printed) or 'without a message'}; install iperf again")
     if version is None:
         raise BadResult(f"{program} is not iperf 2: its --version prints {printed[:40]!r}; the "
-                        "option --bounceback needs iperf 2.1 or newer")
+                        "test iperf2_bounceback needs iperf 2.1 or newer")
     if tuple(map(int, version.groups())) < OLDEST:
-        raise BadResult(f"{program} is {version[0]}; the option --bounceback needs iperf 2.1 or "
-                        "newer")
+        raise BadResult(f"{program} is {version[0]}; the test iperf2_bounceback needs iperf 2.1 "
+                        "or newer")
 
 
 def read_load(text: str, direction: str, report: ClientReport) -> None:

@@ -120,8 +120,8 @@ def measure(call: Call, report: ClientReport) -> None:
         call: its programs are the paths of Chromium and of speedtest_worker.js.
         report: the report to fill.
 
-    Raises BadResult if the page doesn't end within 120 s, or lacks a final number, OSError if
-    Chromium can't be started.
+    Raises BadResult if the page doesn't end within 120 s, Chromium ends before it, or a final
+    number is missing, OSError if Chromium can't be started.
     """
     chromium, worker = call.programs
     heard = PageReport(report)

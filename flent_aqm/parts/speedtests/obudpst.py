@@ -22,8 +22,8 @@ PORT = 24601
 
 def measure(call: Call, report: ClientReport) -> None:
     """Run udpst for the download, then for the upload, and fill the report. Raises BadResult if
-    either reports no result or one of another form, OSError if it can't be started. An exit status
-    other than 0 is no error if the output has a result."""
+    either fails, or reports no result or one of another form, OSError if it can't be started. An
+    exit status other than 0 is no error if the output has a result."""
     for direction, flag in (("download", "-d"), ("upload", "-u")):
         lines: list[str] = []
         try:
@@ -31,7 +31,7 @@ def measure(call: Call, report: ClientReport) -> None:
                 call.program, flag, "-f", "json", "-p", str(call.port), call.host]))
         except BadResult:
             # Its exit status is the number of a warning or an error, and its output explains it.
-            if not lines:
+            if not any(line.lstrip().startswith("{") for line in lines):
                 raise
         read("".join(lines), direction, report)
 
@@ -58,8 +58,8 @@ def read(text: str, direction: str, report: ClientReport) -> None:
     try:
         document = json.loads(text)
         if "Output" not in document:
-            raise BadResult(f"udpst reported no {direction}: "
-                            f"{document.get('ErrorMessage2') or document['ErrorMessage']}")
+            why = document.get("ErrorMessage2") or document["ErrorMessage"]
+            raise BadResult(f"udpst reported no {direction}: {why or 'it gives no reason'}")
         output, load = document["Output"], report.load(direction)
         load.begin(to_monotonic_s(output["BOMTime"]))
         for interval in output["IncrementalResult"]:

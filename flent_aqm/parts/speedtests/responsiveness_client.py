@@ -278,7 +278,8 @@ def _probes_since(probes: list[TimedRequest], since_s: float) -> list[TimedReque
     recent = [one for one in probes if one.end_s > since_s]
     if len(recent) < FEWEST_PROBES:
         raise BadResult(f"responsiveness: {len(recent)} probes came back in the last intervals; "
-                        f"expected {FEWEST_PROBES} or more: is the link too slow for this test?")
+                        f"expected {FEWEST_PROBES} or more: is the link too slow for this test, or "
+                        "are probes_per_s or interval_s too small?")
     return recent
 
 
@@ -353,7 +354,9 @@ async def _run_load(test: _Test, direction: str) -> None:
         else:
             connection.limit_unsent(test.requested.unsent)
             await connection.post("/upload", UPLOAD_BYTES, test.load.count, patience_s=None)
-    raise BadResult("responsiveness: a connection of the load ended before the test did")
+    raise BadResult("responsiveness: a connection of the load had transferred all of its object, "
+                    f"{UPLOAD_BYTES // 10**9} GB with `flent-aqm serve`, before the test ended: is "
+                    "the link too fast for this test? A smaller interval_s may end it sooner")
 
 
 async def _start_probes(test: _Test) -> None:

@@ -18,7 +18,7 @@ from statistics import fmean
 from flent_aqm.base.errors import BadResult, cause_of
 from flent_aqm.base.json_text import json_text
 from flent_aqm.base.words import counted
-from flent_aqm.parts.speedtests.own_clients.connection import ServerAddress
+from flent_aqm.parts.speedtests.own_clients.connection import ServerAddress, why_not_open
 from flent_aqm.parts.speedtests.own_clients.own_client import run
 from flent_aqm.parts.speedtests.own_clients.statistics import percentile
 from flent_aqm.servers.protocols.webrtc import (
@@ -50,10 +50,9 @@ async def measure(server: ServerAddress, report: ClientReport, call: Call) -> No
             reader, writer = await asyncio.open_connection(
                 str(server.address[0]), int(str(server.address[1])), family=server.family,
                 limit=_LONGEST_LINE)
-    except (OSError, TimeoutError) as fault:
-        why = (f"no answer within {PATIENCE_S:g} s" if isinstance(fault, TimeoutError) else
-               cause_of(fault))
-        raise BadResult(f"no connection to {server.host_and_port}: {why}") from None
+    except OSError as fault:
+        raise BadResult(f"no connection to {server.host_and_port}: {why_not_open(fault)}"
+                        ) from None
     end = End(writer.get_extra_info("sockname")[0], length_s)
     try:
         output = await _exchange(reader, writer, {"length_s": length_s, "sdp": await end.offer()})

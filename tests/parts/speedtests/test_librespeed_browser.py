@@ -16,6 +16,7 @@ import pytest
 
 from flent_aqm.base.errors import BadResult, ToolMissing
 from flent_aqm.base.shell import find_program
+from flent_aqm.measure.chromium import show
 from flent_aqm.parts.speedtests.librespeed import BROWSER
 from flent_aqm.parts.speedtests.librespeed_browser import PageReport
 from flent_aqm.setup.optional import find, optional_path
@@ -47,6 +48,15 @@ onmessage = (event) => {
   else run(JSON.parse(event.data.substring(6)));
 };
 """
+
+
+def test_browser_that_ends_by_itself_is_named(tmp_path: Path) -> None:
+    """It isn't the script that took too long."""
+    program = tmp_path / "chromium"
+    program.write_text("#!/bin/sh\nexit 127\n")
+    program.chmod(0o755)
+    with pytest.raises(BadResult, match=rf"^{program} ended with status 127 before its page had "):
+        show(str(program), "", {}, {}, lambda body: None, patience_s=1)
 
 
 def test_page_tells_what_its_script_shows(port: int, tmp_path: Path) -> None:

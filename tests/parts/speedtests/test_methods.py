@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
+import os
 import socket
 
 import pytest
@@ -21,12 +23,14 @@ from flent_aqm.parts.speedtests.own_clients.connection import (
     Reply,
     ServerAddress,
     find_server,
+    why_not_open,
 )
 from flent_aqm.parts.speedtests.own_clients.http1 import Http1Connection
 from flent_aqm.parts.speedtests.own_clients.statistics import mean_difference, percentile, without
 from flent_aqm.parts.speedtests.responsiveness_client import (
     Parameters,
     TimedRequest,
+    _probes_since,
     go_rpm,
     rpm_of,
 )
@@ -112,6 +116,31 @@ def test_address_of_a_family_that_the_kernel_lacks_is_no_connection() -> None:
     server = ServerAddress("[2001:db8::1]:80", 9999, ("2001:db8::1", 80), secure=False)
     with pytest.raises(BadResult, match=r"^no connection to \[2001:db8::1\]:80: "):
         server.new_socket(socket.SOCK_STREAM)
+
+
+@pytest.mark.parametrize(("host", "ip_version", "message"), [
+    ("192.0.2.1", 6, "'192.0.2.1' is not an IPv6 address; give one"),
+    ("fe80::1%nowhere", 6, "cannot resolve the server's name 'fe80::1%nowhere' to an IPv6 address"),
+])
+def test_address_is_of_another_version_only_where_it_is(
+        host: str, ip_version: int, message: str) -> None:
+    """The other one is an IPv6 address, on a device that isn't there."""
+    with pytest.raises(BadResult, match=f"^{message}"):
+        find_server(host, 80, ip_version, secure=False)
+
+
+@pytest.mark.parametrize(("fault", "why"), [
+    (TimeoutError(), "no answer within 30 s"),
+    (OSError(errno.ETIMEDOUT, "Connect call failed ('192.0.2.1', 80)"),
+     os.strerror(errno.ETIMEDOUT))])
+def test_kernels_own_timeout_has_another_length(fault: OSError, why: str) -> None:
+    """By net.ipv4.tcp_syn_retries."""
+    assert why_not_open(fault) == why
+
+
+def test_few_probes_may_be_those_that_were_requested() -> None:
+    with pytest.raises(BadResult, match=r"^responsiveness: 4 probes .* are probes_per_s or int"):
+        _probes_since([TimedRequest(1.0, 1.0)] * 4, 0.0)
 
 
 def test_connection_that_ends_during_the_tls_handshake_says_so() -> None:

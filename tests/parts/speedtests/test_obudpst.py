@@ -43,6 +43,7 @@ def test_output_tells_the_best_second_and_round_trips() -> None:
 
 @pytest.mark.parametrize(("text", "message"), [
     ((GOLDEN / "obudpst-refused.json").read_text(), "WARNING: Timeout awaiting response"),
+    ('{"ErrorMessage": ""}', "udpst reported no download: it gives no reason"),
     ("{}", "output has an unexpected form"), ("", "output has an unexpected form"),
     ('{"Output": {"BOMTime": 1}}', "output has an unexpected form")])
 def test_output_without_a_result_is_refused(text: str, message: str) -> None:
@@ -53,6 +54,7 @@ def test_output_without_a_result_is_refused(text: str, message: str) -> None:
 
 @pytest.mark.parametrize(("script", "message"), [
     (f"cat {GOLDEN / 'obudpst-refused.json'}; exit 200", "WARNING: Timeout awaiting response"),
+    ("echo udpst: no library libx; exit 127", "udpst ended with status 127: udpst: no library"),
     ("exit 1", "udpst ended with status 1: it printed nothing")])
 def test_status_of_a_client_that_says_why_is_no_reason(
         tmp_path: Path, script: str, message: str) -> None:

@@ -148,7 +148,8 @@ def test_goresponsiveness_without_a_row_of_either_direction_is_refused(tmp_path:
     """Nothing says when such a load was."""
     report = ClientReport("goresponsiveness")
     goresponsiveness.read_text(lines("goresponsiveness"), report)
-    with pytest.raises(BadResult, match=r"no throughput of either direction .* longer interval_s"):
+    with pytest.raises(BadResult, match=r"no throughput of either direction .*: if no "
+                                        r"connection .*, a longer interval_s"):
         goresponsiveness.read_tables(tmp_path, 0.0, report)
 
 

@@ -93,6 +93,18 @@ def test_call_over_loopback_carries_both_pictures(port: int) -> None:
         _answer(port, b'{"length_s": 3, "sdp": "v=0"}\n'))
 
 
+def test_refused_connection_is_told_as_such() -> None:
+    """asyncio's own text has the address in place of the cause."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port = sock.getsockname()[1]
+        with _call(port) as process:
+            assert process.wait(60) == 1
+            assert process.stderr is not None
+            assert process.stderr.read() == (
+                f"error: no connection to 127.0.0.1:{port}: Connection refused\n")
+
+
 @pytest.mark.parametrize(("answer", "expected"), [
     (b"HTTP/1.1 400 Bad Request\r\n\r\n", "responded 'HTTP/1.1 400 Bad Request'; expected a JSON"),
     (b"[]\n", "responded '[]'; expected a JSON object"),

@@ -159,7 +159,7 @@ def find_server(host: str, port: int, ip_version: int | None, secure: bool) -> S
         raise BadResult(f"the server's name {host[:60]!r} is not a host name; check it, or give "
                         "the server's address") from None
     except OSError as fault:
-        if ip_version and _is_address(host):
+        if ip_version and _version_of(host) not in (None, ip_version):
             raise BadResult(f"{host!r} is not an IPv{ip_version} address; give one, or leave out "
                             "the IP version") from None
         version = f" to an IPv{ip_version} address" if ip_version else ""
@@ -169,13 +169,12 @@ def find_server(host: str, port: int, ip_version: int | None, secure: bool) -> S
     return ServerAddress(f"{bracketed(host)}:{port}", address[0], address[4], secure)
 
 
-def _is_address(host: str) -> bool:
-    """Return whether this is an IPv4 or IPv6 address, and no name."""
+def _version_of(host: str) -> int | None:
+    """Return 4 or 6 for an IPv4 or IPv6 address, None for a name."""
     try:
-        ipaddress.ip_address(host)
+        return ipaddress.ip_address(host).version
     except ValueError:
-        return False
-    return True
+        return None
 
 
 class Connection(ABC, asyncio.Protocol):
@@ -221,7 +220,7 @@ class Connection(ABC, asyncio.Protocol):
         except (OSError, ssl.SSLError) as fault:
             sock.close()
             raise BadResult(f"no connection to {self.server.host_and_port}: "
-                            f"{_reason(fault)}") from None
+                            f"{why_not_open(fault)}") from None
         except asyncio.CancelledError:
             sock.close()
             raise
@@ -375,12 +374,12 @@ class Connection(ABC, asyncio.Protocol):
                          f"{self._ended or why}")
 
 
-def _reason(fault: OSError) -> str:
-    """Return the cause of an error while connecting, in words: for a timeout that there was no
-    answer, for a TLS error and others without an error number their text, without one that the
-    connection ended during the TLS handshake, otherwise the system's words. Addresses that asyncio
-    puts into an error's text are left out."""
-    if isinstance(fault, TimeoutError):
+def why_not_open(fault: OSError) -> str:
+    """Return the cause of an error while connecting, in words: for a timeout of PATIENCE_S that
+    there was no answer, for a TLS error and others without an error number their text, without one
+    that the connection ended during the TLS handshake, otherwise the system's words. Addresses that
+    asyncio puts into an error's text are left out."""
+    if isinstance(fault, TimeoutError) and not fault.errno:
         return f"no answer within {PATIENCE_S:g} s"
     if isinstance(fault, ssl.SSLError) or not fault.errno:
         # asyncio's error has no text if the server ends the connection before the handshake has.
