@@ -22,7 +22,7 @@ from typing import Any
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.base.nearest import unknown_value
+from flent_aqm.base.nearest import did_you_mean, unknown_value
 from flent_aqm.spec.readers import as_text, number_or_nan
 
 _LATENCY = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,3})?)us")
@@ -249,8 +249,10 @@ def _parse_change(key: str, change: str) -> tuple[str, float | int | str | bool]
     """
     name, equals, text = change.partition("=")
     if not equals or name not in PARAMETERS:
-        raise ConfigError(f"{key}: {change!r} is not a parameter of a router model; expected "
-                          f"NAME=VALUE, with a NAME of {', '.join(PARAMETERS)}")
+        why = (f"{name!r} is not a parameter of a router model{did_you_mean(name, PARAMETERS)}"
+               if equals else f"{change!r} has no = and value")
+        raise ConfigError(f"{key}: {why}; expected NAME=VALUE, with a NAME of "
+                          f"{', '.join(PARAMETERS)}")
     return name, parse_value(f"{key}: {name}", name, text)
 
 

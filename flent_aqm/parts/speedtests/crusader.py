@@ -45,12 +45,14 @@ def measure(call: Call, report: ClientReport) -> None:
             "--out-name", f"{folder}/run", call.host], folder), report)
         saved = list(Path(folder).glob("run*.crr"))
         if len(saved) != 1:
-            raise BadResult(f"crusader left {len(saved)} result files named run*.crr; expected 1")
+            raise BadResult(f"crusader left {len(saved)} result files named run*.crr; expected 1: "
+                            "does its version have the option --out-name?")
         for _line in lines_of("crusader", [call.program, "export", str(saved[0])], folder):
             pass
         exported = saved[0].with_suffix(".json")
         if not exported.is_file():
-            raise BadResult(f"`crusader export` wrote no {exported.name}")
+            raise BadResult(f"`crusader export` wrote no {exported.name}: does its version "
+                            "export JSON?")
         read_export(exported.read_text(encoding="utf-8"), tested_s, report)
 
 

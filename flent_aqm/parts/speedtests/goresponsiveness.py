@@ -50,9 +50,10 @@ def read_text(lines: Iterable[Line], report: ClientReport) -> None:
     """Read the results that the client prints into the report: RPM, throughput, number of
     connections and notes. RPM values that are NaN or infinite are left out. Raises BadResult if an
     RPM isn't a number, or the throughput of a direction is missing."""
-    direction = ""
+    direction = last = ""
     for line in lines:
         text = line.text.rstrip()
+        last = text.strip() or last
         direction = _WAYS.get(text, direction)
         rate, rpm = _THROUGHPUT.match(text), _RPM.match(text)
         if rate and direction:
@@ -71,7 +72,8 @@ def read_text(lines: Iterable[Line], report: ClientReport) -> None:
             report.notes.append(f"{direction}: {text.strip().removeprefix('Note: ')}")
     for direction in _WAYS.values():
         if f"{direction}_mbps" not in report.numbers:
-            raise BadResult(f"goresponsiveness printed no throughput of the {direction}")
+            raise BadResult(f"goresponsiveness printed no throughput of the {direction}; its "
+                            f"last line is {last[:200]!r}")
 
 
 def read_tables(folder: Path, epoch_s: float, report: ClientReport,

@@ -18,6 +18,7 @@ from flent_aqm.results.metrics.latency import flow_rtt_ms
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.show.figures.speedtests import TELLS, row_of
+from flent_aqm.tools.client import Call
 from flent_aqm.tools.report import ClientReport
 from tests import files
 
@@ -50,6 +51,13 @@ def test_file_without_a_result_is_refused(text: str, output: str) -> None:
     """By bbperf's own words where it has some."""
     with pytest.raises(BadResult, match=output):
         bbperf.read(text, "download", ClientReport("bbperf"), "ERROR: not enough valid samples")
+
+
+def test_call_by_hand_has_the_servers_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The usual one may be another server's."""
+    monkeypatch.setattr(bbperf, "lines_of", lambda *_: iter(()))
+    with pytest.raises(BadResult, match=r"wrote no result .* -c 192\.0\.2\.1 -p 99$"):
+        bbperf.measure(Call("192.0.2.1", 99), ClientReport("bbperf"))
 
 
 @pytest.mark.lab

@@ -8,6 +8,7 @@ import contextlib
 import errno
 import os
 import socket
+from unittest.mock import AsyncMock, MagicMock
 
 import pytest
 
@@ -31,6 +32,7 @@ from flent_aqm.parts.speedtests.responsiveness_client import (
     Parameters,
     TimedRequest,
     _probes_since,
+    _run_load,
     go_rpm,
     rpm_of,
 )
@@ -141,6 +143,14 @@ def test_kernels_own_timeout_has_another_length(fault: OSError, why: str) -> Non
 def test_few_probes_may_be_those_that_were_requested() -> None:
     with pytest.raises(BadResult, match=r"^responsiveness: 4 probes .* are probes_per_s or int"):
         _probes_since([TimedRequest(1.0, 1.0)] * 4, 0.0)
+
+
+def test_load_that_is_complete_before_the_end_is_told_as_such() -> None:
+    """A fast link carries 8 GB in less than the test's time."""
+    test = MagicMock()
+    test.kind.return_value.get = AsyncMock()
+    with pytest.raises(BadResult, match=r"all of its object, 8 GB .* is the link too fast"):
+        asyncio.run(_run_load(test, "download"))
 
 
 def test_connection_that_ends_during_the_tls_handshake_says_so() -> None:
