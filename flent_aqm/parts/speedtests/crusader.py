@@ -61,8 +61,9 @@ def read_text(lines: Iterable[Line], report: ClientReport) -> float:
     loss of each direction, and latency of the idle line. Return the time at which its download
     began, in monotonic s. Raises BadResult if that time, or the throughput or the latency under
     load of a direction is missing. Idle latency and loss may be missing."""
-    direction, begin_s = "", None
+    direction, begin_s, last = "", None, ""
     for line in lines:
+        last = line.text.strip() or last
         idle = re.search(r"Idle latency to server ([0-9.]+) ms", line.text)
         part = re.match(r"-- (\w+) test --", line.text)
         if idle:
@@ -82,7 +83,8 @@ def read_text(lines: Iterable[Line], report: ClientReport) -> float:
     if missing or begin_s is None:
         raise BadResult("crusader's output lacks " + (
             f"the value of {missing[0]}" if missing else
-            "the line 'Testing download', which tells when the download began"))
+            "the line 'Testing download', which tells when the download began")
+            + f"; its last line is {last[:200]!r}")
     return begin_s
 
 
