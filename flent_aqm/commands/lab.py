@@ -15,7 +15,11 @@ from flent_aqm.lab.own_programs import refuse_missing
 from flent_aqm.lab.user_command import check_terminal, run_command, servers_for
 from flent_aqm.spec.batch_keys.path import DUMBBELL
 from flent_aqm.spec.batch_keys.programs import BETWEEN
-from flent_aqm.spec.keys import SCENARIO_KEYS, refuse_unknown_scenario_keys
+from flent_aqm.spec.keys import (
+    SCENARIO_KEYS,
+    refuse_unknown_scenario_keys,
+    refuse_unused_rates,
+)
 from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.spec.scenario import KEYS, Scenario
 from flent_aqm.spec.topology.topology import parse_topology
@@ -99,6 +103,9 @@ def main(args: argparse.Namespace) -> int:
         **_set_keys(args.set),
         **({} if args.router is None else {"router_program": args.router}),
         **_servers(args.server, args.ready)})
+    refuse_unused_rates("lab", scenario, [
+        *(key for key, _ in _OPTIONS.values() if getattr(args, key) is not None),
+        *_set_keys(args.set)])
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     refuse_missing(scenario.programs)
     if args.record is not None:

@@ -14,7 +14,7 @@ from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.base.part import parts
 from flent_aqm.spec.flent_settings import TEST_PARAMETERS
 from flent_aqm.spec.key import Key
-from flent_aqm.spec.scenario import KEYS
+from flent_aqm.spec.scenario import KEYS, Scenario
 
 # Keys of the scenario. Keys without a direction set both directions.
 SCENARIO_KEYS = frozenset({*KEYS, *(row.both for row in KEYS.values() if row.both)})
@@ -53,6 +53,23 @@ def refuse_unknown_scenario_keys(where: str, names: Iterable[str]) -> None:
         if name not in SCENARIO_KEYS and not name.startswith(PARAMETER_PREFIXES):
             raise ConfigError(f"{where}: unknown key {name!r}"
                               f"{did_you_mean(name, SCENARIO_KEYS) or SEE}")
+
+
+def refuse_unused_rates(where: str, scenario: Scenario, names: Iterable[str]) -> None:
+    """Raise ConfigError if one of the names is a key of the shaper's rate, and the scenario has no
+    shaper. A batch may have such runs beside others, but a person who gives a rate for a single run
+    expects it to count.
+
+    Args:
+        where: place of the names, with which the message begins.
+        scenario: settings of the run.
+        names: keys that the user gave.
+    """
+    for name in names:
+        if name in ("rate_mbps", *(key for key, row in KEYS.items() if row.both == "rate_mbps")) \
+                and scenario.router.shaper == "none":
+            raise ConfigError(f"{where}: {name} has no effect with shaper = none, which limits "
+                              f"nothing; leave {name} out, or give shaper = htb")
 
 
 def refuse_unknown_parameters(where: str, names: Iterable[str]) -> None:

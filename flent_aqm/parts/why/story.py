@@ -62,7 +62,7 @@ _DROP_TAIL = ("pfifo", "bfifo", "pfifo_fast", "pfifo_head_drop")
 
 class Cause(StrEnum):
     """Why a probe took long: what a flow or the line did (FILLS, SLOW_START, BANDWIDTH_PROBE,
-    TIMEOUT, BURST, UNRESPONSIVE, DIP, STOP), SHARED_BUCKET of fair queueing, the router's
+    TIMEOUT, BURST, NOT_TCP, DIP, STOP), SHARED_BUCKET of fair queueing, the router's
     PROCESSOR, interrupt moderation of the hosts' cards (CARD), a WIFI channel, NO_QUEUE (none held
     it for 1 ms), or CANT_TELL. DROPPED: the queue dropped the probe. INSIDE: the probe was still in
     the queue when the capture ended."""
@@ -72,7 +72,7 @@ class Cause(StrEnum):
     BANDWIDTH_PROBE = "BBR's bandwidth probe"
     TIMEOUT = "retransmission timeout"
     BURST = "burst after silence"
-    UNRESPONSIVE = "does not slow down"
+    NOT_TCP = "not TCP"
     DIP = "dip of the rate"
     STOP = "stop of the line"
     SHARED_BUCKET = "shared bucket"
@@ -640,7 +640,7 @@ def _cause(run: WatchedRun, stop: _Stop, ahead: Column, main: int, mine: Column,
         return Cause.CANT_TELL, 0.0
     key = stop.ledger.flows[main]
     if key.protocol != TCP:
-        return Cause.UNRESPONSIVE, 0.0
+        return Cause.NOT_TCP, 0.0
     times_ns = passage.arrived_ns[mine]
     # The flow's last silence before the queue stood, if the flow began or began again then.
     recent = numpy.flatnonzero((times_ns >= since_ns - 10 * round_ns) & (times_ns <= since_ns))

@@ -31,7 +31,7 @@ from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.throughput import throughput_mbps
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.cross_traffic import parse_cross_traffic
-from flent_aqm.spec.keys import refuse_unknown_scenario_keys
+from flent_aqm.spec.keys import refuse_unknown_scenario_keys, refuse_unused_rates
 from flent_aqm.spec.queues.external import queue_of
 from flent_aqm.spec.scenario import KEYS, Scenario
 from flent_aqm.sweep.replay.again import again
@@ -193,19 +193,24 @@ def changed(cell: Cell, change: str) -> Cell:
     `up_aqm` and its parameters, too. A key for both directions drops the keys of single directions.
     `cross_traffic` is also set as parameter of the test. Raises ConfigError if a change has another
     form, its key is unknown, may not be changed, or has no such value, or if the changed settings
-    contradict each other.
+    contradict each other, or a changed rate has no effect.
     """
-    requested = _as_batch_keys(cell.scenario)
+    requested, given = _as_batch_keys(cell.scenario), list[str]()
     for one in filter(None, change.split(",")):
         key, value = _parse_change(one.strip())
+        given.append(key)
         if key == "cross_traffic":
             parse_cross_traffic("--what-if: cross_traffic", value)
             cell = replace(cell, settings={
                 **cell.settings,
                 "TEST_PARAMETERS": {**cell.test_parameters, "cross_traffic": value}})
         requested = {**_without_replaced(requested, key), key: value}
+    if not change:
+        return cell
     # All at once, because shaper = cake needs aqm = cake.
-    return replace(cell, scenario=Scenario.from_settings(requested)) if change else cell
+    scenario = Scenario.from_settings(requested)
+    refuse_unused_rates("--what-if", scenario, given)
+    return replace(cell, scenario=scenario)
 
 
 def _parse_change(change: str) -> tuple[str, str]:

@@ -84,16 +84,18 @@ def where(story: Story) -> str:
 
 def behind(story: Story) -> str:
     """Return the sentence on the packets ahead of the probe: their number and kB in all, and for
-    the three names of flows with the most bytes, and the number of the others' packets, or that
-    there were none."""
+    the three names of flows with the most bytes, and the number of the others' packets, if there
+    are two other names or more, or that there were none."""
     if not story.behind:
         if story.standing.cause in (Cause.DROPPED, Cause.INSIDE):
             return f"No packet was ahead of it in {_place(story.place)}."
         return f"No packet left {_place(story.place)} between its arrival and its departure."
     packets = sum(share.packets for share in story.behind)
     kb = sum(share.kb for share in story.behind)
-    named = "; ".join(map(_share, story.behind[:_MOST_NAMED]))
-    if rest := story.behind[_MOST_NAMED:]:
+    # A single other name is as short as "1 other".
+    count = len(story.behind) if len(story.behind) == _MOST_NAMED + 1 else _MOST_NAMED
+    named = "; ".join(map(_share, story.behind[:count]))
+    if rest := story.behind[count:]:
         named += f"; {sum(share.packets for share in rest):,} of {counted(len(rest), 'other')}"
     verb = ("were sent before its turn" if story.flow_queueing else "were ahead of it")
     return f"In {_place(story.place)}, {counted(packets, 'packet')}, {kb:.1f} kB, {verb}: {named}."
@@ -160,8 +162,9 @@ _BECAUSE: Mapping[Cause, Callable[[Standing], str]] = {
     Cause.BURST: lambda one: (
         f"{_one_of(one)} was silent for {one.silence_ms:.0f} ms and then sent a burst: "
         f"{_rates(one)}."),
-    Cause.UNRESPONSIVE: lambda one: (
-        f"{_one_of(one)} is not TCP and does not slow down: {_rates(one)}."),
+    Cause.NOT_TCP: lambda one: (
+        f"{_one_of(one)} is not TCP, so the packets don't tell whether and when it slows down: "
+        f"{_rates(one)}."),
     Cause.DIP: lambda one: (
         f"The line was slower than its usual {one.line_mbps:.1f} Mbit/s while the probe waited."),
     Cause.STOP: lambda one: (

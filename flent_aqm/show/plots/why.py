@@ -243,13 +243,13 @@ def _draw_losses(axis: Any, explained: Explained) -> list[Any]:
 
 def _draw_window(axis: Any, explained: Explained) -> list[Any]:
     """Draw the kB in flight (Explained.window) in the colour that their flow has in the queue. If
-    it is None, write that no TCP flow with data in flight was ahead of the probe. Return the
+    it is None, write that it isn't known. Return the
     handles."""
     axis.set_ylabel("in flight,\nkB")
     window = explained.window
     if window is None:
         axis.set_yticks([])
-        axis.text(0.5, 0.5, "no TCP flow with data in flight was ahead of the probe",
+        axis.text(0.5, 0.5, "not known: the flow with most bytes ahead is not TCP, or had none",
                   transform=axis.transAxes, ha="center", va="center", fontsize="small")
         return []
     handles = axis.plot(window.at_s, window.values, color=_flow_colour(explained, window.name),
@@ -262,8 +262,10 @@ def _draw_probes(axis: Any, explained: Explained) -> list[Any]:
     """Draw the RTT of the probes of each run, and mark the explained probe unless it was lost.
     Return the handles."""
     own, *changed = explained.runs
+    # The first two flows' colours are always avoided: the second is like that of a queue.
     looks = looks_for([_queue_of(one) for one in changed], avoid=[
-        DROPS, MARKS, *(_flow_colour(explained, one.name) for one in explained.flows)])
+        DROPS, MARKS, *(look.colour for look in _FLOW_LOOKS[:2]),
+        *(_flow_colour(explained, one.name) for one in explained.flows)])
     handles = list(axis.plot(own.at_s, own.values, linewidth=1.8, color="black",
                              label="this run's probes"))
     for one in changed:

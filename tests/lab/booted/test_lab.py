@@ -159,6 +159,8 @@ def test_lab_command_shapes_both_directions_by_their_own_rates() -> None:
     (["--aqm", "nonsense"], "aqm: unknown value 'nonsense'; known: no_aqm, bfifo, red"),
     (["--rate", "0"], "rate_mbps: 0 Mbit/s is out of range"),
     (["--rate", "fast"], "'fast' is not a number"),
+    (["--rate", "20", "--shaper", "none"], "rate_mbps has no effect with shaper = none"),
+    (["--set", "rate_up_mbps=20", "--shaper", "none"], "rate_up_mbps has no effect with shaper"),
     (["--rate", "nan"], "'nan' is not a finite number"),
     (["--delay", "-1"], "base_delay_ms: -1 ms is out of range"),
     (["--router-model", "magic"], "router_model: unknown value 'magic'; known: ideal"),

@@ -60,7 +60,7 @@ KNOWN: Mapping[str, tuple[float | None, Cause, Idle]] = {
 # these, `ecn` was expected to be named for CoDel's marks in a queue that the test keeps filled, but
 # its slowest probe is of the test's first 130 ms, which slow start filled. So 8 of 9.
 OTHERS: Mapping[str, tuple[float | None, Cause]] = {
-    "udp": (None, Cause.UNRESPONSIVE), "cross": (5.25, Cause.SLOW_START),
+    "udp": (None, Cause.NOT_TCP), "cross": (5.25, Cause.SLOW_START),
     "bbr": (None, Cause.FILLS), "rate": (None, Cause.DIP), "ecn": (None, Cause.FILLS),
     "one_bucket": (None, Cause.SHARED_BUCKET), "outage": (None, Cause.STOP),
     "short": (9.76, Cause.DROPPED), "video": (None, Cause.BURST),

@@ -64,7 +64,9 @@ def test_change_takes_the_place_of_what_it_replaces(
     ("seed=3", "seed can't be changed: with another seed"),
     ("kernel=mine", "kernel can't be changed"),
     ("aqn=codel", "aqn"), ("aqm=codle", "aqm: "), ("shaper=cake", "shaper: cake is AQM and shaper"),
-    ("aqm=fq_codel,rate_mbps=x", "rate_mbps: ")])
+    ("aqm=fq_codel,rate_mbps=x", "rate_mbps: "),
+    ("shaper=none,rate_up_mbps=5", "--what-if: rate_up_mbps has no effect with shaper = none"),
+    ("shaper=none,rate_mbps=5", "--what-if: rate_mbps has no effect with shaper = none")])
 def test_change_that_cannot_be_made_is_refused(change: str, why: str) -> None:
     with pytest.raises(ConfigError) as caught:
         of(change)

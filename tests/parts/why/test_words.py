@@ -68,6 +68,7 @@ def test_packets_ahead_are_counted_by_flow() -> None:
     assert behind(replace(STORY, behind=many)).startswith(
         "In the router's upload queue, 35 packets, 5.0 kB, were ahead of it: ")
     assert behind(replace(STORY, behind=many)).endswith("7 of c, 1.0 kB; 11 of 2 others.")
+    assert behind(replace(STORY, behind=many[:4])).endswith("7 of c, 1.0 kB; 6 of d, 1.0 kB.")
 
 
 # Words that a sentence has for its own cause alone.
@@ -75,7 +76,7 @@ _WORDS = {
     Cause.FILLS: "keeps the queue filled", Cause.SLOW_START: "slow start",
     Cause.BANDWIDTH_PROBE: "probes for bandwidth", Cause.CARD: "interrupt moderation",
     Cause.TIMEOUT: "retransmission timeout", Cause.BURST: "then sent a burst",
-    Cause.UNRESPONSIVE: "is not TCP", Cause.DIP: "slower than its usual",
+    Cause.NOT_TCP: "is not TCP", Cause.DIP: "slower than its usual",
     Cause.STOP: "stood still", Cause.SHARED_BUCKET: "in one bucket",
     Cause.PROCESSOR: "processor was busy", Cause.WIFI: "Wi-Fi channel",
     Cause.DROPPED: "dropped the probe", Cause.INSIDE: "before the probe left",
