@@ -93,16 +93,18 @@ def total_mbps(run: Run, direction: str) -> float:
 
 def _carried_mbps(run: Run, direction: str) -> float:
     """Return the throughput of all flows in a direction together, including cross traffic, while
-    the test loaded it, in Mbit/s. Cross traffic runs longer than the test. What it sends meanwhile
-    is counted as it is written to the socket, so that an upload's includes what then is in buffers.
-    With cross traffic, an upload is therefore at most what TCP can carry at the link's rate, if
-    this is known and no burst can exceed it. Raises NotAvailable as total_mbps() does."""
+    the test loaded it, in Mbit/s. With cross traffic it is at most what TCP can carry at the link's
+    rate, if this is known and no burst can exceed it: cross traffic runs longer than the test, so
+    what it carried meanwhile is taken from its tool's intervals. Those of an upload count what is
+    written to the socket, and with it what then is in buffers. Raises NotAvailable as total_mbps()
+    does."""
     flows, own = run.sharing(direction), run.flows_of(direction)
     window = _window_of_any(own)
     carried_mbps = sum(mean_mbps(flow, window) for flow in flows)
+    trace = _RATE[direction].replace("rate_", "link_").replace("_mbps", "_trace")
     may_burst = (switch(run.settings.get("burst_shaping")) or run.settings.get("link_trace")
-                 or run.settings.get("link_up_trace"))
-    if direction != "upload" or len(flows) == len(own) or may_burst:
+                 or run.settings.get(trace))
+    if len(flows) == len(own) or may_burst:
         return carried_mbps
     try:
         return min(carried_mbps, link_rate_mbps(run, direction) * payload_share(run, direction))

@@ -70,10 +70,11 @@ def test_cross_traffic_counts_while_the_test_runs_and_no_longer() -> None:
 
 
 @pytest.mark.parametrize(("direction", "settings", "factor"), [
-    ("upload", {}, 1.0), ("download", {}, 1.1), ("upload", {"burst_shaping": "yes"}, 1.1),
-    ("upload", {"link_trace": "x"}, 1.1), ("upload", {"rate_up_mbps": 0}, 1.1),
+    ("upload", {}, 1.0), ("download", {}, 1.0), ("upload", {"burst_shaping": "yes"}, 1.1),
+    ("upload", {"link_trace": "x"}, 1.1), ("download", {"link_down_trace": "x"}, 1.1),
+    ("upload", {"link_down_trace": "x"}, 1.0), ("upload", {"rate_up_mbps": 0}, 1.1),
     ("upload", {"rate_up_mbps": 2 * RATE_MBPS}, 1.1)])
-def test_upload_beside_cross_traffic_has_no_more_than_the_link_carries(
+def test_flows_beside_cross_traffic_have_no_more_than_the_link_carries(
         direction: str, settings: dict[str, Any], factor: float) -> None:
     """Cross traffic's sender counts what is still in its buffers: a drop-tail queue of 20 Mbit/s
     had 103 %, and FQ-CoDel was said to cost 4 % of the throughput."""
