@@ -16,6 +16,7 @@ from flent_aqm.setup import parts
 from flent_aqm.setup.apt import DebianArchive, Package
 from flent_aqm.setup.kernel import build, patching, recipe
 from flent_aqm.setup.kernel.locate import Kernel
+from flent_aqm.setup.kernel.named import NamedKernel, save
 from flent_aqm.setup.kernel.patching import PatchDoesntFit
 from flent_aqm.setup.kernel.recipe import Recipe
 from flent_aqm.setup.kernel.tree import KernelTree
@@ -152,6 +153,23 @@ def test_where_no_source_takes_them_all_are_named(built: list[str], tmp_path: Pa
     with pytest.raises(SetupError, match=r"9.9 11: 0001-a.*; linux-source-9.9 10: 0001-a"):
         build.set_up_kernel(tmp_path / "flent-aqm", Archive("11", "10"))
     assert built == []
+
+
+def test_packages_of_users_kernels_with_options_stay(built: list[str], tmp_path: Path) -> None:
+    """Their trees have names of their own, the package has not."""
+    cache = tmp_path / "flent-aqm"
+    for name, tree in (("nat", "linux-source-9.9_7-89abcdef"), ("mine", "linux-source-9.9_6")):
+        save(cache, NamedKernel(name, name, "", "9.9.1", "", "", tree=tree))
+        (cache / "trees" / tree).mkdir(parents=True)
+    (cache / "trees" / "linux-source-9.9_5-89abcdef").mkdir()
+    (cache / "debs").mkdir()
+    for version in ("9", "7", "6", "5"):
+        (cache / "debs" / f"linux-source-9.9_{version}_all.deb").touch()
+    build.set_up_kernel(cache, Archive("9"))
+    assert sorted(path.name for path in (cache / "trees").iterdir()) == [
+        "linux-source-9.9_6", "linux-source-9.9_7-89abcdef"]
+    assert sorted(path.name for path in (cache / "debs").iterdir()) == [
+        f"linux-source-9.9_{version}_all.deb" for version in ("6", "7", "9")]
 
 
 def test_doctor_says_what_the_kernel_lacks(monkeypatch: pytest.MonkeyPatch) -> None:

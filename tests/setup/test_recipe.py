@@ -13,6 +13,7 @@ from flent_aqm.base import paths
 from flent_aqm.base.errors import ConfigError, SetupError, ToolMissing
 from flent_aqm.cli import main
 from flent_aqm.parts.kernels import command
+from flent_aqm.setup.install import held
 from flent_aqm.setup.kernel import recipe
 from flent_aqm.setup.kernel.locate import VARIABLE, find_kernel
 from flent_aqm.setup.kernel.named import NamedKernel, find_named, remove, save
@@ -278,6 +279,31 @@ def test_removed_kernel_takes_its_tc_along_when_no_other_uses_it(
         remove(tmp_path, name)
         left.append(sorted(path.name for path in (tmp_path / "tc").iterdir()))
     assert left == [["0a", "0b"], ["0a", "0b"], ["0b"]]
+
+
+def test_repository_of_a_source_goes_with_the_last_kernel_of_it(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels with other options have trees of their own, and share the repository."""
+    monkeypatch.setattr(paths, "user_cache", lambda: tmp_path)
+    monkeypatch.setattr(paths, "SYSTEM_CACHE", tmp_path / "none")
+    trees = {"plain": "git-0123456789ab", "debug": "git-0123456789ab-89abcdef",
+             "nat": "git-0123456789ab-fedcba98"}
+    for name, tree in trees.items():
+        save(tmp_path, NamedKernel(name, name, "def", "7.3.4", "s", "c", tree=tree))
+        (tmp_path / "trees" / tree).mkdir(parents=True)
+    repository = tmp_path / "trees" / "git-0123456789ab.git"
+    repository.mkdir()
+    remove(tmp_path, "plain")
+    assert sorted(path.name for path in (tmp_path / "trees").iterdir()) == [
+        trees["debug"], trees["nat"], repository.name]
+    remove(tmp_path, "debug")
+    (tmp_path / "trees" / trees["debug"]).mkdir()
+    with held(tmp_path, tmp_path / "trees" / trees["debug"]):  # a build that isn't saved yet
+        remove(tmp_path, "nat")
+    assert repository.is_dir()
+    save(tmp_path, NamedKernel("debug", "debug", "def", "7.3.4", "s", "c", tree=trees["debug"]))
+    remove(tmp_path, "debug")
+    assert [path.name for path in (tmp_path / "trees").iterdir()] == [f"{trees['debug']}.lock"]
 
 
 def test_name_given_twice_and_instrumented_kernel_are_removed_once(

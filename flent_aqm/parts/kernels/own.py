@@ -16,7 +16,7 @@ from flent_aqm.setup.kernel.build import build_kernel, is_built, tree_name
 from flent_aqm.setup.kernel.config_check import parse_config
 from flent_aqm.setup.kernel.locate import built_kernel
 from flent_aqm.setup.kernel.named import NamedKernel
-from flent_aqm.setup.kernel.recipe import KernelSource, Recipe, series_of
+from flent_aqm.setup.kernel.recipe import KernelSource, series_of
 from flent_aqm.setup.kernel.sources import DebianOrigin, GitTree, Origin, parse_origin
 from flent_aqm.setup.kernel.tree import NOTES
 from flent_aqm.setup.progress import Progress
@@ -26,7 +26,6 @@ from flent_aqm.setup.tc_plugin import build_tc
 READY_MADE = ("debug", "nat")
 # Stable's own kernels, LTS ones mostly, and the newest, beside those that set-up looks at.
 MORE_SUITES = ("trixie", "sid", "experimental")
-_NOTHING = Recipe(KernelSource("", ""), "", ())
 
 
 @dataclass(frozen=True)
@@ -131,9 +130,7 @@ def origin_of(cache: Path, kernel: NamedKernel) -> Origin:
     source = KernelSource(str(facts["package"]), str(facts["version"]))
     if source.package != "git":
         return DebianOrigin(cache, DebianArchive(cache, "apt-more", MORE_SUITES), source)
-    options = str(facts.get("own_options", ""))
-    suffix = f"-{replace(_NOTHING, own_options=options).options_hash}" if options else ""
-    return GitTree(cache / "trees", kernel.tree.removesuffix(suffix), source.version,
+    return GitTree(cache / "trees", kernel.origin_folder, source.version,
                    series_of(kernel.version))
 
 

@@ -77,17 +77,18 @@ def set_up_kernel(cache: Path, archive: DebianArchive, *, update: bool = False) 
 
 def _remove_unused_sources(cache: Path, source: KernelSource) -> None:
     """Remove kept trees of Debian's packages in which neither the lab's kernel nor a kernel of the
-    user was built, and packages of which neither the lab's kernel nor a user's kernel without
-    options of its own is made. Trees in which a build works stay.
+    user was built, and packages of which neither is made. Trees in which a build works stay.
 
     source: the source version of the lab's kernel.
     """
-    kept = {DebianOrigin.folder_of(source), *(each.tree for each in all_named())}
+    stock, named = DebianOrigin.folder_of(source), all_named()
+    trees = {stock, *(each.tree for each in named)}
+    origins = {stock, *(each.origin_folder for each in named)}
     for tree in (cache / "trees").glob("linux-source-*"):
-        if tree.is_dir() and tree.name not in kept and not install.is_held(tree):
+        if tree.is_dir() and tree.name not in trees and not install.is_held(tree):
             shutil.rmtree(tree, ignore_errors=True)
     for deb in (cache / "debs").glob("linux-source-*.deb"):
-        if not any(deb.name.startswith(f"{name}_") for name in kept):
+        if not any(deb.name.startswith(f"{origin}_") for origin in origins):
             deb.unlink()
 
 

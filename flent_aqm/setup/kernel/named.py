@@ -25,6 +25,8 @@ from flent_aqm.setup.kernel.recipe import KernelSource, series_of
 from flent_aqm.spec.kernel import STOCK, parse_kernel
 
 FOLDER = "named"
+# End of a tree's name for options of the user (Recipe.options_hash).
+_OF_OPTIONS = re.compile(r"-[0-9a-f]{8}$")
 _QUEUE_OPTION = re.compile(r"^CONFIG_NET_SCH_(\w+)=y$", re.MULTILINE)
 # Options that aren't called as a qdisc, and qdiscs that have no option of their own.
 _NO_QDISC = frozenset({"fifo", "default"})
@@ -62,6 +64,12 @@ class NamedKernel:
     tc: str = ""
     made_of: list[str] = field(default_factory=list)
     records: str = ""
+
+    @property
+    def origin_folder(self) -> str:
+        """Name of the folder in CACHE/trees for a kernel of the same source without options of the
+        user (Origin.folder): `tree` without the hash of the options. "" if no tree is kept."""
+        return _OF_OPTIONS.sub("", self.tree)
 
     @property
     def program(self) -> Path | None:
@@ -152,9 +160,10 @@ def save(cache: Path, kernel: NamedKernel) -> None:
 def remove(cache: Path, name: str) -> None:
     """Remove a kernel's name from the cache. Its program, its kept source, and the tc that was
     built with it are removed from this cache, too, if no other kernel uses them, and so are
-    instrumented kernels that record its changes. A source in which a build works stays. The caller
-    holds the cache's lock. Raises ConfigError if the cache has no such name, or if its description
-    can't be read."""
+    instrumented kernels that record its changes. The git repository of its source is removed if no
+    kernel of that source is left, with whichever options. A source in which a build works stays,
+    and so does its repository. The caller holds the cache's lock. Raises ConfigError if the cache
+    has no such name, or if its description can't be read."""
     path = cache / FOLDER / f"{name}.json"
     kernel = _read_description(path)
     if kernel is None and path.exists():
@@ -174,10 +183,14 @@ def remove(cache: Path, name: str) -> None:
     if kernel.tc and kernel.tc not in {other.tc for other in others}:
         shutil.rmtree(cache / "tc" / kernel.tc, ignore_errors=True)
     stock_tree = f"{source.package}_{source.version}" if source else ""
-    trees = (stock_tree, *(other.tree for other in others))
-    if kernel.tree and kernel.tree not in trees and not is_held(cache / "trees" / kernel.tree):
-        shutil.rmtree(cache / "trees" / kernel.tree, ignore_errors=True)
-        shutil.rmtree(cache / "trees" / f"{kernel.tree}.git", ignore_errors=True)
+    used = (stock_tree, *(other.tree for other in others))
+    trees = cache / "trees"
+    if kernel.tree and kernel.tree not in used and not is_held(trees / kernel.tree):
+        shutil.rmtree(trees / kernel.tree, ignore_errors=True)
+    origin = kernel.origin_folder
+    if origin and origin not in {other.origin_folder for other in others} and not any(
+            is_held(tree) for tree in trees.glob(f"{origin}*")):
+        shutil.rmtree(trees / f"{origin}.git", ignore_errors=True)
 
 
 def _why_not_removed(cache: Path, name: str) -> str:
