@@ -7,16 +7,19 @@ from __future__ import annotations
 import base64
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from flent_aqm.base.errors import ConfigError, SetupError
-from flent_aqm.setup.kernel import published
-from flent_aqm.setup.kernel.additions import QUEUE, read_additions
+from flent_aqm.setup.kernel import build, published
+from flent_aqm.setup.kernel.additions import CONTROL, QUEUE, Addition, FileKind, read_additions
 from flent_aqm.setup.kernel.compile import all_faults
 from flent_aqm.setup.kernel.patching import PatchDoesntFit
 from flent_aqm.setup.kernel.recipe import KernelSource, Recipe
 from flent_aqm.setup.kernel.tree import KernelTree
+from flent_aqm.setup.progress import Progress
 from flent_aqm.setup.tc_plugin import read_files
 
 CODE = Path(__file__).parents[1] / "own_code"
@@ -127,6 +130,42 @@ def test_headers_beside_a_file_come_with_it_and_belong_to_the_recipe(tmp_path: P
     before = recipe().hash
     (tmp_path / "bar.h").write_text("long bar;\n")
     assert recipe().hash != before
+
+
+@pytest.mark.parametrize(("kind", "name", "switches"), [
+    (CONTROL, "highspeed", ["TCP_CONG_HSTCP"]), (CONTROL, "mine", ["TCP_CONG_MINE"]),
+    (QUEUE, "codel", ["NET_SCH_CODEL"]), (QUEUE, "mine", ["NET_SCH_MINE"]), (QUEUE, "mq", []),
+    (QUEUE, "blackhole", ["NET_SCHED"]), (QUEUE, "later", ["NET_SCH_LATER"])])
+def test_option_of_a_file_is_that_by_which_the_source_compiles_it(
+        kind: FileKind, name: str, switches: list[str], tmp_path: Path) -> None:
+    """Lines of Linux 7.3, and one that goes on. Its kconfig would drop an option that no file
+    declares, as this Makefile does."""
+    for folder, makefile, options, sources in (
+            ("net/ipv4", "obj-$(CONFIG_TCP_CONG_HSTCP) += tcp_highspeed.o\n", ["TCP_CONG_HSTCP"],
+             ["tcp_highspeed.c"]),
+            ("net/sched", (
+             "obj-y\t:= sch_generic.o sch_mq.o\n"
+             "obj-$(CONFIG_NET_SCHED)\t\t+= sch_api.o sch_blackhole.o\n"
+             "obj-$(CONFIG_NET_SCH_FQ_CODEL)\t+= sch_fq_codel.o\n"
+             "obj-$(CONFIG_NET_SCH_CODEL)\t+= sch_codel.o\n"
+             "obj-$(CONFIG_NET_SCH_LATER)+= \\\n\tsch_later.o\n"),
+             ["NET_SCHED", "NET_SCH_CODEL", "NET_SCH_LATER"],
+             ["sch_mq.c", "sch_blackhole.c", "sch_codel.c", "sch_later.c"])):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "Makefile").write_text(makefile)
+        (tmp_path / folder / "Kconfig").write_text("".join(f"config {one}\n" for one in options))
+        for source in sources:
+            (tmp_path / folder / source).touch()
+    (tmp_path / "Makefile").write_text(
+        "allnoconfig:\n\tsed -n 's/^config \\(.*\\)/CONFIG_\\1=/p' net/*/Kconfig >known\n"
+        "\tgrep -F -f known $(KCONFIG_ALLCONFIG) >.config || true\n")
+    wanted = Recipe(KernelSource("linux-source-7.3", "1"), "", (),
+                    additions=(Addition(kind, name, b"changed\n"),))
+    origin: Any = SimpleNamespace(fill=lambda *_: None)
+    tree = KernelTree(tmp_path)
+    build._make_changes(tmp_path, tree, origin, wanted, tmp_path, Progress(""))
+    assert (tmp_path / ".config").read_text() == "".join(f"CONFIG_{one}=y\n" for one in switches)
+    assert build._switches(tree, wanted) == switches
 
 
 def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:

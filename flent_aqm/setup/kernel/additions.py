@@ -68,7 +68,8 @@ class Addition:
 
     @property
     def option(self) -> str:
-        """Name of the option that compiles the file, without CONFIG_, such as NET_SCH_MINE."""
+        """Name of the option that compiles the file if it is new, without CONFIG_, such as
+        NET_SCH_MINE."""
         return f"{self.kind.option}{self.name.upper()}"
 
     @property
@@ -81,6 +82,18 @@ class Addition:
     def makefile(self) -> str:
         """Lines to append to a Makefile, which compile the file if the option is set."""
         return f"\nobj-$(CONFIG_{self.option}) += {self.kind.prefix}{self.name}.o\n"
+
+    def switch(self, makefile: str) -> str:
+        """Return the name of the option by which a Makefile compiles the file, without CONFIG_: for
+        a new file `option`, for one that the source has already perhaps another, such as
+        TCP_CONG_HSTCP for tcp_highspeed.c. "" if no option decides that, as for sch_mq.c.
+
+        makefile: text of the Makefile in the file's folder, with `makefile` if the file is new.
+        """
+        found = re.search(rf"^obj-\$\(CONFIG_(\w+)\)\s*[+:]?=(?:.*\s)?"
+                          rf"{self.kind.prefix}{self.name}\.o(?:\s|$)",
+                          makefile.replace("\\\n", " "), re.MULTILINE)
+        return found[1] if found else ""
 
     @property
     def own_flags(self) -> str:

@@ -217,7 +217,7 @@ def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress
                 **asdict(origin.source), "kernel_version": version, "hash": wanted.hash,
                 "gcc": run(["gcc", "--version"]).splitlines()[0],
                 "patches": [name for name, _content in applied], "left_out": without,
-                "own_options": wanted.own_options, "switches": wanted.switches,
+                "own_options": wanted.own_options, "switches": _switches(tree, wanted),
             }, indent=1) + "\n", encoding="utf-8")
             install.publish(result, cache / "kernels" / wanted.hash,
                             lambda folder: is_whole(folder / "linux"))
@@ -319,6 +319,17 @@ def _add_own_flags(tree: KernelTree, patch: bytes) -> None:
             tree.append(f"{folder}/Makefile", own_flags(file.removesuffix(".c")))
 
 
+def _switches(tree: KernelTree, wanted: Recipe) -> list[str]:
+    """Return the names of the options, without CONFIG_, that compile the user's files, as the
+    Makefiles of the tree say, in which the recipe's changes have been made. Files that no option
+    compiles are left out."""
+    if wanted.coverage is not None:
+        return list(wanted.coverage.switches)
+    switches = (each.switch((tree.path / each.kind.folder / "Makefile").read_text(encoding="utf-8"))
+                for each in wanted.additions)
+    return [switch for switch in switches if switch]
+
+
 def _make_changes(cache: Path, tree: KernelTree, origin: Origin, wanted: Recipe, work: Path,
                   progress: Progress, *, optional: bool = True
                   ) -> tuple[list[patching.Patch], list[str]]:
@@ -373,6 +384,6 @@ def _make_changes(cache: Path, tree: KernelTree, origin: Origin, wanted: Recipe,
         coverage.instrument(tree, wanted.coverage.instrumented)
     tree.set_times()
     progress.step("choosing its options")
-    configure(tree.path, wanted.whole_fragment)
+    configure(tree.path, wanted.whole_fragment(_switches(tree, wanted)))
     progress.step("compiling (about 2 minutes on 2 cores; less where objects are there)")
     return applied, left_packed

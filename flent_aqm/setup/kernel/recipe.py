@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -147,27 +147,22 @@ class Recipe:
                         *_effective_parts(changes)])
 
     @property
-    def switches(self) -> tuple[str, ...]:
-        """Names of the options, without CONFIG_, that compile `additions`. Of an instrumented
-        kernel, those that compile the additions of the user's kernel."""
-        return self.coverage.switches if self.coverage is not None else tuple(
-            each.option for each in self.additions)
-
-    @property
     def options_hash(self) -> str:
         """8 hex digits that identify the user's options, for the name of a kept tree."""
         return _digest([self.own_options.encode()])[:8]
 
-    @property
-    def whole_fragment(self) -> str:
-        """All options as lines CONFIG_NAME=value: the lab's, overridden by the user's, and those of
-        `switches` with the value y, which overrides both. If the recipe has no input of the user,
-        it is `fragment` as it stands, with comments. Raises SetupError if a line of the user's
-        options is no option, blank or comment."""
+    def whole_fragment(self, switches: Iterable[str]) -> str:
+        """Return lines CONFIG_NAME=value of all options: the lab's, overridden by the user's, and
+        those of `switches` with the value y, which overrides both. If the recipe has no input of
+        the user, return `fragment` as it stands, with comments. Raises SetupError if a line of the
+        user's options is no option, blank or comment.
+
+        switches: names of the options that compile the user's files, without CONFIG_.
+        """
         if not self.is_users:
             return self.fragment
         options = {**parse_config(self.fragment), **parse_config(self.own_options),
-                   **dict.fromkeys(self.switches, "y")}
+                   **dict.fromkeys(switches, "y")}
         return "".join(f"CONFIG_{name}={value}\n" for name, value in options.items())
 
 
