@@ -193,6 +193,29 @@ def test_a_change_is_what_one_kernel_has_beyond_the_other(tmp_path: Path) -> Non
         ("net/git.c", (1,)), ("net/gone.c", (1, 2)), ("net/new.c", (1,))]
 
 
+@pytest.mark.parametrize(("base", "test", "of_source", "lines"), [
+    (("a\n", "b\n"), ("a\n", None), None, None), (("a\n", None), ("a\n", None), None, None),
+    (("a\nb\n", None), None, None, (1, 2)), (("a\nb\n", None), ("a\nb\n", "a\nc\n"), None, (1, 2)),
+    (("a\n", "b\n"), None, (b"a\n", None), None), (None, ("a\n", None), (b"b\n", b"a\n"), None),
+    (None, ("a\n", "a\nb\n"), (None, b"a\n"), (1, 2))],
+    ids=["changed, deleted", "both", "base", "deleted, changed", "gone in the test's source",
+         "deleted in a newer source", "new in the test's source"])
+def test_file_that_a_kernel_deletes_is_not_there(
+        base: tuple[str, str | None] | None, test: tuple[str, str | None] | None,
+        of_source: tuple[bytes | None, bytes | None] | None, lines: tuple[int, ...] | None,
+        tmp_path: Path) -> None:
+    """Of one that the other side leaves as it is, the kernel keeps no copy."""
+    for side, states in (("base", base), ("test", test)):
+        for state, text in zip(("before", "after"), states or (), strict=False):
+            if text is not None:
+                path = tmp_path / side / "own" / state / "one.c"
+                path.parent.mkdir(parents=True)
+                path.write_text(text)
+    found = changes_between(tmp_path / "base", tmp_path / "test",
+                            {"one.c": of_source} if of_source else {})
+    assert [one.lines for one in found] == ([] if lines is None else [lines])
+
+
 def test_a_change_of_what_is_not_compiled_is_refused(tmp_path: Path) -> None:
     """A syntax error there would go unnoticed. Where a part of it is compiled, the rest is told."""
     folder = tmp_path / "net" / "sched"

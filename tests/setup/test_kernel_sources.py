@@ -113,8 +113,10 @@ def test_changed_files_may_have_names_that_are_not_ascii(repository: Path, tmp_p
     old = GitOrigin(tmp_path / "trees", repository, "old")
     new = GitOrigin(tmp_path / "trees", repository, None)
     assert new.changed_since(old.tree_id) == {
-        "sch.c": (b"one\n", b"two\n"), "sch_größe.c": (b"", b"mine\n"),
-        'sch "b" c.h': (b"", b"too\n")}
+        "sch.c": (b"one\n", b"two\n"), "sch_größe.c": (None, b"mine\n"),
+        'sch "b" c.h': (None, b"too\n")}
+    assert old.changed_since(new.tree_id) == {
+        name: (now, then) for name, (then, now) in new.changed_since(old.tree_id).items()}
 
 
 def test_a_tree_is_taken_as_it_is_now_committed_or_not(repository: Path, tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def changes_of(cache: Path, base: Path, kernel: NamedKernel) -> list[coverage.Ch
     test = kernel_folder(kernel)
     ours, theirs = (read_note(folder / "kernel.json") for folder in (base, test))
     origin = origin_of(cache, kernel)
-    of_source: Mapping[str, tuple[bytes, bytes]] = {}
+    of_source: Mapping[str, tuple[bytes | None, bytes | None]] = {}
     if (ours["package"], ours["version"]) != (theirs["package"], theirs["version"]):
         if ours["package"] != "git" or not isinstance(origin, GitTree):
             raise SetupError(

@@ -139,25 +139,28 @@ def own_files(kernel: Path, state: str) -> dict[str, bytes]:
             for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-def changes_between(base: Path, test: Path, of_source: Mapping[str, tuple[bytes, bytes]]
+def changes_between(base: Path, test: Path,
+                    of_source: Mapping[str, tuple[bytes | None, bytes | None]]
                     ) -> list[ChangedFile]:
     """Return the changes of C files and headers from one kernel to another, sorted by path. Files
-    without a difference are left out, and so are files that only the test kernel's change deletes.
+    without a difference are left out, and so are files that the test kernel doesn't have.
 
     Args:
         base: folder of the kernel before the change.
         test: folder of the kernel after the change.
         of_source: path -> (content in base, content in test) of files in which their sources
-            differ. Empty for kernels of the same source.
+            differ, None for a source without the file. Empty for kernels of the same source.
     """
-    of_base, of_test = own_files(base, AFTER), own_files(test, AFTER)
-    plain = {**own_files(base, BEFORE), **own_files(test, BEFORE)}
+    before, after = ([own_files(kernel, state) for kernel in (base, test)]
+                     for state in (BEFORE, AFTER))
+    plain = {**before[0], **before[1]}
     changes = []
-    for path in sorted({*of_base, *of_test, *of_source}):
+    for path in sorted({*plain, *after[0], *after[1], *of_source}):
         if path.endswith(_CODE):
-            old, new = (of_side.get(path, of_source[path][number] if path in of_source
-                                    else plain.get(path))
-                        for number, of_side in enumerate((of_base, of_test)))
+            # A file that a kernel's change deletes is before it alone.
+            old, new = (after[side].get(path) if path in before[side] or path in after[side]
+                        else of_source[path][side] if path in of_source else plain.get(path)
+                        for side in (0, 1))
             if new is not None and new != old:
                 changes.append(ChangedFile(path, changed_lines(_decode(old or b""), _decode(new)),
                                       _decode(new)))

@@ -199,10 +199,10 @@ class GitTree:
             self._git("update-index", "-q", "--refresh", env=env, status_matters=False)
         self._git("read-tree", "--reset", "-u", self.tree_id, env=env)
 
-    def changed_since(self, older: str) -> dict[str, tuple[bytes, bytes]]:
+    def changed_since(self, older: str) -> dict[str, tuple[bytes | None, bytes | None]]:
         """Return path -> (content then, content now) of each C file and header that differs from an
-        older tree of this repository. A new file has the content b"" then. Deleted files are left
-        out. In the contents, bytes that aren't UTF-8 are replaced, and all line ends are \\n.
+        older tree of this repository, None for a file that isn't there or is empty. In the
+        contents, bytes that aren't UTF-8 are replaced, and all line ends are \\n.
 
         older: git's name of the older tree.
 
@@ -210,20 +210,20 @@ class GitTree:
         that git then can't read is b"".
         """
         # Without -z, git quotes names that aren't ASCII.
-        names = self._git("diff", "-z", "--name-only", "--no-renames", "--diff-filter=AM", older,
-                          self.tree_id, "--", "*.c", "*.h").split("\0")
+        names = self._git("diff", "-z", "--name-only", "--no-renames", "--diff-filter=AMD",
+                          older, self.tree_id, "--", "*.c", "*.h").split("\0")
         return {name: (self._content(older, name), self._content(self.tree_id, name))
                 for name in names if name}
 
-    def _content(self, tree_id: str, name: str) -> bytes:
-        """Return the content of a file in a tree, b"" if the tree doesn't have the file or git
-        fails. Bytes that aren't UTF-8 are replaced, and all line ends are \\n.
+    def _content(self, tree_id: str, name: str) -> bytes | None:
+        """Return the content of a file in a tree, None if the tree doesn't have the file, if it is
+        empty, or if git fails. Bytes that aren't UTF-8 are replaced, and all line ends are \\n.
 
         Args:
             tree_id: git's name of the tree.
             name: path of the file.
         """
-        return self._git("show", f"{tree_id}:{name}", status_matters=False).encode()
+        return self._git("show", f"{tree_id}:{name}", status_matters=False).encode() or None
 
     def _git(self, *words: str, env: dict[str, str] | None = None,
              status_matters: bool = True) -> str:
