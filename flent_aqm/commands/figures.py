@@ -57,9 +57,10 @@ def main(args: argparse.Namespace) -> int:
     values to --output, which is made if necessary. Return 0. With --set speedtests, draw what each
     speed test shows, a page for each rate, delay and cross traffic.
 
-    Files that can't be used are left out with a message. Of the study's figures, runs with the same
-    samples and settings count once, and only runs with the smallest base delay are drawn unless
-    --where names the base delay. Raises ConfigError if an option is wrong, no run is left to draw,
+    Files that can't be used are left out with a message. For the study's figures, runs with the
+    same samples and settings count once, those that don't record a queue or whose two rates differ
+    are left out, and so are runs without the smallest base delay of the others, unless --where
+    names the base delay. Raises ConfigError if an option is wrong, no run is left to draw,
     runs for the study's figures are of several testbeds or router models, or a file can't be
     written.
     """
@@ -68,7 +69,7 @@ def main(args: argparse.Namespace) -> int:
     from flent_aqm.results.grouping import ALIASES, check_keys
     from flent_aqm.results.many_files import counted_once, find_files
     from flent_aqm.show.figures.gather import BASE_DELAY, gather
-    from flent_aqm.show.figures.study import FIGURES, grid, of_least_delay
+    from flent_aqm.show.figures.study import FIGURES, grid, of_least_delay, on_grid
     from flent_aqm.show.figures.verdicts import VERDICTS
     from flent_aqm.show.plots.paper import parse_inches
 
@@ -103,6 +104,7 @@ def main(args: argparse.Namespace) -> int:
             if usable > len(rows) else ("these files have", "")
         raise ConfigError(f"no run of test {args.test!r}; {what}: {tests}; choose one with --test"
                           f"{or_another}")
+    rows = on_grid(rows)
     if not any(key == BASE_DELAY for key, _ in filters):
         rows = of_least_delay(rows)
     common = grid(rows)

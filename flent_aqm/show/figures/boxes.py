@@ -33,12 +33,11 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
     directions if there is none.
 
     Return its values, with a row for each distribution that has values, and the parts of its
-    caption. The other distributions are listed in the table's `missing`. Runs that don't record a
-    queue, or a rate of the grid, are not drawn, but are counted in the table's `runs`.
+    caption. The other distributions are listed in the table's `missing`.
 
     Args:
         figure: the row of FIGURES.
-        rows: runs of the figure.
+        rows: runs of the figure, each with a rate and queue of the grid.
         grid: rates and queues that all figures share.
         canvas: matplotlib figure to draw on.
         title: title of the figure, "" for none.

@@ -35,12 +35,14 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
     rates = list(dict.fromkeys(nearest(grid.rates_mbps, rate) for rate in figure.rates_mbps))
     table = Table([RATE, AQM, "file", "time_s", "throughput_mbps"])
     looks = looks_for(grid.aqms)
+    repeated = False
     panels = canvas.subplots(len(grid.aqms), len(rates), sharex=True, sharey="col", squeeze=False)
     for column, rate in enumerate(rates):
         for panel, aqm in zip(panels[:, column], grid.aqms, strict=True):
             members = [row for row in rows
                        if row.has(rate_mbps=rate, aqm=aqm) and WAY in row.curves]
             table.runs += len(members)
+            repeated |= len(members) > 1
             for row in members:
                 curve = row.curves[WAY]
                 table.rows += [[rate, aqm, row.path.name, float(at), float(mbps)]
@@ -54,8 +56,6 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
         panels[0, column].set_title(f"{rate:g} Mbit/s", fontsize="medium")
         panels[-1, column].set_xlabel("time since the upload's start (s)")
     canvas.suptitle(title, fontsize="large")
-    repeated = any(len([row for row in rows if row.has(rate_mbps=rate, aqm=aqm)]) > 1
-                   for rate in rates for aqm in grid.aqms)
     return table, [f"{counted(table.runs, 'run')}; TCP payload per 100 ms in captured headers",
                    *(["thin: each run; bold: their median"] if repeated else [])]
 

@@ -70,8 +70,8 @@ class Grid:
     """Rates and queues that all figures share, see grid().
 
     Attributes:
-        rates_mbps: different rates of the runs that grid() uses, ascending.
-        aqms: the study's queues, and those of these runs, in the order of legends.
+        rates_mbps: different rates of the runs, ascending.
+        aqms: the study's queues, and those of the runs, in the order of legends.
         model: router model and testbed as text for the caption, "" if the runs have no router
             model.
     """
@@ -81,16 +81,21 @@ class Grid:
     model: str
 
 
-def grid(rows: Sequence[FigureRow]) -> Grid:
-    """Return the grid of all figures, from the runs that record a queue and the same rate for both
-    directions. Raises ConfigError if there are none, or if they are of different testbeds or router
-    models."""
+def on_grid(rows: Sequence[FigureRow]) -> list[FigureRow]:
+    """Return the runs that record a queue and the same rate for both directions. Others have no
+    place in a grid. Raises ConfigError if there are none."""
     usable = [row for row in rows if AQM in row.settings
               and isinstance(row.settings.get(RATE), (int, float))]
     if not usable:
         raise ConfigError("none of the runs records both its queue and one rate for both "
                           "directions; expected runs of flent-aqm's batches")
-    models = collect(usable, lambda row: (str(row.settings.get("router_model", "")),
+    return usable
+
+
+def grid(rows: Sequence[FigureRow]) -> Grid:
+    """Return the grid of all figures, from the runs of on_grid(). Raises ConfigError if they are of
+    different testbeds or router models."""
+    models = collect(rows, lambda row: (str(row.settings.get("router_model", "")),
                                           str(row.settings.get("testbed", ""))))
     if len(models) > 1:
         names = "; ".join(f"{len(members)} with router_model={model}, testbed={testbed}"
@@ -100,8 +105,8 @@ def grid(rows: Sequence[FigureRow]) -> Grid:
     (model, testbed), = models
     return Grid(
         rates_mbps=[float(str(rate)) for rate in
-                    sorted_values(RATE, [row.settings[RATE] for row in usable])],
-        aqms=order([*AQMS, *(str(row.settings[AQM]) for row in usable)]),
+                    sorted_values(RATE, [row.settings[RATE] for row in rows])],
+        aqms=order([*AQMS, *(str(row.settings[AQM]) for row in rows)]),
         model=f"router model {model}, testbed {testbed}" if model else "")
 
 

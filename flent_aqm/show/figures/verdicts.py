@@ -73,8 +73,8 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
 
     Args:
         figure: the row of FIGURES.
-        rows: runs of all tests and rates. Drawn are those with the figure's burst shaping and cross
-            traffic.
+        rows: runs of all tests and rates, each with a queue of the grid. Drawn are those with the
+            figure's burst shaping and cross traffic.
         grid: queues of all figures.
         canvas: matplotlib figure to draw on.
         title: title of the figure, "" for none.

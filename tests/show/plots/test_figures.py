@@ -106,6 +106,34 @@ def test_partial_sweep_gives_all_ten_with_missing_cells_counted(drawn: Drawn) ->
         assert text in picture
 
 
+def test_only_runs_that_are_drawn_are_counted(
+    sweep: Path, tmp_path: Path, variant: Variant, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """None whose two rates differ, that records no queue, or, over time, that has no capture."""
+    baseline: dict[str, Any] = {"burst_shaping": False, "cross_traffic": False}
+
+    def queueless(data: dict[str, Any]) -> None:
+        del data["metadata"]["AQM"]["requested"]["aqm"]
+
+    variant("uneven", test="ndt7", aqm="codel", rate_down_mbps=100, rate_up_mbps=20,
+            **baseline | {"burst_shaping": True})
+    variant("queueless", test="ndt7", rate_mbps=100, change=queueless, **baseline)
+    variant("uncaptured", test="ndt7", aqm="codel", rate_mbps=100,
+            change=lambda data: data["raw_values"].pop("Capture"), **baseline)
+    out = tmp_path / "out"
+    figures = [word for number in (1, 3, 7, 10) for word in ("--figure", str(number))]
+    assert main(["figures", str(sweep), "-o", str(out), "--caption-apart", *figures]) == 0
+    told = capsys.readouterr().out
+    for text in ("figure  1: 7 runs; ", "figure  3: 0 runs; 16 cells", "figure  7: 6 runs; ",
+                 "figure 10: 5 runs; ", f"4 figures of 8 runs in {out}; without a run: 3\n"):
+        assert text in told
+    captions = [path.read_text() for path in sorted(out.glob("*.txt"))]
+    assert "7 runs, up to 2 a cell" in captions[0]
+    assert "0 runs, up to 0 a cell" in captions[1]
+    assert "6 runs" in captions[2]
+    assert "their median" not in captions[2]
+
+
 @pytest.mark.parametrize(("spacings_ms", "text"), [
     ([9.98, 10.02], ", every 10 ms"), ([200.0, 10.0], ", every 10 to 200 ms"),
     ([100.0], ", every 100 ms"), ([numpy.inf], "")])
