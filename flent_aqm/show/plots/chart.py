@@ -241,21 +241,24 @@ class ChartPlotter(Framed):
 
     def _show_reason(self, text: str) -> None:
         """Show a text on why nothing can be drawn, in place of the plot. Notes and legend entries
-        are removed. In a part of a plot, what has been drawn on its axis stays below the text."""
+        are removed, and so is all that has been drawn: in a part of a plot on its axis, otherwise
+        in the figure."""
         self.handles = []
         self.notes = []
         if self._part_axis is None:
             self.figure.clear()
             self.figure.set_layout_engine("constrained")
         axis, = self.grid()
+        axis.clear()
         axis.set_axis_off()
         axis.text(0.5, 0.5, f"Nothing to plot:\n{text}", ha="center", va="center",
                   color=QUIET, wrap=True, transform=axis.transAxes)
 
     def _apply_options(self) -> None:
         """Apply Flent's options for labels, logarithmic scale, inverted latency and bounds to
-        self.axes, labels and bounds in their order. List the lines that can be highlighted in
-        self.data_artists."""
+        self.axes, labels and bounds in their order. A value axis is one of latency if the plot's
+        own label has its unit. List the lines that can be highlighted in self.data_artists."""
+        of_latency = [axis for axis in self.axes if "(ms)" in axis.get_ylabel()]
         for axis, label in zip(self.axes, self.label_x, strict=False):
             axis.set_xlabel(label)
         for axis, label in zip(self.axes, self.label_y, strict=False):
@@ -263,7 +266,7 @@ class ChartPlotter(Framed):
         for axis in self.axes:
             if self.log_base and axis.get_yscale() == "linear" and axis.has_data():
                 axis.set_yscale("log", base=self.log_base)
-            if self.invert_y and "(ms)" in axis.get_ylabel():
+            if self.invert_y and axis in of_latency:
                 axis.invert_yaxis()
         for axis, bounds in zip(self.axes, self.bounds_x, strict=False):
             axis.set_xlim(*bounds)

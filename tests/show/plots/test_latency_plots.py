@@ -322,3 +322,11 @@ def test_options_for_titles_labels_and_bounds_hold(draw: Draw) -> None:
     assert axis.get_xlim() == (1, 200)
     assert "a note" in output(plotter)
     assert "Tail of latency" not in output(plotter)
+
+
+@pytest.mark.parametrize("options", [(), ("--label-y", "mine")])
+def test_latency_is_inverted_under_any_label(options: tuple[str, ...], draw: Draw) -> None:
+    plotter = draw("latency_percentiles_over_time", [UPLOAD], "--invert-latency-y", *options)
+    axis = plotter.figure.axes[0]
+    assert axis.yaxis_inverted()
+    assert axis.get_ylabel() == "mine" if options else "(ms)" in axis.get_ylabel()

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.metrics.run import load_run
@@ -26,6 +27,20 @@ def test_base_rtt_that_is_not_recorded_is_not_told(
         texts.append(_link_text([run]))
     assert texts == ["a 50 Mbit/s link", "a 50 Mbit/s link, base RTT < 1 ms",
                      "a 50 Mbit/s link, base RTT 20 ms"]
+
+
+def test_reason_replaces_what_a_part_has_drawn_before() -> None:
+    """The other parts of the figure stay."""
+    plotter: Any = ChartPlotter.__new__(ChartPlotter)
+    other, axis = Figure().subplots(2)
+    for each in (other, axis):
+        each.plot([1, 2])
+    axis.set_title("mine")
+    plotter._part_axis, plotter.config, plotter.notes = axis, {}, ["of the lines"]
+    plotter._show_reason("no probe was sent")
+    assert [text.get_text() for text in axis.texts] == ["Nothing to plot:\nno probe was sent"]
+    assert (len(axis.lines), axis.get_title(), plotter.notes) == (0, "", [])
+    assert len(other.lines) == 1
 
 
 def test_part_of_another_plot_has_no_room_for_several_panels() -> None:
