@@ -28,7 +28,7 @@ _WAYS = {"Download": "download", "Upload": "upload"}
 _NUMBERS = (
     (re.compile(r"\s*Throughput: ([0-9.]+) ([KMG]?)bps"), "{}_mbps"),
     (re.compile(r"\s*Latency: ([0-9.]+) ms"), "latency_{}_ms"),
-    (re.compile(r"\s*Packet loss: ([0-9.]+)%"), "loss_{}_percent"),
+    (re.compile(r"\s*Packet loss: ([0-9.]+)%"), "loss_{}_pct"),
 )
 _SCALE = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}
 
@@ -162,7 +162,7 @@ TOOL = Tool(
         *both("{}_mbps", "Mbit/s", "its {}"),
         Number("idle_ms", "ms", "its latency of the idle line"),
         *both("latency_{}_ms", "ms", "its latency under {}"),
-        *both("loss_{}_percent", "%", "its UDP packets that were lost under {}"),
+        *both("loss_{}_pct", "%", "its UDP packets that were lost under {}"),
     ),
     module=__name__,
     programs=(Program("crusader"),),

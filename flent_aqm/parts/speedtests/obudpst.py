@@ -72,7 +72,7 @@ def read(text: str, direction: str, report: ClientReport) -> None:
             f"{direction}_mbps": load.mbps,
             f"min_rtt_{direction}_ms": 1000 * least_s,
             f"rtt_{direction}_ms": 1000 * (least_s + float(summary["RTTAvg"])),
-            f"loss_{direction}_percent": 100 * float(summary["LossRatioSummary"])}
+            f"loss_{direction}_pct": 100 * float(summary["LossRatioSummary"])}
     except (ValueError, LookupError, TypeError, AttributeError) as fault:
         raise BadResult(f"udpst's output has an unexpected form ({cause_of(fault)}); it starts "
                         f"with {text[:60]!r}") from None
@@ -91,7 +91,7 @@ TOOL = Tool(
         *both("{}_mbps", "Mbit/s", "its {} in the best second, with IP's headers"),
         *both("rtt_{}_ms", "ms", "its mean round trip under {}"),
         *both("min_rtt_{}_ms", "ms", "its least round trip under {}"),
-        *both("loss_{}_percent", "%", "its packets that were lost under {}"),
+        *both("loss_{}_pct", "%", "its packets that were lost under {}"),
     ),
     programs=(Program("udpst"),),
     shown=Shown("OB-UDPST", ("rtt_download_ms", "rtt_upload_ms"),

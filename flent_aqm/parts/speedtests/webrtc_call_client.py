@@ -147,12 +147,12 @@ def fill(report: ClientReport, direction: str, sender: EndRecord, receiver: EndR
         numbers[f"rtt_{direction}_ms"] = fmean(rtts_ms)
     if sender.reports and sender.packets:
         numbers[f"jitter_{direction}_ms"] = fmean(one[2] for one in sender.reports)
-        numbers[f"lost_{direction}_percent"] = 100 * max(
+        numbers[f"lost_{direction}_pct"] = 100 * max(
             sender.reports[-1][1], 0) / sender.packets
     numbers[f"frame_{direction}_ms"] = percentile(late_ms, FRAME_PERCENTILE)
-    numbers[f"late_frames_{direction}_percent"] = 100 * fmean(
+    numbers[f"late_frames_{direction}_pct"] = 100 * fmean(
         one > LATE_MS for one in late_ms)
-    numbers[f"lost_frames_{direction}_percent"] = max(
+    numbers[f"lost_frames_{direction}_pct"] = max(
         100 * (1 - len(late_ms) / expected), 0.0)
 
 

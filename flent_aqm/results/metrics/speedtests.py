@@ -7,6 +7,7 @@ objects in the file, which the runners of measure/runners write. AIM's tables ar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy
@@ -26,8 +27,10 @@ def reported(run: Run, client: str, name: str) -> float:
     Args:
         run: the run.
         client: name of the speed test, such as "cloudflare".
-        name: name of the number (Number.name), such as "latency_ms".
+        name: name of the number (Number.name), such as "latency_ms". In older files, "_percent"
+            stands for "_pct" at its end.
     """
+    names = (name, re.sub("_pct$", "_percent", name))
     reports = [one.get("numbers") for one in (flow.speedtest for flow in run.speed_test)
                if one.get("client") == client]
     if not reports:
@@ -35,7 +38,8 @@ def reported(run: Run, client: str, name: str) -> float:
         raise NotAvailable(f"the test did not run {client}, or its client gave no results"
                            + (f"; {failed}" if failed else ""))
     for numbers in reports:
-        value = a_number(numbers.get(name)) if isinstance(numbers, dict) else None
+        found = map(numbers.get, names) if isinstance(numbers, dict) else ()
+        value = next((number for one in found if (number := a_number(one)) is not None), None)
         if value is not None:
             return value
     raise NotAvailable(f"{client} didn't report {name} in this run")

@@ -79,9 +79,9 @@ class Metric:
     @property
     def label(self) -> str:
         """Name for an axis, in words: "latency under load, p99". A unit at the name's end ("_ms",
-        "_mbps", "_pct", "_percent", "_bytes") is left out."""
+        "_mbps", "_pct", "_bytes") is left out."""
         name = self.name
-        for suffix in ("_ms", "_mbps", "_pct", "_percent", "_bytes"):
+        for suffix in ("_ms", "_mbps", "_pct", "_bytes"):
             name = name.removesuffix(suffix)
         for start, words in _LABELS.items():
             if name.startswith(start):

@@ -127,11 +127,11 @@ def test_webrtc_call_beside_bulk_keeps_well_in_a_fair_queue(sweep: Path) -> None
     full, fair = (_run(sweep, "webrtc_call", aqm) for aqm in ("no_aqm", "fq_codel"))
     for way in ("download", "upload"):
         assert _value(fair, f"webrtc_rtt_{way}_ms") < 60
-        assert _value(fair, f"webrtc_late_frames_{way}_percent") < 5
-        assert _value(fair, f"webrtc_lost_frames_{way}_percent") < 5
+        assert _value(fair, f"webrtc_late_frames_{way}_pct") < 5
+        assert _value(fair, f"webrtc_lost_frames_{way}_pct") < 5
         assert _value(fair, f"webrtc_{way}_mbps") > 0.4
-        assert (_value(full, f"webrtc_late_frames_{way}_percent")
-                + _value(full, f"webrtc_lost_frames_{way}_percent")) > 20
+        assert (_value(full, f"webrtc_late_frames_{way}_pct")
+                + _value(full, f"webrtc_lost_frames_{way}_pct")) > 20
     file, = sweep.glob("*webrtc_call-fq_codel*.flent.gz")
     whole = load(file)
     captured = [one["download"] for one in whole["raw_values"]["Capture"] if one["download"]]

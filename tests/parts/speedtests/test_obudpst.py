@@ -32,7 +32,7 @@ def test_output_tells_the_best_second_and_round_trips() -> None:
     assert report.numbers["upload_mbps"] == pytest.approx(20 * 1250 / 1264, rel=0.01)
     assert report.numbers["min_rtt_upload_ms"] == pytest.approx(20, abs=1)
     assert 100 < report.numbers["rtt_upload_ms"] < 846
-    assert report.numbers["loss_upload_percent"] == 0
+    assert report.numbers["loss_upload_pct"] == 0
     way = report.loads["upload"]
     assert way.start_s is not None
     assert way.end_s - way.start_s == pytest.approx(5, abs=0.2)

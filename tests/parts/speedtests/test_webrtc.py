@@ -83,7 +83,7 @@ def test_call_over_loopback_carries_both_pictures(port: int) -> None:
     for way in ("download", "upload"):
         # aiortc's encoder begins with 0.5 Mbit/s.
         assert 0.25 < report["numbers"][f"{way}_mbps"] < 1.6
-        assert report["numbers"][f"lost_frames_{way}_percent"] < 5
+        assert report["numbers"][f"lost_frames_{way}_pct"] < 5
         probes = report["ways"][way]["probes"]
         assert 0.9 * 3 * FRAMES_PER_S < sum("frame_ms" in one for one in probes) < 3 * FRAMES_PER_S
         assert report["ways"][way]["end_s"] - report["ways"][way]["start_s"] == pytest.approx(3)
@@ -150,10 +150,10 @@ def test_numbers_are_those_computed_by_hand() -> None:
     fill(report, "download", theirs, mine, 100.0, 1.0)
     assert report.numbers == {
         "download_mbps": pytest.approx(1.0), "rtt_download_ms": 30.0,
-        "jitter_download_ms": 3.0, "lost_download_percent": 10.0,
+        "jitter_download_ms": 3.0, "lost_download_pct": 10.0,
         "frame_download_ms": pytest.approx(0.6 * 150),
-        "late_frames_download_percent": pytest.approx(100 / 9),
-        "lost_frames_download_percent": pytest.approx(10.0)}
+        "late_frames_download_pct": pytest.approx(100 / 9),
+        "lost_frames_download_pct": pytest.approx(10.0)}
     way = report.load("download")
     assert way.rates == [(100.5, 0.5, 31_250), (101.0, 0.5, 93_750)]
     assert max(ms for _, what, ms in way.probes if what == "frame_ms") == pytest.approx(150)

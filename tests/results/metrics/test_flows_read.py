@@ -439,6 +439,19 @@ def test_field_that_is_null_in_every_sample_is_not_there() -> None:
     assert not run(None).flows[0].tcp
 
 
+def test_number_of_a_client_is_found_under_the_name_that_older_files_have() -> None:
+    """Of both the newer one counts, and no other name."""
+    def lost_pct(**numbers: float) -> float | Unavailable:
+        return METRICS["webrtc_lost_upload_pct"].of(run_of(
+            {"TCP upload": [{"t": 1.0, "val": 5.0, "dur": 1.0}]},
+            {"TCP upload": {"SPEEDTEST": {"client": "webrtc_call", "numbers": numbers}}}))
+
+    assert lost_pct(lost_upload_pct=1.5) == lost_pct(lost_upload_percent=1.5) == 1.5
+    assert lost_pct(lost_upload_pct=0.0, lost_upload_percent=1.5) == 0.0
+    assert lost_pct(lost_upload=1.5) == Unavailable(
+        "webrtc_call didn't report lost_upload_pct in this run")
+
+
 def test_label_has_no_unit() -> None:
-    assert METRICS["webrtc_lost_upload_percent"].label == "webrtc lost upload"
+    assert METRICS["webrtc_lost_upload_pct"].label == "webrtc lost upload"
     assert METRICS["latency_loaded_p99_ms"].label == "latency under load, p99"

@@ -67,7 +67,7 @@ def test_a_call_has_a_latency_and_late_frames_but_no_share_of_the_line(tmp_path:
     assert float(row["shown_ms"]) == pytest.approx(
         max(numbers["rtt_download_ms"], numbers["rtt_upload_ms"]), rel=1e-3)
     assert row["verdict"] == "; ".join(
-        f"late {numbers[f'late_frames_{way}_percent']:.0f} % {word}"
+        f"late {numbers[f'late_frames_{way}_percent']:.0f} % {word}"  # as older files name it
         for way, word in (("download", "down"), ("upload", "up")))
     # A page of one row is no taller than that takes: one of all tests has 8.6 inches.
     width, height = imread(table.with_suffix(".png")).shape[1::-1]
