@@ -120,8 +120,10 @@ class Combined(QueueColours):
 
     def plot(self, results: Sequence[Any], config: Any = None, *args: Any,
              **kwargs: Any) -> None:
-        """Combine result sets as Flent does, label the groups with their settings, and draw them.
-        Called by Flent.
+        """Combine result sets as Flent does, label the combined ones, see label_by_settings(), and
+        draw them. Called by Flent. Its combiner changes `config` in place: `cutoff` becomes None,
+        and some groupings replace `series`. Raises RuntimeError for an unknown grouping, or if
+        Flent's combiner refuses the result sets.
 
         Args:
             results: Flent's result sets of the files, at least one.
@@ -138,9 +140,14 @@ class Combined(QueueColours):
         stock_group = combiner.group
 
         def group(groups: Mapping[str, Sequence[Any]], config: Any) -> Any:
-            """Return Flent's combined result sets. If there is one for each group, each gets the
-            list of its members as attribute MEMBERS. Called by the combiner in place of its own
-            method."""
+            """Return Flent's combined result sets. If there are as many as groups, each gets the
+            list of its group's result sets as attribute MEMBERS. Called by the combiner in place
+            of its own method.
+
+            Args:
+                groups: name of a group -> its result sets.
+                config: the plot's definition.
+            """
             made = stock_group(groups, config)
             if len(made) == len(groups):
                 for one, members in zip(made, groups.values(), strict=True):
@@ -172,9 +179,10 @@ def looks_of(results: Sequence[Any]) -> list[Look]:
 
 
 def label_by_settings(members: Sequence[Sequence[Any]], results: Sequence[Any]) -> None:
-    """Label result sets with the settings in which they differ, and with the number of runs if it
-    is above one. Nothing is changed if a file can't be read or doesn't record its queue, or if the
-    labels would not be unique.
+    """Label each result set, in place, with the values of the settings in which the runs differ and
+    which all of its members share, see label_of(); if there are none, with its first member's
+    title. " (n=3)" with the number of members is appended if that is above one. Nothing is changed
+    if a file is damaged or doesn't record its queue, or if two labels would be equal.
 
     Args:
         members: for each result set, those from which it was made.

@@ -34,9 +34,11 @@ def parts_in(result: Any) -> DelayParts:
 
 
 class AqmDelayPartsPlotter(ChartPlotter):
-    """Parts of the probes' RTT: for one run, over time and their means; for several runs, or on one
-    axis that Flent gives, the means only, of at most MOST_LINES runs. Runs without records of the
-    parts are left out, with a note."""
+    """Parts of the probes' RTT: their means under load and in the slowest probes, of at most
+    MOST_LINES runs. Above these, if only one run is left to draw and the plot is not a part of
+    another one, the parts over time. Runs without records of the parts, or without answered probes
+    that have them, are left out, with a note. If the samples of one run are damaged, or no run is
+    left, the picture shows the reason instead."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         drawn = []
@@ -65,7 +67,15 @@ class AqmDelayPartsPlotter(ChartPlotter):
                         probes_of(run for run, _ in drawn)))
 
     def _draw_over_time(self, axis: Any, run: Run, parts: DelayParts) -> None:
-        """Draw the mean parts in ms in bins of BIN_S over time, stacked."""
+        """Draw the mean parts in ms over time, stacked, in bins of BIN_S by the time at which
+        probes were sent. Bins without probes are left out. The load's time is shaded.
+
+        Args:
+            axis: matplotlib axes, whose time is in seconds since the run's start, or in epoch
+                seconds with --absolute-time.
+            run: the run, for its start and load.
+            parts: parts of its probes.
+        """
         begin_s = 0.0 if self.absolute_time else start_s(run)
         number = ((parts.sent_s - parts.sent_s[0]) / BIN_S).astype(int)
         bins, place, counted = numpy.unique(number, return_inverse=True, return_counts=True)
@@ -80,13 +90,14 @@ class AqmDelayPartsPlotter(ChartPlotter):
         self.note(f"means of {1000 * BIN_S:g} ms")
 
     def _draw_bars(self, axis: Any, drawn: Sequence[tuple[Run, DelayParts]]) -> None:
-        """Draw two stacked horizontal bars for each run: the mean parts in ms of all probes under
-        load (of a test without load, of all probes), and of the slowest 1 %. Runs without such
-        probes are left out with a note. Raises NotAvailable if none is left.
+        """Draw two stacked horizontal bars for each run: the mean parts in ms of its probes under
+        load (of a test without load, of all its probes), and of the slowest 1 % of these. Runs
+        without such probes are left out with a note. Raises NotAvailable if none is left. The parts
+        are added to the legend (self.handles).
 
         Args:
             axis: matplotlib axes.
-            drawn: each run with its parts.
+            drawn: each run with its parts, which are those of answered probes only.
         """
         labels: list[str] = []
         widest = 0.0

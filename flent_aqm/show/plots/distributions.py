@@ -44,22 +44,24 @@ def draw_side_by_side(
     values: Mapping[tuple[int, int], Numbers], kind: str = "box", log: bool = False,
 ) -> list[Any]:
     """Draw distributions side by side, and return a legend handle for each compared value: a mark
-    if some cells are points, else a patch.
+    if some cells are points or dots, else a patch. Set the labels and limits of the axis of
+    positions.
 
-    Cells without values get a grey stripe. An infinite value is a lost probe. It is drawn at the
-    upper edge, above all values, on a line with the label "lost".
+    Cells without values get a grey stripe with a dash. An infinite value is a lost probe. Where the
+    drawing of a cell has such a value or percentile, it is at the upper edge, above the others, on
+    a line with the label "lost". The shape of a violin leaves them out.
 
     Args:
         axis: matplotlib axes to draw on.
         positions: labels of the positions along the axis.
-        compared: the compared values, at each position.
+        compared: the compared values, at least one, at each position.
         values: (index of position, index of compared value) -> values. Missing keys are empty
             cells.
         kind: "box" (quartiles, whiskers at p5 and p95, a mark at p99 for 1,000 values or more, each
             value for 30 or fewer), "violin" (a box where there are too few different values), or
             "dots" (each value, the median, and its interval for six or more). Boxes and violins of
             fewer than FEWEST_FOR_BOX values are drawn as points.
-        log: the value axis is logarithmic.
+        log: whether to make the value axis logarithmic.
     """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -143,7 +145,8 @@ def _draw_dots(axis: Any, at: float, width: float, values: Numbers, look: Look, 
 
 
 def _lost_edge(values: Mapping[tuple[int, int], Numbers], log: bool) -> float:
-    """Return the value at which lost probes are drawn, above all others. Infinite if none was lost.
+    """Return the value at which lost probes are drawn: above all others, if the largest of these is
+    positive. 1 or a little more if all probes were lost, infinite if none was.
 
     Args:
         values: values of each cell, infinite for a lost probe.
@@ -165,8 +168,10 @@ def _differ(values: Numbers) -> bool:
 
 
 def _draw_box(axis: Any, at: float, width: float, values: Numbers, look: Look, edge: float) -> None:
-    """Draw a box from the lower to the upper quartile, with whiskers at p5 and p95. For 1,000
-    values or more, p99 is marked; for 30 or fewer, each value. Arguments: as for _draw_dots()."""
+    """Draw a box from the lower to the upper quartile, with the median and whiskers at p5 and p95.
+    For 1,000 values or more, p99 is marked; for 30 or fewer, each value. A percentile that is a
+    lost probe is drawn at `edge`. Arguments: as for _draw_dots(), but of `look`, colour and hatch
+    are used."""
     low, first, median, third, high, tail = (min(of_any(values, percent), edge) for percent in (
         WHISKERS_PCT[0], 25, 50, 75, WHISKERS_PCT[1], 99))
     box = {"med": median, "q1": first, "q3": third, "whislo": low, "whishi": high, "fliers": []}
@@ -191,9 +196,11 @@ def _draw_box(axis: Any, at: float, width: float, values: Numbers, look: Look, e
 
 def _draw_violin(axis: Any, at: float, width: float, values: Numbers, look: Look, log: bool,
             edge: float) -> None:
-    """Draw a violin, or a box if all values are equal. The shape is that of the probes that were
-    answered. The quartiles count lost probes, too. Arguments: as for _draw_dots(). log: the value
-    axis is logarithmic."""
+    """Draw a violin with marks for quartiles and median, or a box if all answered probes have the
+    same value. The shape is that of the probes that were answered, at least one. Quartiles and
+    median count lost probes, too, and are at `edge` if they are lost. Arguments: as for
+    _draw_dots(), but of `look`, colour and hatch are used. log: the value axis is logarithmic;
+    values below 0.001 count as 0.001."""
     from matplotlib.mlab import GaussianKDE
 
     came = drawn = values[numpy.isfinite(values)]

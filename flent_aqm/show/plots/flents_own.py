@@ -31,11 +31,12 @@ WORDS_INCHES = 0.9
 
 
 class FromZero:
-    """Mixin for Flent's plotters, placed before them: value axes begin at zero.
+    """Mixin for Flent's plotters, placed before them: linear value axes with a value above zero
+    begin at zero. Values below zero are cut off there.
 
     Attributes:
         log_base: base of a logarithmic value axis (--log-scale-y), None for a linear one.
-        invert_y: whether axes of latency run from top to bottom.
+        invert_y: whether axes in ms run from top to bottom.
     """
 
     log_base: int | None
@@ -45,13 +46,14 @@ class FromZero:
         self, axis: Any, data: Any, btm: float, top: float, unit: str | None = None,
         allow_log: bool = True,
     ) -> None:
-        """Set the range of a value axis from zero; an axis in ms is turned over if self.invert_y is
-        set. If it is logarithmic or has no value above zero, let Flent set the range. Called by
-        Flent with all values on the axis.
+        """Set the range of a value axis from zero to a little above the highest value; an axis in
+        ms is turned over if self.invert_y is set. If it is logarithmic or has no value above zero,
+        let Flent set the range. Called by Flent, possibly several times for an axis, of which the
+        last call counts.
 
         Args:
             axis: matplotlib axes.
-            data: array of all values on the axis, NaN for a missing one, or None.
+            data: array of the values to make room for, NaN for a missing one, or None.
             btm: lowest percentile that Flent's own range shows. Only passed on, as are `top`, the
                 highest, and `allow_log`.
             top: see btm.
@@ -69,20 +71,23 @@ class FromZero:
 
 
 class AqmTimeseriesPlotter(FlentDrawn, Comparing, FromZero, TimeseriesPlotter):
-    """Flent's plotter `timeseries`, with the colours of queues and an axis from zero."""
+    """Flent's plotter `timeseries`, with the colours of queues and value axes from zero, see
+    FromZero."""
 
 
 class AqmBoxPlotter(FlentDrawn, QueueColours, FromZero, BoxPlotter):
-    """Flent's plotter `box`, with the colours of queues and an axis from zero."""
+    """Flent's plotter `box`, with the colours of queues and value axes from zero, see FromZero."""
 
 
 class AqmBoxCombinePlotter(FlentDrawn, Combined, FromZero, BoxPlotter):
-    """Flent's plotter `box_combine`, with the colours of queues and an axis from zero."""
+    """Flent's plotter `box_combine`, with the colours of queues and value axes from zero, see
+    FromZero. A group of files, combined, has the colour of its first file's queue."""
 
 
 class AqmBarCombinePlotter(FlentDrawn, Combined, BarPlotter):
-    """Flent's plotter `bar_combine`, with the colours of queues. Its plots have `colour_mode`
-    "series", which is a colour for each group."""
+    """Flent's plotter `bar_combine`, with the colours of queues, one for each group of files. For
+    that, the plot's definition must have `colour_mode` "series", or Flent gives each series a
+    colour."""
 
 
 class AqmCdfPlotter(FlentDrawn, Comparing, CdfPlotter):
@@ -90,10 +95,18 @@ class AqmCdfPlotter(FlentDrawn, Comparing, CdfPlotter):
 
 
 class AqmMetaPlotter(FlentDrawn, MetaPlotter):
-    """Flent's plotter `meta`, in a taller picture unless the user sets the height."""
+    """Flent's plotter `meta`, which draws several plots as panels, in a picture whose height
+    depends on the number of panels, unless the user sets another height than the default."""
 
     def init(self, config: Any = None, axis: Any = None) -> None:
-        """Make the panels. Called by Flent."""
+        """Make the panels, with labels of the horizontal axis only at the last one, and set the
+        figure's height by their number if the user left it open, see is_height_open(). Called by
+        Flent.
+
+        Args:
+            config: the plot's definition, None for that of the plotter itself.
+            axis: always None, because this plot can't be a part of another one.
+        """
         super().init(config, axis)
         if is_height_open(self.fig_width, self.fig_height):
             panel = max(LEAST_PANEL_INCHES, PANEL_BY_WIDTH * self.fig_width)

@@ -23,13 +23,13 @@ EMPTY = "Nothing was measured that this plot could show."
 
 class Framed(Plotter):
     """Mixin for Flent's plotters, placed before them: title, legend and caption. Flent's options
-    for titles, legends, sizes and notes apply.
+    for titles, sizes and notes apply, and those for legends except --reverse-legend.
 
     Attributes:
         metadata: metadata of a result set, for title and annotation.
         description: text on the result sets, for the title.
         heading: title in place of the plot's description, "" for that.
-        notes: lines of the caption, see note().
+        notes: texts of the caption, see note().
         handles: artists of matplotlib that the legend shows, each with its label.
     """
 
@@ -62,8 +62,12 @@ class Framed(Plotter):
     # Methods that Flent calls.
 
     def init(self, config: Any = None, axis: Any = None) -> None:
-        """Prepare the figure. axis: for a part of a plot, the axis that Flent gives, else None.
-        Called by Flent."""
+        """Prepare the figure. Called by Flent.
+
+        Args:
+            config: the plot's definition, None for that of the plotter itself.
+            axis: for a part of a plot, the axis that Flent gives, else None.
+        """
         self._part_axis = axis
         with self._fonts():
             if axis is None:
@@ -71,24 +75,27 @@ class Framed(Plotter):
             super().init(*filter(None, (config, axis)))
 
     def size_legends(self, event: Any = None) -> None:
-        """Wrap title and caption again. Called by Flent when a window has changed its size.
-        matplotlib places the legend."""
+        """Wrap title and caption again. Called by Flent when a window has changed its size. Do
+        nothing for a part of a plot, or before title and legend were made. matplotlib places the
+        legend. event: not used."""
         if self._part_axis is None and self.title is not None:
             with self._fonts():
                 self._fit_title()
                 self._place_caption()
 
     def save(self, results: Sequence[Any]) -> None:
-        """Add title, legend and caption, and save the figure to the output file, or show it on the
-        screen, unless flent-gui shows it. Called by Flent. Raises RuntimeError if the picture or
-        its caption can't be written."""
+        """Add title, legend and caption (not for a part of a plot), and save the figure to the
+        output file. Without a file, show it on the screen, unless flent-gui or a worker process
+        draws it. Called by Flent. Raises RuntimeError if the picture or its caption can't be
+        written."""
         with self._fonts():  # labels of ticks get their font size when they are drawn
             self._save(results)
 
     def _save(self, results: Sequence[Any]) -> None:
-        """Add title, legend and caption, and save the figure to the output file, or show it on the
-        screen, unless flent-gui shows it. A part of a plot gets no title, legend and caption of its
-        own. Raises RuntimeError if the picture or its caption can't be written."""
+        """Add title, legend and caption, and save the figure to the output file. Without a file,
+        show it on the screen, unless flent-gui or a worker process draws it. A part of a plot gets
+        no title, legend and caption of its own. Raises RuntimeError if the picture or its caption
+        can't be written."""
         from matplotlib import pyplot
 
         if self._part_axis is None:
@@ -124,8 +131,9 @@ class Framed(Plotter):
         return rc_context(letters(self.figure.get_figwidth()))
 
     def _fit_title(self) -> None:
-        """Wrap the title, and place it above the figure. If the legend is above the axes, too, the
-        title becomes the legend's."""
+        """Wrap the title (self.title), and place it at the top of the figure. If the legend is
+        above the axes, too, the title is placed in the legend instead, before the legend's own
+        title. Do nothing for an empty title of the figure. Called after _make_legend()."""
         text = wrapped(self.title or "", self.figure.get_figwidth())
         if self._title_of_legend:
             legend, = self.legends
@@ -148,9 +156,11 @@ class Framed(Plotter):
             caption(self.figure, self.notes)
 
     def _annotate_plot(self, skip_title: bool = False) -> list[Any]:
-        """Set the title from Flent's options, note hosts and time if they are requested, and the
-        user's note for the figure. Called by _save(). Return no artists. skip_title: leave out the
-        user's TITLE, as for plots of several files."""
+        """Set self.title: Flent's option for a title, else the heading or the plot's description,
+        and below it the description of the result sets and the user's TITLE; "" with --no-title.
+        Add notes: hosts and time, unless the user switched annotation off, and the user's note for
+        the figure. Return an empty list. skip_title: leave out TITLE, as for plots of several
+        files."""
         lines = []
         if self.override_title:
             lines = [self.override_title]
@@ -226,9 +236,9 @@ class FlentDrawn(Framed):
             super().plot(results, *args, **kwargs)
 
     def _save(self, results: Sequence[Any]) -> None:
-        """Save the figure. Before that, set self.axes to the visible axes, and self.handles to
-        their legend entries, unless the panels have their own legends. If no axis has data, all are
-        hidden, and the text EMPTY is drawn in the figure."""
+        """Save the figure as Framed does. Before that, unless panels have their own legends, set
+        self.axes to the visible axes, and self.handles to their legend entries. If no axis has data
+        or a text, hide all axes, and draw the text EMPTY in the figure."""
         axes = self.figure.axes
         if not self.legends:  # legends of panels are beside the panels
             self.axes = [axis for axis in axes if axis.axison]

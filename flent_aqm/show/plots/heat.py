@@ -29,8 +29,9 @@ from flent_aqm.show.plots.values import metric_named
 
 
 class AqmHeatPlotter(ChartPlotter):
-    """A heat map of the metric that --metric names (by default DEFAULT_METRIC). Each cell has the
-    median of its runs. At most MOST_PLACES columns are drawn.
+    """A heat map of the metric that --metric names (by default DEFAULT_METRIC). axes_of() chooses
+    the setting of the rows, and the settings whose combinations of values are the columns. Each
+    cell has the median of its runs. At most MOST_PLACES columns are drawn.
 
     Attributes:
         _cells: number of rows and of columns, None until the map is drawn.
@@ -83,17 +84,19 @@ def medians(
     columns: tuple[Sequence[str], Sequence[Sequence[Setting | None]]],
 ) -> tuple[Any, list[str]]:
     """Return the median of a metric over each cell's runs, and the reasons why runs have no value.
-    A cell is NaN if none of its runs has a value, infinite if the median is a lost probe.
+    A cell is NaN if none of its runs has a value, infinite if the median is a lost probe, or lies
+    between a number and one.
 
     Args:
         metric: the metric.
-        runs: the runs.
-        rows: the setting of the rows, and its values.
-        columns: the settings of the columns, and their combinations of values.
+        runs: the runs. Those that belong to no cell are ignored.
+        rows: name of the setting of the rows, and its values.
+        columns: names of the settings of the columns, and their combinations of values, as key_of()
+            returns them.
 
     Returns:
         Array of medians in rows and columns, and a reason for each of the cells' runs without a
-            value. A lost probe is a value.
+            value, row by row. A lost probe is a value.
     """
     table = numpy.full((len(rows[1]), len(columns[1])), numpy.nan)
     reasons: list[str] = []
@@ -110,8 +113,10 @@ def medians(
 
 
 def draw_heat(axis: Any, table: Any, metric: Metric) -> Any:
-    """Draw a table with the values in the cells, and return matplotlib's image. Cells without a
-    value are grey with a dash. Cells with a lost probe have the colour of the largest value.
+    """Draw a table with the values in the cells, and return matplotlib's image. The colours' scale
+    is logarithmic if spans_decades() says so, else it begins at zero, or at the lowest value if
+    that is negative. Cells without a value are grey with a dash. Cells with a lost probe have the
+    text LOST and the colour at the upper end of the scale.
 
     Args:
         axis: matplotlib axes.
