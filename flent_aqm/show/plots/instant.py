@@ -20,9 +20,11 @@ from flent_aqm.show.plots.values import why_no_direction
 
 
 class AqmInstantPlotter(ChartPlotter):
-    """For one run: payload per 100 ms for each direction, cross traffic, and the tool's own
-    results. Below, the packets that the router dropped or marked. For several runs: the payload of
-    each, of at most MOST_LINES groups. Runs without a capture are left out."""
+    """For one run: payload in Mbit/s, per 100 ms, of the test and of cross traffic in each
+    direction, and the tool's own results. Below, if the router's queues were sampled, the packets
+    that they dropped or marked. For several runs: the test's payload of each, of at most MOST_LINES
+    groups. Runs without a capture are left out, without a note. The picture shows the reason
+    instead if no run has one, or if samples are damaged."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         seen = {id(run): captured_in(result)
@@ -45,8 +47,9 @@ class AqmInstantPlotter(ChartPlotter):
 
     def _draw_run(self, run: Run, capture: Captured,
                   queue_by_direction: dict[str, QueueSamples]) -> None:
-        """Draw one run: throughput above, drops and marks below if the router's queues were
-        sampled.
+        """Draw one run: throughput above, of the directions in which it has flows; drops and marks
+        below if the router's queues were sampled. Set the legend (self.handles). Raises
+        NotAvailable if both panels are needed in a part of a plot, which has room for one.
 
         Args:
             run: the run.
@@ -89,8 +92,11 @@ class AqmInstantPlotter(ChartPlotter):
         self.handles = [one for one in self.handles if not one.get_label().startswith("_")]
 
     def _draw_runs(self, runs: Sequence[Run], captures: dict[int, Captured | None]) -> None:
-        """Draw the payload of several runs, with a panel for each direction that a test loads.
-        Raises NotAvailable if no run has a flow of the test in a known direction.
+        """Draw the payload of several runs, with a panel for each direction that a test loads, and
+        in it a line for each run of groups_of() that has a capture of this direction. Raises
+        NotAvailable if no run has a flow of the test in a known direction, or if two panels are
+        needed in a part of a plot, and ConfigError if no run has a setting by which the user
+        groups.
 
         Args:
             runs: the runs.

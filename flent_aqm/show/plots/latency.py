@@ -6,7 +6,7 @@ the same before the load and during it. AqmTailPlotter: the share of probes that
 to one in a thousand. AqmPercentilesOverTimePlotter: percentiles of short spans, which show the
 worst moments. AqmGlitchesPlotter: how often somebody in a call would have noticed the network.
 
-All of them draw a line for each probe of one run, or for each group of runs: see lines().
+All of them draw each latency series of one run, or each group of runs: see latency_lines().
 """
 
 from __future__ import annotations
@@ -187,9 +187,10 @@ def _loaded(run: Run, probe: Probe) -> Samples:
 
 def why_no_latency(runs: Sequence[Run]) -> str:
     """Return the reason why runs have no latency to plot, for a message: that of the first latency
-    series without samples, or that no run measured latency.
+    series without a usable answered probe, or, if there is no such series, that no run has a
+    latency series.
 
-    runs: runs without `probes`.
+    runs: runs without `probes`, at least one.
     """
     if len(runs) == 1:
         return runs[0].why_no_probe
@@ -234,11 +235,12 @@ def thinned(at: Numbers, share: Numbers, log_share: bool = False) -> tuple[Numbe
 class AqmLatencyCdfPlotter(ChartPlotter):
     """Distribution of latency: the share of probes that were answered within a time. There is a
     line for each latency series of a run. For several runs there is one for each, or, with the
-    plot's key `together` or more than MOST_LINES runs, one for all with the same settings, see
-    latency_lines(). A line without a latency is left out, with a note.
+    plot's key `together` or more than MOST_LINES runs, one for all with the same settings, or one
+    for each group that the user requests, see latency_lines().
 
     Each line has the run's own probes under its own load, or all probes of a test without load.
-    With the key `log`, the axis of latencies is logarithmic.
+    Lines, and runs of a line, without such probes are left out, with a note. If no line is left,
+    the picture shows the reason. With the key `log`, the axis of latencies is logarithmic.
     """
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
@@ -280,9 +282,11 @@ class AqmLatencyCdfPlotter(ChartPlotter):
 
 
 class AqmIdleLoadedPlotter(ChartPlotter):
-    """Two lines for each latency series or group of runs: a dotted one for the idle link, and one
-    under load. Of a single run, the first series also has a line for each direction, if the
-    directions were loaded one after the other."""
+    """Two lines for each latency series of a run, or for each of at most MOST_LINES // 2 groups of
+    runs: a dotted one for the idle link, and one under load. The first is missing, with a note, if
+    there are no probes before the load. Series or groups without probes under load are left out,
+    with a note; if none is left, the picture shows the reason. Of a single run, the first series
+    also has a line for each direction, if the directions were loaded one after the other."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         drawn = latency_lines(self, runs, MOST_LINES // 2)
@@ -361,7 +365,8 @@ class AqmIdleLoadedPlotter(ChartPlotter):
 def ecdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
     """Return the points of a cumulative distribution: latencies in ms, and the share (0 to 1) of
     samples that are not longer. It begins at share 0, and stays below 1 if probes were lost.
-    Latencies are LEAST_MS at least. Both are empty without an answered probe.
+    Latencies are LEAST_MS at least. Of many points, those that could not be told apart in a plot
+    are left out, see thinned(). Both are empty without an answered probe.
 
     Args:
         latencies: sorted RTTs in ms, infinite for a lost probe.
@@ -376,8 +381,9 @@ def ecdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _one_after_the_other(run: Run) -> bool:
-    """Return whether a run's directions were loaded one after the other, as NDT7 does. Raises
-    NotAvailable if no probe was sent under the load of one of them."""
+    """Return whether a run's directions were loaded one after the other, as NDT7 does: all probes
+    under the load of one were sent before those of the other. Raises NotAvailable if the test has
+    no flow in one of them, or if no probe was sent under its load."""
     sent_s = [run.loaded(direction).sent_s for direction in DIRECTIONS]
     return bool(sent_s[0][-1] <= sent_s[1][0] or sent_s[1][-1] <= sent_s[0][0])
 
@@ -469,8 +475,10 @@ def _percentile_or_none(latencies: Numbers, percent: float) -> float | None:
 
 
 class AqmPercentilesOverTimePlotter(ChartPlotter):
-    """Median, 90th percentile and slowest probe of each span of time, on a logarithmic axis. At
-    most MOST_RUNS_OVER_TIME series or groups of runs are drawn, of a group its first run."""
+    """Median, 90th percentile and slowest answered probe of each span of time, see spans(), on a
+    logarithmic axis, and lost probes as crosses at the upper edge. At most MOST_RUNS_OVER_TIME
+    series or groups of runs are drawn, of a group its first run. If one of these can't be divided
+    into spans, see span_s(), the picture shows the reason instead of the plot."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         drawn = latency_lines(self, runs, MOST_RUNS_OVER_TIME)
@@ -518,8 +526,8 @@ def span_s(probe: Probe) -> float:
     that is the time of 102 probes or more, otherwise the smallest whole number of seconds that is
     the time of 97 probes or more. That is about SPAN_PROBES, which a 90th percentile takes.
 
-    If the series has fewer than FEWEST_SPANS such spans, they are shorter: as long as FEWEST_SPANS
-    of them need, but at least the time of 2 * SAMPLES_BEYOND probes, which a median takes, rounded
+    If the series is shorter than FEWEST_SPANS such spans, the length is its duration divided by
+    FEWEST_SPANS, but at least the time of 2 * SAMPLES_BEYOND probes, which a median takes, rounded
     up to tenths of a second. Raises NotAvailable if the series has a single probe, or if at least
     half of its probes were sent at the same time as the one before.
     """
@@ -574,8 +582,10 @@ def spans(probe: Probe, length_s: float, load: Window | None = None
 
 
 def _span_starts_s(probe: Probe, load: Window | None, length_s: float) -> Numbers:
-    """Return the times in epoch seconds at which spans begin, ascending. The load's start is among
-    them, and its end if a probe was sent later. Arguments: as for spans()."""
+    """Return the times in epoch seconds at which spans begin, ascending. Among them are the load's
+    start, or the first probe if the load began before it, and the load's end if a probe was sent
+    later. A rest of less than half a span before the load's end belongs to the span before it.
+    Arguments: as for spans()."""
     first_s, last_s = float(probe.sent_s[0]), float(probe.sent_s[-1])
     start_s, end_s = (max(load.start_s, first_s), load.end_s) if load else (first_s, math.inf)
     before = numpy.arange(start_s, first_s - length_s, -length_s)
@@ -651,9 +661,10 @@ def _refuse_unknown_glitches(run: Run, probe: Probe) -> None:
 
 
 def _glitch_rate_and_longest(line: LatencyLine, threshold_ms: float) -> tuple[float, float]:
-    """Return glitches per minute over all runs of a line, and the longest glitch in ms, 0 without
-    any. Raises NotAvailable if glitches can't be found in one of the runs, or if the load had no
-    duration."""
+    """Return glitches per minute of load over all runs of a line, and the longest glitch in ms, 0
+    without any. threshold_ms: a probe is bad, and part of a glitch, if it is lost or its RTT
+    exceeds the idle median by more than this. Raises NotAvailable if glitches can't be found in one
+    of the runs, or if the loads of all of them lasted 0 s."""
     events: list[Glitch] = []
     length_s = 0.0
     for run, probe in line.members:

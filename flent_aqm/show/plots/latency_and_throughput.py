@@ -40,8 +40,10 @@ BAR, ALIKE = 0.7, 0.01
 
 
 class AqmLatencyAndThroughputPlotter(ChartPlotter):
-    """For each test, distributions of latency under load on the left, and bars of throughput on the
-    right, one for each queue. A lost probe is slower than any other.
+    """For each test, distributions of latency under load on the left, a line for each queue, and
+    bars of throughput on the right, one for each queue and direction. In a narrow picture, the bars
+    are below the distributions. A lost probe is slower than any other. If no run has a latency
+    under load, or no test a known direction, the picture shows the reason.
 
     By default, other settings in which runs differ make rows, too. At most MOST_ROWS rows are
     drawn. If the user groups by one setting, it takes the place of the queue. If by more, the last
@@ -116,8 +118,10 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
 
     def _make_panels(self, rows: int) -> list[Any]:
         """Make two axes for each of `rows` rows, latency and throughput, and return them row by
-        row. Sets the figure's size unless the user or a window does. If Flent gives one axis for a
-        part of a plot, the list has only this axis."""
+        row. Axes of the same kind share their horizontal range. In a narrow picture, the two of a
+        row are one above the other. Set the figure's height, and without a user's width also its
+        width, unless the user set the height or a window does. Raises NotAvailable in a part of a
+        plot, which has room for one axis."""
         narrow = self.figure.get_figwidth() < PAPER_INCHES
         if is_height_open(self.fig_width, self.fig_height) and not self.in_window:
             if self.fig_height == FLENTS_HEIGHT:
@@ -156,14 +160,16 @@ def draw_latencies(axis: Any, latencies: Mapping[str, Numbers], looks: Mapping[s
 
 def draw_throughput(axis: Any, members: Mapping[str, Sequence[Run]],
                     latencies: Mapping[str, Numbers], looks: Mapping[str, Look]) -> None:
-    """Draw a bar for each queue and direction: the mean over runs of the throughput in Mbit/s that
-    the tools reported. Directions that are alike share a bar, see _throughputs_mbps(). Several runs
-    have a dot each. The queue's label has its 99th percentile of latency.
+    """Draw a bar for each queue and direction: the mean over runs of throughput_mbps(). Directions
+    that are alike share a bar, see _throughputs_mbps(). Values of several runs have a dot each.
+    There is no bar without a value. The queue's label has its 99th percentile of latency, see
+    _p99_text().
 
     Args:
         axis: matplotlib axes to draw on.
         members: queue -> its runs.
-        latencies: queue -> sorted RTTs in ms, infinite for a lost probe.
+        latencies: queue -> sorted RTTs in ms, infinite for a lost probe. It has the keys of
+            `members`.
         looks: queue -> its look.
     """
     for place, (side, runs) in enumerate(members.items()):
@@ -212,8 +218,9 @@ def _setting_values(runs: Sequence[Run], name: str) -> list[Any]:
 
 def _link_text(runs: Sequence[Run]) -> str:
     """Return a text on the link of at least one run, with its rates and base RTT: "a 50 Mbit/s
-    link, base RTT 20 ms" (see _base_rtt_text()), or "the link" if the runs have different rates or
-    don't record both."""
+    link, base RTT 20 ms" (see _base_rtt_text()), "a link of 100 Mbit/s down, 20 Mbit/s up" for
+    different rates of the directions, or "the link" if the runs have different rates or don't
+    record both."""
     rates = {(run.settings.get("rate_down_mbps"), run.settings.get("rate_up_mbps")) for run in runs}
     down, up = next(iter(rates))
     if len(rates) > 1 or not isinstance(down, (int, float)) or not isinstance(up, (int, float)):
@@ -237,8 +244,8 @@ def _base_rtt_text(runs: Sequence[Run]) -> str:
 
 
 def _loaded_rtts_ms(runs: Sequence[Run]) -> Numbers:
-    """Return the RTTs in ms of all probes while the test loaded any direction, sorted, infinite if
-    lost. Runs without such probes are left out. Empty if none is left."""
+    """Return the RTTs in ms of the probes under load of each run's best latency series together,
+    sorted, infinite if lost. Runs without such probes are left out. Empty if none is left."""
     rtts_ms = []
     for run in runs:
         try:
