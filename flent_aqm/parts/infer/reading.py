@@ -14,6 +14,7 @@ import itertools
 import os
 import tarfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -159,7 +160,8 @@ def _read_content(text: bytearray, path: Path, found: _Found) -> Iterator[Downlo
     """
     if text[_TAR_WORD_AT:_TAR_WORD_AT + len(_TAR_WORD)] == _TAR_WORD:
         for name, inner in _json_in_archive(text):
-            yield from _downloads_of_tests(_parse_tests(inner), name, found)
+            with _named(name):
+                yield from _downloads_of_tests(_parse_tests(inner), name, found)
     elif b"raw_values" in text:  # no word of M-Lab's
         yield from downloads_of_data_file(as_data_file(parse(text), path), found.reasons)
     else:
@@ -175,7 +177,8 @@ def _json_in_archive(text: bytearray) -> Iterator[tuple[str, bytearray]]:
         text: the tar file, not compressed.
 
     Raises BadResult if the tar file or such a file in it is damaged, if the contents together
-    exceed the limit of size, or if one alone exceeds another limit.
+    exceed the limit of size, or if one alone exceeds a limit. If it is one file's fault, the
+    message begins with its name.
     """
     allowed = limits()
     left = allowed.unpacked_bytes
@@ -186,11 +189,26 @@ def _json_in_archive(text: bytearray) -> Iterator[tuple[str, bytearray]]:
                     continue
                 file = archive.extractfile(member)
                 assert file is not None, "it is a regular file"
-                inner = unpack_member(file, member.name, replace(allowed, unpacked_bytes=left))
+                name = os.path.basename(member.name)[:80]
+                with _named(name):
+                    inner = unpack_member(file, member.name, allowed)
                 left -= len(inner)
-                yield os.path.basename(member.name)[:80], inner
+                if left < 0:
+                    raise BadResult("the files in it, unpacked, have together more than "
+                                    f"{allowed.unpacked_bytes >> 20} MiB{allowed.hint}")
+                yield name, inner
     except (tarfile.TarError, EOFError) as error:
         raise BadResult(f"damaged tar file ({cause_of(error)})") from None
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Context manager: begin the message of each BadResult that the block raises with the name of
+    the file in the archive that it is about."""
+    try:
+        yield
+    except BadResult as error:
+        raise BadResult(f"its {name}: {error}") from None
 
 
 def _parse_tests(text: bytearray) -> list[Any]:

@@ -55,7 +55,8 @@ class Limits:
 # Metrics of flows take 200 bytes for each second of each: 170 MB for these ten days, which are
 # a day of ten series.
 STRANGERS = Limits(64 << 20, 10_000, 360 << 20, 1.0, 10 * 86_400.0, 2_000,
-                   f"; {environment.LARGE_FILES}=1 in the environment reads it, if you trust it")
+                   f"; {environment.LARGE_FILES}=1 in the environment raises this limit, if you "
+                   "trust the file")
 # For files that this machine has made, or that the user trusts.
 OWN = Limits(256 << 20, 10_000, 4 << 30, 60.0, 200 * 86_400.0, 20_000)
 

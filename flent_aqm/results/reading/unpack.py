@@ -134,11 +134,12 @@ def _unpack(file: IO[bytes], kind: Callable[[], _Member] | None, limits: Limits)
         if members > limits.members:
             raise BeyondLimitsError(f"it consists of more than {limits.members:,} parts that "
                                     "were compressed separately: unpack it and pack it again")
-        packed = _unpack_member(kind(), packed, file, text)
+        packed = _unpack_member(kind(), packed, file, text, first=members == 1)
     return text.content
 
 
-def _unpack_member(member: _Member, packed: bytes, file: IO[bytes], text: _Text) -> bytes:
+def _unpack_member(member: _Member, packed: bytes, file: IO[bytes], text: _Text, *, first: bool
+                   ) -> bytes:
     """Unpack a member of an archive to `text`, and return the packed data after it, without the
     zeros before them, with which some tools pad. Empty at the end of the file. Raises BadResult if
     the member is damaged or exceeds the limits, or if more than about 1 MiB (_PADDING_BYTES) of
@@ -149,13 +150,17 @@ def _unpack_member(member: _Member, packed: bytes, file: IO[bytes], text: _Text)
         packed: packed data that were read already.
         file: the open file, of which more is read.
         text: receives the unpacked data.
+        first: whether no other member stands before it.
     """
+    # Text editors and broken transfers add bytes to whole archives.
+    or_other = "" if first else ", or other bytes follow the archive"
     ended = None
     while ended is None:
         try:
             part = member.unpack(packed)
         except (zlib.error, OSError, ValueError) as error:
-            or_other = "" if text.content else ", or not compressed as the end of its name says"
+            if first and not text.content:
+                or_other = ", or not compressed as the end of its name says"
             raise BadResult(f"damaged{or_other} ({error})") from None
         text.add(part)
         ended = member.ended
@@ -164,14 +169,15 @@ def _unpack_member(member: _Member, packed: bytes, file: IO[bytes], text: _Text)
         if ended is None and not part:
             packed = file.read(_PACKED_BYTES)
             if not packed:
-                raise BadResult("damaged (the file ends too early)")
+                raise BadResult(f"damaged{or_other} (the file ends too early)")
     rest = ended.lstrip(b"\0")
     padding = 0
     while not rest and (more := file.read(_PACKED_BYTES)):
-        padding += len(more)
-        if padding > _PADDING_BYTES:
-            raise BadResult(f"damaged (more than {_PADDING_BYTES:,} zeros follow the archive)")
         rest = more.lstrip(b"\0")
+        padding += len(more) - len(rest)
+        if padding > _PADDING_BYTES:
+            raise BadResult(f"damaged (more than {_PADDING_BYTES:,} zeros follow the archive: "
+                            "unpack it and pack it again)")
     return rest
 
 
@@ -192,16 +198,17 @@ class _Text:
         self.content += part
         limits = self._limits
         if len(self.content) > limits.unpacked_bytes:
-            raise BeyondLimitsError(f"has more than {limits.unpacked_bytes >> 20} MiB when "
-                                    f"unpacked{limits.hint}")
+            raise BeyondLimitsError("its content, unpacked, has more than "
+                                    f"{limits.unpacked_bytes >> 20} MiB{limits.hint}")
         if part:  # many small members also give empty parts
             characters: Any = numpy.frombuffer(part, numpy.uint8)
             self._memory_bytes += BYTES_PER_CHARACTER * len(part) + sum(
                 cost * int(numpy.count_nonzero(characters == ord(one)))
                 for one, cost in BYTES_PER_OBJECT.items())
         if self._memory_bytes > limits.memory_bytes:
-            raise BeyondLimitsError("has so many values that reading them would take more than "
-                                    f"{limits.memory_bytes >> 20} MiB{limits.hint}")
+            raise BeyondLimitsError("has so many values or so much text that reading it may "
+                                    f"take more than {limits.memory_bytes >> 20} MiB of "
+                                    f"memory{limits.hint}")
         if time.thread_time() - self._began_s > limits.unpack_s:
             raise BeyondLimitsError(
                 f"takes more than {limits.unpack_s:g} s to unpack{limits.hint}")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import tarfile
 from collections.abc import Callable
@@ -223,6 +224,27 @@ def test_tar_file_with_a_damaged_header_is_called_no_bad_gzip_file(tmp_path: Pat
     path.write_bytes(data)
     with pytest.raises(BadResult, match=r"archive\.tar: damaged tar file \(bad checksum\)$"):
         read_downloads(path)
+
+
+@pytest.mark.parametrize(("files", "why"), [
+    ([("good.json", b"{}"), ("bad.json.gz", gzip.compress(b"{}")[:15])],
+     "its bad.json.gz: damaged (the file ends too early)"),
+    ([("bad.json", b"{"), ("good.json", b"{}")], "its bad.json: damaged, or not JSON"),
+    # Each alone is within the limit, of which the second has little left.
+    ([(f"{number}.json.gz", gzip.compress(b" " * (40 << 20))) for number in range(2)],
+     "the files in it, unpacked, have together more than 64 MiB; "),
+])
+def test_fault_within_an_archive_is_told_of_the_file_that_has_it(
+        tmp_path: Path, files: list[tuple[str, bytes]], why: str) -> None:
+    path = tmp_path / "archive.tar"
+    with tarfile.open(path, "w") as archive:
+        for name, content in files:
+            member = tarfile.TarInfo(f"2026/{name}")
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    with pytest.raises(BadResult) as raised:
+        read_downloads(path)
+    assert str(raised.value).startswith(f"{path}: {why}")
 
 
 def test_what_is_no_file_is_named_in_a_line(tmp_path: Path) -> None:

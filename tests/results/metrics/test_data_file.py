@@ -96,7 +96,7 @@ def test_file_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "bomb.flent.gz"
     path.write_bytes(gzip.compress(b" " * 1_000_000 + TEXT))
     assert path.stat().st_size < 10_000
-    with pytest.raises(BadResult, match="when unpacked"):
+    with pytest.raises(BadResult, match="its content, unpacked, has"):
         read_data_file(path, replace(STRANGERS, unpacked_bytes=100_000))
     assert load_run(path).test == "ping"
 

@@ -228,7 +228,7 @@ def test_variable_of_large_files(
 
 def test_limits_are_those_that_the_documents_name() -> None:
     """64 and 256 MiB of text, 360 MiB and 4 GiB of memory, 1 and 60 s, ten and 200 days."""
-    hint = f"; {LARGE_FILES}=1 in the environment reads it, if you trust it"
+    hint = f"; {LARGE_FILES}=1 in the environment raises this limit, if you trust the file"
     assert Limits(67_108_864, 10_000, 377_487_360, 1.0, 864_000.0, 2000, hint) == STRANGERS
     assert Limits(268_435_456, 10_000, 4_294_967_296, 60.0, 17_280_000.0, 20_000, "") == OWN
 
@@ -309,15 +309,16 @@ def test_text_within_a_limit_is_read(limit: dict[str, int], text: bytes, is_read
     with pytest.raises(BadResult) as caught:
         unpack_text(text, allowed)
     assert str(caught.value) == (
-        "has more than 1 MiB when unpacked" if "unpacked_bytes" in limit else
-        "has so many values that reading them would take more than 0 MiB")
+        "its content, unpacked, has more than 1 MiB" if "unpacked_bytes" in limit else
+        "has so many values or so much text that reading it may take more than 0 MiB of memory")
 
 
 @pytest.mark.parametrize(("limit", "text", "why"), [
     # Two bytes for each blank, and 66 for each comma.
-    ({"unpacked_bytes": 3 << 20}, b" " * ((3 << 20) + 1), "has more than 3 MiB when unpacked; x"),
+    ({"unpacked_bytes": 3 << 20}, b" " * ((3 << 20) + 1),
+     "its content, unpacked, has more than 3 MiB; x"),
     ({"memory_bytes": 3 << 20}, b"," * 50_000,
-     "has so many values that reading them would take more than 3 MiB; x"),
+     "has so many values or so much text that reading it may take more than 3 MiB of memory; x"),
     ({"unpack_s": -0.5}, b"{}", "takes more than -0.5 s to unpack; x")])
 def test_text_beyond_a_limit_is_refused_with_it(
         limit: dict[str, Any], text: bytes, why: str) -> None:
