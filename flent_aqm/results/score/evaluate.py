@@ -59,7 +59,7 @@ def number(node: Node, values: Values) -> float:
     """Return the value of an expression in ms, Mbit/s, % or without a unit. A percentile that is a
     lost probe is infinite, because it is slower than any other. Raises NotAvailable if a value is
     not known, if the expression divides by 0, or if it has no value, such
-    as the difference of two lost probes.
+    as the difference of two lost probes, or one that is too large.
 
     Args:
         node: the parsed expression, not a condition.
@@ -80,7 +80,9 @@ def number(node: Node, values: Values) -> float:
         raise NotAvailable("the expression divides by 0")
     result: float = _OPERATIONS[node.sign](left, right) / node.scale
     if math.isnan(result):
-        raise NotAvailable("it has no value for lost probes, such as their difference")
+        raise NotAvailable("the expression has no value for lost probes, such as their difference")
+    if math.isinf(result) and math.isfinite(left) and math.isfinite(right):
+        raise NotAvailable("the expression's value is too large; expected less than 1.8e308")
     return result
 
 
@@ -97,10 +99,10 @@ def medians(runs: Sequence[Values]) -> dict[Leaf, float | Unavailable]:
 def _median(values: Sequence[float | Unavailable]) -> float | Unavailable:
     """Return the median over runs. If a run has no value, and not because of a lost probe, return
     Unavailable with the first such reason and, if there are several runs, the number of those
-    without a value. Lost probes count as slower than any other: if the median is one, or lies
-    between a number and one, return Unavailable with `lost`."""
+    without a value, which may have other reasons. Lost probes count as slower than any other: if
+    the median is one, or lies between a number and one, return Unavailable with `lost`."""
     silent = [one for one in values if isinstance(one, Unavailable) and not one.lost]
     if silent:
-        of = "" if len(values) == 1 else f" (in {len(silent)} of {len(values)} runs)"
+        of = "" if len(values) == 1 else f" (no value in {len(silent)} of {len(values)} runs)"
         return Unavailable(silent[0].because + of)
     return middle(values)

@@ -15,6 +15,7 @@ number. Kinds are checked before any file is read, so that 20 and 20ms can't be 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -42,8 +43,9 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 
 # Signs of other languages -> what to write here. A sign that begins another one follows it.
 _OTHER_SIGNS = {"=>": ">=", "=<": "<=", "=": "==", "&": "and", "|": "or", "!": "not", "≤": "<=",
-                "≥": ">=", "≠": "!=", "×": "*",
-                ".": "digits on both sides of the point, as in 0.5"}
+                "≥": ">=", "≠": "!=", "×": "*", "µs": "us", "μs": "us"}
+# Point of a number, not of a name.
+_POINT = re.compile(r"\.(?![A-Za-z_])")
 
 
 class Truth(Enum):
@@ -204,14 +206,27 @@ def _tokens(text: str) -> Iterator[_Token]:
         match = _TOKEN.match(text, at)
         if match is None:
             rest = text[at:end].lstrip()
-            hint = next((f"write {ours}" for theirs, ours in _OTHER_SIGNS.items()
-                         if rest.startswith(theirs)),
-                        "expected a number, a name, a bracket or one of + - * / < <= > >= == !=")
+            hint = ("write digits on both sides of the point, as in 0.5" if _POINT.match(rest) else
+                    # Behind a sign, as in ===, it would not be mended by another one.
+                    next((f"write {ours}" for theirs, ours in _OTHER_SIGNS.items()
+                          if rest.startswith(theirs) and text[:at][-1:] not in tuple("<>=!")),
+                         "expected a number, a name or one of ( ) + - * / < <= > >= == !="))
             raise ConfigError(f"{text!r}: unexpected {rest[:12]!r} "
                               f"(character {end - len(rest) + 1}); {hint}")
         kind = next(name for name in ("number", "name", "sign") if match[name])
         yield _Token(match[kind], kind, match["unit"] or "", match.start(kind))
         at = match.end()
+
+
+def _unit_hint(bare: Node, other: Node) -> str:
+    """Return what to do about an expression without a unit that stands beside one of another kind:
+    give it a unit if it is only written numbers, else take away the other's if that one is. "" if
+    `bare` has a unit, if one of the two is a condition, or if both have metrics."""
+    if bare.kind is not NumberKind.NUMBER or not isinstance(other.kind, NumberKind):
+        return ""
+    if not leaves(bare):
+        return "; give the number a unit, as in 20ms, 5Mbit/s or 1%"
+    return "" if leaves(other) else "; write the other number without a unit"
 
 
 class _Parser:
@@ -250,14 +265,18 @@ class _Parser:
         self.place += 1
         return token.text
 
-    def condition(self) -> Node:
-        """Parse a condition: conjunctions joined by "or". A number alone is accepted, too, and
-        returned as it is. Raises ConfigError also if brackets and signs are nested deeper than
-        DEEPEST."""
+    def deepen(self) -> None:
+        """Count a further level of brackets or signs. Raises ConfigError at too many."""
         self.depth += 1
         if self.depth > DEEPEST + 1:  # the text outside of brackets is the first level
             raise ConfigError(f"{self.text!r}: brackets and signs are nested more than {DEEPEST} "
                               "deep")
+
+    def condition(self) -> Node:
+        """Parse a condition: conjunctions joined by "or". A number alone is accepted, too, and
+        returned as it is. Raises ConfigError also if brackets and signs are nested deeper than
+        DEEPEST."""
+        self.deepen()
         node = self.logic("or", self.conjunction)
         self.depth -= 1
         return node
@@ -323,8 +342,7 @@ class _Parser:
         """Return the kind that two numbers have. Raises ConfigError if they have different kinds,
         or if one is a condition. sign: the sign between them, for the message."""
         if not isinstance(left.kind, NumberKind) or left.kind is not right.kind:
-            hint = ("; give the number a unit, as in 20ms, 5Mbit/s or 1%"
-                    if NumberKind.NUMBER in (left.kind, right.kind) else "")
+            hint = _unit_hint(left, right) or _unit_hint(right, left)
             raise ConfigError(f"{self.text!r}: {left.kind.value} {sign} {right.kind.value} can't "
                               f"be computed{hint}")
         return left.kind
@@ -382,20 +400,30 @@ class _Parser:
                 raise self.mistake("expected ')'")
             return node
         if self.accept("-"):
-            self.depth += 1
-            if self.depth > DEEPEST + 1:
-                raise self.mistake(f"expected at most {DEEPEST} signs in a row")
+            self.deepen()
             node = self.factor()
             self.depth -= 1
+            if node.kind is Truth.TRUTH:
+                raise ConfigError(f"{self.text!r}: '-' stands before a condition; expected a "
+                                  "number behind it, or 'not' in its place")
             return self.product_of("*", Constant(-1.0, NumberKind.NUMBER), node)
         if token.kind == "number":
             self.place += 1
-            factor, kind = _UNITS[token.unit] if token.unit else (1.0, NumberKind.NUMBER)
-            return Constant(float(token.text) * factor, kind)
+            return self.constant(token)
         if token.kind == "name" and token.text not in ("and", "or", "not"):
             self.place += 1
             return self.called(token) if self.accept("(") else metric_leaf(token.text)
         raise self.mistake("expected a number or a name")
+
+    def constant(self, token: _Token) -> Constant:
+        """Return the number of a token, in ms, Mbit/s or % if it has a unit. Raises ConfigError if
+        it is too large."""
+        factor, kind = _UNITS[token.unit] if token.unit else (1.0, NumberKind.NUMBER)
+        value = float(token.text) * factor
+        if math.isinf(value):
+            raise ConfigError(f"{self.text!r}: the number at character {token.at + 1} is too "
+                              "large; expected less than 1.8e308")
+        return Constant(value, kind)
 
     def called(self, token: _Token) -> Leaf:
         """Parse the argument of a function and the closing bracket, and return the function's leaf.
@@ -409,10 +437,9 @@ class _Parser:
         if argument is None or argument.kind == "sign":
             raise self.mistake(f"expected the argument of {token.text}")
         self.place += 1
-        number, kind = None, NumberKind.NUMBER
-        if argument.unit:
-            factor, kind = _UNITS[argument.unit]
-            number = float(argument.text) * factor
+        threshold = self.constant(argument) if argument.unit else None
         if not self.accept(")"):
             raise self.mistake("expected ')'")
-        return function_leaf(token.text, argument.text, number, kind)
+        return function_leaf(token.text, argument.text + argument.unit,
+                             threshold.value if threshold else None,
+                             threshold.kind if threshold else NumberKind.NUMBER)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -79,7 +79,10 @@ def _rates_mbps(run: Run, direction: str) -> Numbers:
 
 def _tcp_rtts_ms(run: Run) -> Numbers:
     """Return TCP_INFO's RTTs of all flows of the test, without cross traffic, in ms, one flow after
-    the other. Flows without TCP_INFO are left out. Raises NotAvailable if none has it."""
+    the other. Flows without TCP_INFO are left out. Raises NotAvailable if none has it, or if there
+    is no flow."""
+    if not run.speed_test:
+        raise NotAvailable(run.why_no_flow())
     rtts_ms = [flow.tcp["tcp_rtt"].values for flow in run.speed_test if "tcp_rtt" in flow.tcp]
     if not rtts_ms:
         raise NotAvailable("the file has no RTT of TCP_INFO of the loading flows")
@@ -131,7 +134,7 @@ def metric_leaf(name: str) -> Leaf:
         raise ConfigError(f"{name} needs a threshold, as in {name}(100ms)")
     if _is_statistic(name):
         raise ConfigError(f"{name} is a function of a trace: name the trace, as in "
-                          f"{name}(latency_loaded); traces are {', '.join(TRACES)}")
+                          f"{name}(latency_loaded); traces are {', '.join(_traces_of(name))}")
     known = (*METRICS, *TRACES, *STATISTICS, *OF_LATENCIES, *GLITCHES)
     raise ConfigError(f"unknown name {name!r}{did_you_mean(name, known)}; 'flent-aqm score --list' "
                       f"has all metrics, and functions are {', '.join(FUNCTIONS)}")
@@ -142,7 +145,7 @@ def function_leaf(function: str, argument: str, number: float | None, kind: Numb
 
     Args:
         function: name of the function.
-        argument: name of a trace, or text of a threshold without its unit.
+        argument: name of a trace, or text of a threshold with its unit.
         number: value of a threshold in ms, or in Mbit/s or % if that is its kind, which is refused.
             None for a name, or a number without a unit.
         kind: kind of the threshold. Of no meaning without `number`.
@@ -151,15 +154,16 @@ def function_leaf(function: str, argument: str, number: float | None, kind: Numb
     """
     if function in GLITCHES:
         if number is None or kind is not NumberKind.TIME:
-            raise ConfigError(f"{function} needs a threshold with a unit, "
-                              f"as in {function}(100ms)")
+            raise ConfigError(f"{function}({argument}): expected a time with its unit as "
+                              f"threshold, as in {function}(100ms)")
         return Leaf(f"{function}({number:g}ms)", GLITCHES[function][1], function,
                     threshold_ms=number)
     if not _is_statistic(function):
         raise ConfigError(f"unknown function {function!r}; known: {', '.join(FUNCTIONS)}")
     if argument not in TRACES:
-        raise ConfigError(f"unknown trace {argument!r}{did_you_mean(argument, TRACES)}; "
-                          f"known: {', '.join(TRACES)}")
+        known = _traces_of(function)
+        raise ConfigError(f"unknown trace {argument!r}{did_you_mean(argument, known)}; "
+                          f"known: {', '.join(known)}")
     if function in OF_LATENCIES and argument not in LATENCIES:
         raise ConfigError(f"{function} needs a trace of latency; expected {' or '.join(LATENCIES)}")
     if function in OF_LATENCIES:
@@ -169,6 +173,11 @@ def function_leaf(function: str, argument: str, number: float | None, kind: Numb
     else:
         result_kind = SERIES[argument][0] if argument in SERIES else NumberKind.TIME
     return Leaf(f"{function}({argument})", result_kind, function, argument)
+
+
+def _traces_of(function: str) -> Sequence[str]:
+    """Return the names of the traces that a function can have as its argument."""
+    return (*LATENCIES,) if function in OF_LATENCIES else TRACES
 
 
 def _is_statistic(name: str) -> bool:
