@@ -25,6 +25,7 @@ from flent_aqm import __version__
 from flent_aqm.base.errors import BadResult, ConfigError, cause_of
 from flent_aqm.base.json_text import json_text
 from flent_aqm.base.paths import base_batch
+from flent_aqm.base.regular_file import open_regular
 from flent_aqm.base.waiting import with_progress
 from flent_aqm.base.words import counted, plain
 from flent_aqm.results import status
@@ -156,7 +157,7 @@ def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
     """
     if batch_file is not None:
         try:
-            batch_file.read_bytes()
+            open_regular(batch_file).close()  # a pipe could be read only once
         except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
             raise ConfigError(f"--batch: {batch_file}: {cause_of(error)}; expected the batch file "
                               "of these runs") from None
@@ -165,13 +166,13 @@ def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
         folder_status = status.read(folder)
         recorded += [files for files in (folder_status.batches if folder_status else ())
                      if files not in recorded]
+    apart = ", or publish each folder by itself" if len(set(sources)) > 1 else ""
     if batch_file is not None:
-        return _copy_batch(batch_file, _matching_record(batch_file, recorded), target), ""
+        return _copy_batch(batch_file, _matching_record(batch_file, recorded, apart), target), ""
     if len(recorded) > 1:
-        named = ", ".join(plain(_batch_path(files)) for files in recorded)
-        raise ConfigError(f"these runs came from different batch files, or from one that changed "
-                          f"in between: {named}; publish each sweep by itself, or name one with "
-                          "--batch FILE")
+        raise ConfigError("these runs came from different batch files, or from one that changed in "
+                          "between, or a file from which it inherits did: "
+                          f"{_named_batches(recorded)}; name one with --batch FILE{apart}")
     if not recorded:
         return "", "no sweep.json beside the data files names their batch"
     path = Path(name := _batch_path(recorded[0]))
@@ -203,7 +204,8 @@ def pack_overrides(sources: Sequence[Path], target: Path) -> None:
         return
     paragraphs = []
     for number, lines in enumerate(of_commands, 1):
-        clean = clean_batch(OVERRIDES, "".join(f"{line}\n" for line in lines))
+        clean = clean_batch(OVERRIDES, "".join(f"{line}\n" for line in lines),
+                            f"remove it from the --batch-override in {status.NAME}")
         for line in clean.changed:
             print(f"  {plain(line)}")
         heading = f"# {number}{'' if lines else ': without overrides'}\n"
@@ -235,7 +237,13 @@ def _batch_path(files: Mapping[str, str]) -> str:
     return list(files)[-1]
 
 
-def _matching_record(batch_file: Path, recorded: Sequence[Mapping[str, str]]) -> Mapping[str, str]:
+def _named_batches(recorded: Sequence[Mapping[str, str]]) -> str:
+    """Return the paths of the batch files of some records, each once, for a message."""
+    return ", ".join(dict.fromkeys(plain(_batch_path(files)) for files in recorded))
+
+
+def _matching_record(batch_file: Path, recorded: Sequence[Mapping[str, str]], apart: str
+                     ) -> Mapping[str, str]:
     """Return the first of the records whose batch file had the same content as the user's batch
     file has now, or an empty one if there are no records. Raises ConfigError if there are records,
     but none with that content.
@@ -244,17 +252,18 @@ def _matching_record(batch_file: Path, recorded: Sequence[Mapping[str, str]]) ->
         batch_file: the user's batch file.
         recorded: records of sweep.json files: each path -> SHA-256 of the files that a sweep read,
             with its batch file last.
+        apart: advice for runs of several folders, the end of the message if there are several
+            records.
     """
     digest = _digest(batch_file)
     for files in recorded:
         if files[_batch_path(files)] == digest:
             return files
     if recorded:
-        paths = ", ".join(dict.fromkeys(plain(_batch_path(files)) for files in recorded))
-        other = "leave --batch out" if len(recorded) == 1 else "publish each sweep by itself"
+        other = ", or leave --batch out" if len(recorded) == 1 else apart
         raise ConfigError(f"--batch: {batch_file} is not a batch of these runs, which came from "
-                          f"{paths}, as it was then; give a file with the content of that time, "
-                          f"such as from git, or {other}")
+                          f"{_named_batches(recorded)}, as it was then; give a file with the "
+                          f"content of that time, such as from git{other}")
     return {}
 
 
@@ -291,6 +300,11 @@ def _digest(path: Path) -> str:
         return ""
 
 
+# A file that isn't any more as sweep.json records it is left out of the archive.
+_CLEAN_BY_HAND = (f"remove it from the file, which is then left out if {status.NAME} records its "
+                  "earlier content")
+
+
 def _clean_copy(path: Path, target: Path) -> None:
     """Copy a batch file without its comments and secrets, and print which lines were changed. The
     files of this package's folder of batches are cleaned, too, because users save and edit their
@@ -301,7 +315,7 @@ def _clean_copy(path: Path, target: Path) -> None:
         path: the batch file.
         target: path of the copy, which is overwritten.
     """
-    clean = clean_batch(path.name, path.read_text("utf-8", errors="replace"))
+    clean = clean_batch(path.name, path.read_text("utf-8", errors="replace"), _CLEAN_BY_HAND)
     for line in clean.changed:
         print(f"  {plain(line)}")
     target.write_text(clean.text, encoding="utf-8")
@@ -320,7 +334,8 @@ def refuse_telling_texts(target: Path) -> None:
             continue
         for number, what in lines_that_tell(path.read_text("utf-8", errors="replace")):
             raise BadResult(f"{path.relative_to(target)}, line {number}: {what!r} would be "
-                            "published; remove it from the file")
+                            "published, which may reveal a machine or a person; remove it from "
+                            "where it came: --title, --author, a data file or the batch")
 
 
 def pack_kernel(packed: Sequence[Packed], target: Path) -> None:
@@ -332,15 +347,15 @@ def pack_kernel(packed: Sequence[Packed], target: Path) -> None:
     recipe isn't known, ToolMissing if the lab's kernel isn't built, and OSError if the folder
     exists or can't be written.
     """
-    wanted = {one.kernel for one in packed if one.kernel}
-    if not wanted:
+    if not any(one.kernel for one in packed):
         return
     kernel = locate.find_lab_kernel()
-    if wanted != {kernel.hash}:
-        raise BadResult("the runs were made with the lab kernel "
-                        f"{', '.join(sorted(map(plain, wanted)))[:200]}; this version only has the "
-                        f"recipe of {kernel.hash}: publish with the version of flent-aqm that made "
-                        "the data, or repeat the runs")
+    for one in packed:
+        if one.kernel not in ("", kernel.hash):
+            raise BadResult(f"{one.name} was made with the kernel {plain(one.kernel)[:60]}; this "
+                            f"version only has the recipe of {kernel.hash}: publish runs of that "
+                            "kernel by themselves, with the version of flent-aqm whose lab kernel "
+                            "it is, or repeat them with this version's")
     folder = target / KERNEL
     (folder / "patches").mkdir(parents=True)
     for patch in sorted(recipe.PATCHES.glob("*.patch")):

@@ -40,18 +40,23 @@ class CleanBatch:
     changed: list[str]
 
 
-def clean_batch(name: str, text: str) -> CleanBatch:
+def clean_batch(name: str, text: str, by_hand: str = "remove it from the batch file"
+                ) -> CleanBatch:
     """Return a batch file that can be published: without lines of comments, and with secrets
     replaced. A text that has neither is unchanged.
 
     Args:
         name: name of the file, for messages.
         text: its text.
+        by_hand: what the user has to do about a line that can't be cleaned, for the message.
 
     Raises BadResult with the number of the first line that would still reveal a machine or a
     person, or if the text names more than secrets.MOST_HOSTS hosts.
     """
-    secrets = Secrets({"batch": text})
+    try:
+        secrets = Secrets({"batch": text})
+    except BadResult as error:
+        raise BadResult(f"{name}: {error}") from None
     # Hosts in values of such keys are replaced in all lines, also in earlier ones.
     for line in text.splitlines():
         match = _ASSIGNMENT.fullmatch(line)
@@ -71,8 +76,7 @@ def clean_batch(name: str, text: str) -> CleanBatch:
     for number, line in kept:
         left = left_over(secrets.gone, secrets.users, [line])
         if left:
-            raise BadResult(f"{name}, line {number}: {left!r} would be published; remove it from "
-                            "the batch file")
+            raise BadResult(f"{name}, line {number}: {left!r} would be published; {by_hand}")
     if comments:
         changed.append(f"{name}: {counted(comments, 'line')} of comments removed")
     if not changed:

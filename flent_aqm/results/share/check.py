@@ -53,5 +53,5 @@ def open_all(files: Sequence[Path]) -> Mapping[Path, str]:
     faults: list[str | None] = [json.loads(line.removeprefix("opened ")) for line in lines
                                 if line.startswith("opened ")]
     faults += [unopened] * (len(files) - len(faults))
-    return {file: "Flent can't open it: " + " ".join(why.split())
+    return {file: "Flent can't open and plot it: " + " ".join(why.split())
             for file, why in zip(files, faults, strict=True) if why is not None}

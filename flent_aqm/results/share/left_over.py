@@ -26,8 +26,7 @@ def left_over(removed: Iterable[str], users: Collection[str], tree: Any) -> str:
     """Return a part of a text in `tree`, keys included, that must not be shared, "" if there is
     none: a removed text that is not within a longer word, an IP address that reveals a machine, a
     hardware address, USER:PASSWORD@HOST of a URL (a user such as root only with a password), or a
-    user in a path. If there are several, the first that is found. A removed text is returned in
-    lower case.
+    user in a path. If there are several, the first that is found.
 
     Args:
         removed: texts that were removed. Upper and lower case are the same.
@@ -37,7 +36,7 @@ def left_over(removed: Iterable[str], users: Collection[str], tree: Any) -> str:
     gone = sorted(one.lower() for one in removed)
     names = {one.lower() for one in users}
     for text in texts(tree):
-        left = _removed_text_in(gone, text.lower()) or next(_revealing_parts(text, names), "")
+        left = _removed_text_in(gone, text) or next(_revealing_parts(text, names), "")
         if left:
             return left
     return ""
@@ -45,19 +44,22 @@ def left_over(removed: Iterable[str], users: Collection[str], tree: Any) -> str:
 
 def _removed_text_in(gone: Iterable[str], text: str) -> str:
     """Return the first of the removed texts, in the order of `gone`, that occurs in a text, but not
-    within a longer word. "" if none does.
+    within a longer word, as it is written there. "" if none does.
 
     Args:
         gone: removed texts, in lower case.
-        text: the text, in lower case.
+        text: the text.
     """
+    lowered = text.lower()
     for removed in gone:
-        place = text.find(removed)
+        place = lowered.find(removed)
         while place >= 0:
-            around = text[max(place - 1, 0):place], text[place + len(removed):][:1]
+            end = place + len(removed)
+            around = lowered[max(place - 1, 0):place], lowered[end:end + 1]
             if not any(character.isalnum() for character in around):
-                return removed
-            place = text.find(removed, place + 1)
+                # A few letters become two in lower case.
+                return text[place:end] if len(text) == len(lowered) else removed
+            place = lowered.find(removed, place + 1)
     return ""
 
 

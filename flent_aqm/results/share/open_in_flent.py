@@ -16,6 +16,7 @@ import resource
 import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -37,7 +38,6 @@ def main() -> None:
     from flent import formatters, plotters, resultset, settings  # noqa: F401
 
     plotters.init_matplotlib(PLOT, False, False)
-    signal.signal(signal.SIGPROF, _raise_timeout)
     limit_s = max(LEAST_S, STARTS * time.process_time())
     grace_s = int(sys.argv[1])
     for path in sys.argv[2:]:
@@ -60,6 +60,7 @@ def _open_and_print(path: str, file_s: float, grace_s: int) -> NoReturn:
         grace_s: additional processor time in s before the kernel kills the process. Then no line is
             printed here.
     """
+    signal.signal(signal.SIGPROF, partial(_raise_timeout, file_s))
     signal.setitimer(signal.ITIMER_PROF, file_s)
     # Drawing a long text is a single call, which no signal handler can interrupt. The kernel ends
     # it. Only root may raise a hard limit, such as that of `ulimit -t`.
@@ -80,10 +81,15 @@ def _open_and_print(path: str, file_s: float, grace_s: int) -> NoReturn:
     os._exit(0)
 
 
-def _raise_timeout(*args: object) -> NoReturn:
-    """Handler of SIGPROF, the timer of _open_and_print(): raise TimeoutError. args: signal number
-    and frame, which are not used."""
-    raise TimeoutError("Flent takes longer to open it than any file of its size should")
+def _raise_timeout(file_s: float, *args: object) -> NoReturn:
+    """Handler of SIGPROF, the timer of _open_and_print(): raise TimeoutError.
+
+    Args:
+        file_s: processor time in s that the file may take.
+        args: signal number and frame, which are not used.
+    """
+    raise TimeoutError(f"it takes more than {file_s:.3g} s of processor time, the limit for its "
+                       "size on this machine")
 
 
 def _open_and_draw(path: str) -> None:
@@ -110,7 +116,7 @@ def _open_and_draw(path: str) -> None:
     drawn = [line for axis in plotter.figure.axes for line in axis.get_lines()
              if len(line.get_xdata())]
     if not drawn:
-        raise BadResult(f"its plot {settings.PLOT} is empty")
+        raise BadResult(f"its plot {settings.PLOT}, which Flent shows first, is empty")
 
 
 if __name__ == "__main__":

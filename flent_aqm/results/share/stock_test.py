@@ -155,8 +155,8 @@ def restore(whole: Object, metadata: Object) -> None:
     series = shared.get("series", {})
     if not isinstance(series, dict) or not all(isinstance(own, str) for own in series.values()) \
             or len(set(series.values())) < len(series):
-        raise BadResult(f"its {SHARED_TEST} is damaged; expected an object `series` that gives "
-                        "each series another name")
+        raise BadResult(f"its metadata {SHARED_TEST} is damaged; expected an object "
+                        "`series` that gives each series another name")
     _rename(whole, series)
     parameters, added = metadata.get("TEST_PARAMETERS"), shared.get("parameters")
     if isinstance(parameters, dict) and isinstance(added, list):

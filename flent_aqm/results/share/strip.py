@@ -91,10 +91,11 @@ def _refuse_left(whole: dict[str, Any], name: str, secrets: Secrets) -> None:
     if isinstance(aqm, dict):
         checked["metadata"]["AQM"] = {key: value for key, value in aqm.items()
                                       if key not in _VERSIONS}
-    left = left_over(secrets.gone, secrets.users, [checked, name])
-    if left:
-        raise BadResult(f"not shared: its copy would contain {left!r}, which may reveal a machine "
-                        "or a person; remove it from the file by hand")
+    for tree, where, by_hand in ((name, "have in its name", "rename the file"),
+                                 (checked, "contain", "remove it from the file by hand")):
+        if left := left_over(secrets.gone, secrets.users, tree):
+            raise BadResult(f"not shared: its copy would {where} {left!r}, which may reveal a "
+                            f"machine or a person; {by_hand}")
 
 
 def _with_clean_names(series: Any, where: str, secrets: Secrets, changed: dict[str, str]

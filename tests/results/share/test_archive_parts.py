@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
@@ -28,6 +29,7 @@ from flent_aqm.results.share.archive import (
     write_texts,
     write_versions,
 )
+from flent_aqm.results.share.secrets import Secrets
 from flent_aqm.setup.kernel import locate, recipe
 from tests.files import GOLDEN, assert_as_kept, save
 
@@ -172,8 +174,9 @@ def test_text_that_tells_of_somebody_is_named_with_its_line(tmp_path: Path) -> N
         (tmp_path / name).write_text("a\nat 10.1.2.3\n")
     with pytest.raises(BadResult) as caught:
         refuse_telling_texts(tmp_path)
-    assert str(caught.value) == ("b/x.txt, line 2: '10.1.2.3' would be published; remove it from "
-                                 "the file")
+    assert str(caught.value) == (
+        "b/x.txt, line 2: '10.1.2.3' would be published, which may reveal a machine or a person; "
+        "remove it from where it came: --title, --author, a data file or the batch")
     (tmp_path / "b" / "x.txt").unlink()
     refuse_telling_texts(tmp_path)
 
@@ -209,10 +212,14 @@ def test_batch_is_copied_with_the_files_that_it_inherits_from(tmp_path: Path) ->
     assert pack_batch([folder], None, tmp_path)[0] == ""
     assert pack_batch([tmp_path], None, tmp_path) == (
         "", "no sweep.json beside the data files names their batch")
-    for missing, cause in ((mine, "No such file or directory"), (tmp_path, "Is a directory")):
-        with pytest.raises(ConfigError, match=f"^--batch: {missing}: "
-                                              rf".*{cause}|it is a folder"):
-            pack_batch([folder], missing, tmp_path)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for odd, cause in ((mine, "No such file or directory"), (tmp_path, "it is a folder"),
+                       (pipe, "it is a pipe, a device or a socket, not a regular file")):
+        with pytest.raises(ConfigError) as caught:
+            pack_batch([folder], odd, tmp_path)
+        assert str(caught.value) == (
+            f"--batch: {odd}: {cause}; expected the batch file of these runs")
 
 
 def test_batch_of_runs_without_a_record_comes_with_its_base(tmp_path: Path) -> None:
@@ -247,22 +254,45 @@ def test_folders_of_one_batch_are_one_record_and_only_its_files_are_copied(
 
 
 def test_runs_of_several_batches_are_refused_with_their_names(tmp_path: Path) -> None:
+    """Each once. Those of one folder can't be published apart."""
     folders = [sweep(tmp_path / name, {f"/x/{name}": "1"}) for name in ("a", "b")]
-    with pytest.raises(ConfigError) as caught:
-        pack_batch(folders, None, tmp_path)
-    assert str(caught.value) == (
-        "these runs came from different batch files, or from one that changed in between: /x/a, "
-        "/x/b; publish each sweep by itself, or name one with --batch FILE")
+    one = sweep(tmp_path / "c", {"/x/base": "1", "/x/c": "1"}, {"/x/base": "2", "/x/c": "1"})
+    apart = ", or publish each folder by itself"
+    for sources, named, advice in ((folders, "/x/a, /x/b", apart), ([one, one], "/x/c", "")):
+        with pytest.raises(ConfigError) as caught:
+            pack_batch(sources, None, tmp_path)
+        assert str(caught.value) == (
+            "these runs came from different batch files, or from one that changed in between, or a "
+            f"file from which it inherits did: {named}; name one with --batch FILE{advice}")
     mine = tmp_path / "m"
     mine.write_text("")
-    for sources, advice in ((folders, "publish each sweep by itself"),
-                            (folders[:1], "leave --batch out")):
+    for sources, named, advice in ((folders, "/x/a, /x/b", apart), ([one], "/x/c", ""),
+                                   (folders[:1], "/x/a", ", or leave --batch out")):
         with pytest.raises(ConfigError) as caught:
             pack_batch(sources, mine, tmp_path)
-        named = ", ".join(f"/x/{one.name}" for one in sources)
         assert str(caught.value) == (
             f"--batch: {mine} is not a batch of these runs, which came from {named}, as it was "
-            f"then; give a file with the content of that time, such as from git, or {advice}")
+            f"then; give a file with the content of that time, such as from git{advice}")
+
+
+def test_line_that_cannot_be_cleaned_is_told_with_the_file_that_has_it(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch file that is changed for it is no longer that of the runs; an override is in no batch
+    file."""
+    monkeypatch.setattr(Secrets, "clean", lambda *args, **options: (args[1], ""))
+    mine = tmp_path / "m.batch"
+    mine.write_text("note = at 10.1.2.3\n")
+    folder = sweep(tmp_path / "s", {str(mine): digest(mine)},
+                   command=["flent", "--batch-override", "note=at 10.1.2.3"])
+    with pytest.raises(BadResult) as caught:
+        pack_batch([folder], None, tmp_path)
+    assert str(caught.value) == (
+        "m.batch, line 1: '10.1.2.3' would be published; remove it from the file, which is then "
+        "left out if sweep.json records its earlier content")
+    with pytest.raises(BadResult) as caught:
+        pack_overrides([folder], tmp_path)
+    assert str(caught.value) == ("overrides.txt, line 1: '10.1.2.3' would be published; remove it "
+                                 "from the --batch-override in sweep.json")
 
 
 def test_overrides_are_in_both_forms_of_the_option(tmp_path: Path) -> None:
@@ -310,16 +340,17 @@ def test_recipe_of_the_runs_kernel_is_copied(
     assert {path.name for path in (tmp_path / "kernel" / "patches").iterdir()} == {
         path.name for path in recipe.PATCHES.glob("*.patch")}
     with pytest.raises(BadResult) as caught:
-        pack_kernel([packed(kernel="h"), packed(kernel="g")], tmp_path)
+        pack_kernel([packed("b.flent.gz", kernel="h"), packed(kernel="g")], tmp_path)
     assert str(caught.value) == (
-        "the runs were made with the lab kernel g, h; this version only has the recipe of h: "
-        "publish with the version of flent-aqm that made the data, or repeat the runs")
+        "a.flent.gz was made with the kernel g; this version only has the recipe of h: publish "
+        "runs of that kernel by themselves, with the version of flent-aqm whose lab kernel it is, "
+        "or repeat them with this version's")
     with pytest.raises(BadResult) as caught:
         pack_kernel([packed(kernel="g" * 300)], tmp_path)
     users = locate.find_kernel().hash
-    with pytest.raises(BadResult, match=f"the lab kernel {users}; this version only has the recip"):
+    with pytest.raises(BadResult, match=f"the kernel {users}; this version only has the recipe of"):
         pack_kernel([packed(kernel=users)], tmp_path / "other")
-    assert f"lab kernel {'g' * 200}; this" in str(caught.value)
+    assert f"the kernel {'g' * 60}; this" in str(caught.value)
 
 
 def test_base_batch_that_is_the_runs_own_has_one_line_in_the_readme(tmp_path: Path) -> None:

@@ -81,5 +81,11 @@ def test_line_that_a_cleaning_with_a_hole_leaves_is_named(monkeypatch: pytest.Mo
         clean_batch("b.batch", "[Batch::b]\n\nnote = at 10.1.2.3\n")
 
 
+def test_batch_with_too_many_hosts_is_named() -> None:
+    urls = " ".join(f"http://nas{number}fink/" for number in range(201))
+    with pytest.raises(BadResult, match=r"^b\.batch: it names 201 hosts"):
+        clean_batch("b.batch", f"note = {urls}\n")
+
+
 def test_texts_of_the_folder_are_searched() -> None:
     assert list(batch_text.lines_that_tell("a\nat 10.1.2.3\n")) == [(2, "10.1.2.3")]

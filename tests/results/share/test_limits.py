@@ -91,9 +91,10 @@ def test_last_check_finds_on_one_side_of_each_limit(text: str, left: str) -> Non
 
 @pytest.mark.parametrize(("removed", "text", "left"), [
     ("--", "x---", "--"), ("--", "x--", ""), ("ab", "xab-ab", "ab"), ("ab", "ab", "ab"),
-    ("ab", "abx-", ""), ("ab", "x ab", "ab")])
+    ("ab", "abx-", ""), ("ab", "x ab", "ab"), ("ab", "x AB", "AB"), ("ab", "İ AB", "ab")])
 def test_removed_text_is_searched_from_each_place_on(removed: str, text: str, left: str) -> None:
-    """Also one character after the place where it was part of a longer word."""
+    """Also one character after the place where it was part of a longer word. It is returned as it
+    is written, unless the text is longer in lower case."""
     assert left_over({removed}, (), [text]) == left
 
 
@@ -183,6 +184,13 @@ def test_last_check_leaves_out_versions(
             strip(data)
     else:
         assert strip(data).whole["metadata"].items() >= metadata.items()
+
+
+def test_last_check_tells_what_is_left_in_the_name_from_what_is_in_the_file(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Secrets, "clean", lambda *args, **options: (args[1], ""))
+    with pytest.raises(BadResult, match=r"would have in its name '1\.2\.3\.4'.*; rename the file$"):
+        strip(content("to_1.2.3.4_x.flent.gz"))
 
 
 @pytest.mark.parametrize(("count", "last"), [

@@ -155,7 +155,7 @@ def test_file_may_name_200_hosts() -> None:
     hosts = [f"nas{number}fink" for number in range(MOST_HOSTS)]
     clean, _kinds = Secrets({"HOSTS": hosts}).clean("from nas199fink")
     assert "nas" not in clean
-    with pytest.raises(BadResult, match="names more than 200 hosts"):
+    with pytest.raises(BadResult, match="names 201 hosts; expected 200 at most"):
         Secrets({"HOSTS": [*hosts, "nas200fink"]})
 
 

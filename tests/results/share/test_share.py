@@ -238,7 +238,7 @@ def test_hosts_are_taken_out_of_names_of_series_parameters_and_files(tmp_path: P
 
 def test_left_over_sees_what_the_cleaning_would_miss() -> None:
     """The check looks for the same things in another way."""
-    assert left_over({"anna"}, (), {"a": ["x", {"by-Anna": 1}]}) == "anna"
+    assert left_over({"anna"}, (), {"a": ["x", {"by-Anna": 1}]}) == "Anna"
     assert left_over({"anna"}, (), ["annas", "1.2"]) == ""
     assert left_over((), (), [{"a": "at 10.1.2.3, not 192.0.2.1"}]) == "10.1.2.3"
 
@@ -265,7 +265,7 @@ def test_file_that_stock_flent_cant_draw_is_not_shared(
     files = [packed(tmp_path / "a.flent.gz", whole), GOLDEN / "ndt7.flent.gz"]
     assert main(["share", *map(str, files), "-o", str(tmp_path / "out")]) == 1
     output = capsys.readouterr().err
-    assert "Flent can't open it: ValueError" in output
+    assert "Flent can't open and plot it: ValueError" in output
     assert output.count("\n") == 2
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["ndt7.flent.gz"]
 
@@ -305,14 +305,14 @@ def test_flent_that_does_not_return_from_drawing_is_ended(
     file = packed(tmp_path / "a.flent.gz", whole)
     others = [GOLDEN / f"{name}.flent.gz" for name in ("stock_ping", "stock_rrul")]
     assert check.open_all([others[0], file, others[1]]) == {
-        file: "Flent can't open it: it took too long, or Flent ended"}
+        file: "Flent can't open and plot it: it took too long, or Flent ended"}
 
 
 def test_flent_that_does_not_start_is_not_said_to_take_too_long(
         monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/ls")  # refuses its options
     (why,) = check.open_all([GOLDEN / "stock_ping.flent.gz"]).values()
-    assert why.startswith("Flent can't open it: Flent ended before it came to this file: ")
+    assert why.startswith("Flent can't open and plot it: Flent ended before it came to this file: ")
     assert "too long" not in why
 
 

@@ -117,7 +117,7 @@ def test_names_that_are_not_one_for_each_series_are_refused(series: object) -> N
     """Else one would hide the other."""
     whole = content("ping", [PING])
     whole["metadata"][SHARED_TEST] = {"name": "ndt7", "stored_as": "ping", "series": series}
-    with pytest.raises(BadResult, match="its AQM_TEST is damaged"):
+    with pytest.raises(BadResult, match="its metadata AQM_TEST is damaged"):
         restore(whole, whole["metadata"])
 
 
@@ -163,14 +163,14 @@ echo first >&2
 echo last words >&2
 exit 3""")
     files = [Path("one"), Path("two"), Path("three"), Path("four")]
-    unopened = "Flent can't open it: Flent ended before it came to this file: last words"
+    unopened = "Flent can't open and plot it: Flent ended before it came to this file: last words"
     assert open_all(files) == {
-        Path("two"): "Flent can't open it: two lines", Path("three"): unopened,
+        Path("two"): "Flent can't open and plot it: two lines", Path("three"): unopened,
         Path("four"): unopened}
     assert open_all([]) == {}
     program(tmp_path, monkeypatch, "exit 0")
     assert open_all(files[:1]) == {
-        Path("one"): "Flent can't open it: Flent ended before it came to this file"}
+        Path("one"): "Flent can't open and plot it: Flent ended before it came to this file"}
 
 
 def test_files_that_take_flent_too_long_are_told(
@@ -180,4 +180,4 @@ def test_files_that_take_flent_too_long_are_told(
     monkeypatch.setattr(check, "FILE_S", 5)
     program(tmp_path, monkeypatch, "echo opened null; exec sleep 600")
     assert open_all([Path("one"), Path("two")]) == {
-        Path("two"): "Flent can't open it: it took too long"}
+        Path("two"): "Flent can't open and plot it: it took too long"}

@@ -185,7 +185,7 @@ def test_archive_has_the_batch_that_the_runs_came_from_by_its_hash(
     assert share("third", "--batch", str(third)) == 1
     told = capsys.readouterr().err
     assert f"which came from {mine}, {other}, as it was then" in told
-    assert "or publish each sweep by itself" in told
+    assert told.endswith("such as from git\n")
     assert share("two", "--batch", str(other)) == 0
     assert [path.name for path in (tmp_path / "two" / "batch").iterdir()] == ["o.batch"]
     recorded(folder, mine)
@@ -238,7 +238,7 @@ def test_readme_names_the_test_as_users_type_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("words", "message"), [
     (["-o", "{there}"], "exists already; name a new folder with -o"),
     (["--batch", "no.batch"], "--batch: no.batch: No such file or directory; expected the"),
-    ([], "made with the lab kernel 0123456789abcdef; this version only has the recipe of"),
+    ([], "made with the kernel 0123456789abcdef; this version only has the recipe of"),
 ])
 def test_archive_that_would_promise_too_much_is_refused(
     words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -251,8 +251,8 @@ def test_archive_that_would_promise_too_much_is_refused(
     changed(GOLDEN / "batches" / "quick" / "iperf3_upload-codel.flent.gz", file,
             lambda data: data["metadata"]["AQM"]["kernel"].update(hash="0123456789abcdef"))
     before = sorted(tmp_path.rglob("*"))
-    assert main(["share", "--publish", str(file), *(word.format(there=there) for word in words),
-                 *target]) == 1
+    assert main(["share", "--publish", "--author", "A, B", str(file),
+                 *(word.format(there=there) for word in words), *target]) == 1
     line, = capsys.readouterr().err.splitlines()
     assert message in line
     assert sorted(tmp_path.rglob("*")) == before
