@@ -89,10 +89,10 @@ def test_answer_is_complete_with_its_end() -> None:
 
 
 @pytest.mark.parametrize(("answer", "output"), [
-    (message(ERROR, struct.pack("=i", -1)), r"refuses to list qdiscs: Operation not permitted"),
+    (message(ERROR, struct.pack("=i", -1)), r"with an error: Operation not permitted$"),
     (qdisc(b"htb", 3, ROOT)[:-1], r"message has \d+ bytes, of which \d+ were received"),
     (qdisc(b"htb", 3, ROOT) + struct.pack("=IHHII", 15, QDISC, 2, 1, 0),
-     "cut off or damaged: a netlink message has 15 bytes"),
+     "is damaged: the header of a netlink message has a length of 15 bytes; expected 16 or more"),
     (message(QDISC, bytes(8)), "cut off or damaged"),
     (message(QDISC, bytes(20)), "cut off or damaged"),
     (message(QDISC, bytes(20) + struct.pack("=HH", 3, 1)), "attribute has 3 bytes; expected 4"),

@@ -177,7 +177,7 @@ def test_hfsc_with_another_curve_is_refused(form: str) -> None:
     """Two slopes, or no upper limit, are no rate."""
     text = (GOLDEN / form / "shaper_hfsc.txt").read_text()
     for changed, message in (
-            (text.replace("ls m1 0bit", "ls m1 1Mbit"), "expected a class of HFSC with the curves"),
+            (text.replace("ls m1 0bit", "ls m1 1Mbit"), r"\(expected the curves ls and ul, of"),
             (text.replace("period", "since"), "no line 'period … level …' below the class")):
         assert changed != text
         with pytest.raises(ParseError, match=message):

@@ -184,7 +184,7 @@ def test_block_that_is_cut_off_after_its_first_line_is_not_blamed_on_that_line()
     first = "class hfsc 1:1 parent 1: ls m1 0bit d 0us m2 20Mbit ul m1 0bit d 0us m2 20Mbit"
     for code, text in (
             (lambda: parse_classes(first + " \n", "up"), "up: no line 'period … level …'"),
-            (lambda: parse_qdiscs_text("qdisc pie 10: root limit 1000p\n", "up"), "no counters"),
+            (lambda: parse_qdiscs_text("qdisc pie 10: root limit 1000p\n", "up"), "no line 'Sent"),
             (lambda: parse_read_back("\n"), "is empty; .* is router_hooks/ changed")):
         with pytest.raises(ParseError, match=text):
             code()
@@ -378,9 +378,12 @@ def test_class_of_htb_has_what_tc_prints_of_it(
     assert vars(one) == {**expected, **fields}
 
 
-@pytest.mark.parametrize("without", ["lended: 6", "tokens: -9", "Sent 1"])
-def test_class_without_one_of_its_counters_is_refused(without: str) -> None:
-    with pytest.raises(ParseError, match=r"^up: class 1:1 has no counters .* in tc's text"):
+@pytest.mark.parametrize(("without", "names"), [
+    ("lended: 6", "lended, borrowed, giants"), ("tokens: -9", "tokens, ctokens"),
+    ("Sent 1", "bytes, packets, drops, overlimits, requeues")])
+def test_class_without_one_of_its_counters_is_refused(without: str, names: str) -> None:
+    with pytest.raises(ParseError, match=r"^up: class 1:1: tc's text lacks a counter, or has it in "
+                                         rf"another form; expected {names}$"):
         parse_classes(CLASS.replace(without, "x"), "up")
 
 
@@ -440,8 +443,18 @@ def test_only_values_of_text_are_compared_as_printed(form: str) -> None:
 
 def test_words_before_the_report_are_told() -> None:
     """Such as a shell's, which the report doesn't begin with."""
-    with pytest.raises(ParseError, match=r"begins with 'sh: x: not found.*; expected '@format 2'"):
+    with pytest.raises(ParseError, match=r"begins with 'sh: x: not found.*; expected '@format 2': "
+                                         "does the router's shell print this when it starts"):
         parse_read_back(f"sh: x: not found\n{TEXT}")
+
+
+@pytest.mark.parametrize(("text", "seen"), [
+    ("@format 2", "ends with '@format 2'"), (f"{TEXT}bye\n", r"ends with '.*@end\\nbye'"),
+    (TEXT.removesuffix("@end\n")[:-5], "ends with '")])
+def test_end_of_the_report_is_told_as_it_is(text: str, seen: str) -> None:
+    """It may be cut off, or something may follow it."""
+    with pytest.raises(ParseError, match=f"{seen}.*; expected '@end': did the connection"):
+        parse_read_back(text)
 
 
 @pytest.mark.parametrize(("line", "is_card"), [

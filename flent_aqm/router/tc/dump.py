@@ -133,17 +133,23 @@ def _count_marks(kind: str, app: bytes) -> int:
 
 def _split_messages(answer: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield type and body of each netlink message. A cut-off header at the end is ignored. Raises
-    ParseError if a message is shorter than its header says, or if the kernel reports an error."""
+    ParseError if a message is shorter than its header says or than a header, or if the kernel
+    reports an error."""
     offset = 0
     while offset + _HEADER.size <= len(answer):
         length, kind, _, _, _ = _HEADER.unpack_from(answer, offset)
         body = answer[offset + _HEADER.size:offset + length]
-        if length < _HEADER.size or offset + length > len(answer):
+        if length < _HEADER.size:
+            raise ParseError("the kernel's list of qdiscs is damaged: the header of a netlink "
+                             f"message has a length of {length} bytes; expected {_HEADER.size} or "
+                             "more")
+        if offset + length > len(answer):
             raise ParseError("the kernel's list of qdiscs is cut off or damaged: a netlink message "
                              f"has {length} bytes, of which {len(answer) - offset} were received")
         if kind == NLMSG_ERROR and body[:4] != bytes(4):
             code = -struct.unpack_from("=i", body)[0]
-            raise ParseError(f"the kernel refuses to list qdiscs: {os.strerror(code)}")
+            raise ParseError("the kernel answered the request for its qdiscs with an error: "
+                             f"{os.strerror(code)}")
         yield kind, body
         offset += (length + 3) & ~3
 

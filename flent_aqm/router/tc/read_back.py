@@ -200,8 +200,8 @@ def parse_read_back(text: str) -> ReadBack:
         elif name not in _NAMES:
             raise ParseError(f"{_REPORT}: unknown line '@{name[:40]}'{OTHER_HOOKS}")
         elif name in entries:
-            raise ParseError(f"{_REPORT}: the line '@{name}' is given twice for one device; "
-                             f"expected once{OTHER_HOOKS}")
+            raise ParseError(f"{_REPORT}: the line '@{name}' is given twice; expected once, or "
+                             f"once for each device{OTHER_HOOKS}")
         else:
             entries[name] = body if name in ("qdiscs", "classes") else value
     top = sections[""]
@@ -222,14 +222,17 @@ def _split_at_lines(text: str) -> Iterator[tuple[str, str, str]]:
         raise ParseError(f"{_REPORT} is empty; expected its first line to be '@format 2'"
                          f"{OTHER_HOOKS}")
     if blocks[0].strip() or len(blocks) == 1:
-        raise ParseError(f"{_REPORT} begins with {text.strip()[:80]!r}; expected '@format 2'"
+        raise ParseError(f"{_REPORT} begins with {text.strip()[:80]!r}; expected '@format 2': does "
+                         "the router's shell print this when it starts, or is router_hooks/ "
+                         "changed?")
+    first = blocks[1].partition("\n")[0]
+    if first != "format 2":
+        raise ParseError(f"{_REPORT} begins with '@{first[:40].strip()}'; expected '@format 2'"
                          f"{OTHER_HOOKS}")
-    if not blocks[1].startswith("format 2\n"):
-        first = blocks[1].partition("\n")[0][:40].strip()
-        raise ParseError(f"{_REPORT} begins with '@{first}'; expected '@format 2'{OTHER_HOOKS}")
     if blocks[-1].strip() != "end":
-        raise ParseError(f"{_REPORT} does not end with '@end', so it is cut off: did the "
-                         "connection or the router's shell end early?")
+        raise ParseError(f"{_REPORT} ends with {text.strip()[-80:]!r}; expected '@end': did the "
+                         "connection or the router's shell end early, or was something printed "
+                         "after it?")
     for block in blocks[2:-1]:
         line, _, body = block.partition("\n")
         name, _, value = line.partition(" ")
@@ -259,8 +262,8 @@ def _with_version(tc: str) -> Iterator[None]:
     try:
         yield
     except ParseError as error:
-        raise ParseError(f"{error}; the router's tc is {tc[:80]!r}, and iproute2 4.4 to 7.2 are "
-                         "tested: install one of these on the router, or report this line"
+        raise ParseError(f"{error}; the router's tc is {tc[:80]!r}: if it is not of iproute2 "
+                         "4.4 to 7.2, install one of these on the router, else report this line"
                          ) from None
 
 
@@ -487,8 +490,8 @@ def _qdisc_from_text(block: str, where: str) -> Qdisc:
     if not head:
         raise ParseError(f"{where}: can't parse tc's line on a qdisc: {_first_line(block)!r}")
     if not sent:
-        raise ParseError(f"{where}: no counters (expected 'Sent …') below the qdisc "
-                         f"{_first_line(block)!r}")
+        raise ParseError(f"{where}: no line 'Sent … bytes … pkt (dropped …, overlimits … requeues "
+                         f"…)' below the qdisc {_first_line(block)!r}")
     counters: dict[str, object] = {key: int(value) for key, value in sent.groupdict().items()}
     backlog = _BACKLOG.search(block)
     if backlog:
@@ -665,8 +668,8 @@ def _parse_hfsc_class(block: str, where: str) -> list[ReportedClass]:
         return []
     match, level = _HFSC.match(block), _HFSC_LEVEL.search(block)
     if not match:
-        raise ParseError(f"{where}: expected a class of HFSC with the curves ls and ul of one "
-                         f"slope each, got {_first_line(block)!r}")
+        raise ParseError(f"{where}: can't parse tc's line on a class of HFSC (expected the curves "
+                         f"ls and ul, of one slope each): {_first_line(block)!r}")
     if not level:
         raise ParseError(f"{where}: no line 'period … level …' below the class "
                          f"{_first_line(block)!r}")
@@ -702,7 +705,8 @@ def _parse_counters(block: str, where: str, patterns: tuple[re.Pattern[str], ...
         counts = pattern.search(block)
         if not counts:
             names = ", ".join(pattern.groupindex)
-            raise ParseError(f"{where} has no counters {names} in tc's text")
+            raise ParseError(f"{where}: tc's text lacks a counter, or has it in another form; "
+                             f"expected {names}")
         counters |= {key: int(number) for key, number in counts.groupdict().items()}
     return counters
 

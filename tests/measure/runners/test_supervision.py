@@ -212,8 +212,8 @@ def test_queues_that_the_kernel_refuses_to_list_are_a_failed_series(
     runner.check()
     runner.fork()
     assert result(runner)["ERROR"] == [
-        ("the router's queues could not be sampled: the kernel refuses to list qdiscs: "
-         "Operation not permitted")]
+        ("the router's queues could not be sampled: the kernel answered the request for "
+         "its qdiscs with an error: Operation not permitted")]
     kernels.close()
 
 
