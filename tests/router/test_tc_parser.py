@@ -90,7 +90,7 @@ def test_line_of_another_tc_is_shown_whole_with_device_and_version() -> None:
     assert text != TEXT
     with pytest.raises(ParseError, match=r"device down \(down\): can't parse tc's line on a class "
                        r"of HTB: 'class htb 1:1 .* cells \[[0-9a-f]{8}\]'; the router's tc is "
-                       r"'tc utility, iproute2-[^']*', and iproute2 4\.4 to"):
+                       r"'tc utility, iproute2-[^']*': if it is not of iproute2 4\.4 to 7\.2, "):
         parse_read_back(text)
 
 
