@@ -47,6 +47,7 @@ def listen(addresses: Sequence[str], port: int, option: str) -> list[socket.sock
             this machine lacks is left out, unless it lacks both.
     """
     sockets: list[socket.socket] = []
+    missing = ""  # why a family can't be used
     try:
         for address in addresses or EVERYWHERE:
             try:
@@ -54,6 +55,7 @@ def listen(addresses: Sequence[str], port: int, option: str) -> list[socket.sock
             except (OSError, UnicodeError) as error:
                 if not addresses and isinstance(error, OSError) and error.errno in (
                         errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL):
+                    missing = cause_of(error)
                     continue  # a machine without one of the two families
                 raise ConfigError(
                     f"cannot listen on {address} port {port}: {cause_of(error)}; "
@@ -65,8 +67,9 @@ def listen(addresses: Sequence[str], port: int, option: str) -> list[socket.sock
             sock.close()
         raise
     if not sockets:
-        raise ConfigError("cannot listen: no IPv4 or IPv6 socket can be opened (a container or "
-                          "sandbox without network?); see 'ip address', or give --bind")
+        raise ConfigError(f"cannot listen: neither IPv4 nor IPv6 can be used here ({missing}); "
+                          "leave the sandbox or container that forbids it, such as by systemd's "
+                          "RestrictAddressFamilies")
     return sockets
 
 

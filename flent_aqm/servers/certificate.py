@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import os
 import socket
@@ -16,7 +17,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from flent_aqm.base.defaults import ED25519, P256
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, cause_of
 
 _VALID_DAYS = 3650
 # Highest bit that random_serial_number() leaves 0. With it, all serial numbers have the same
@@ -39,11 +40,22 @@ def context_from_files(cert: str, key: str) -> ssl.SSLContext:
         # Without a password, OpenSSL would ask for one on the terminal. An empty one fails at once.
         context.load_cert_chain(cert, key, password="")
     except (OSError, ValueError) as error:
-        raise ConfigError(
-            f"certificate {cert} with key {key}: {error}; "
-            "expected two readable PEM files that belong together, the key without a password"
-        ) from None
+        # OpenSSL tells neither which of them can't be read, nor of the key why.
+        unreadable = (f"{path}: {why}" for path in (cert, key) if (why := _why_unreadable(path)))
+        what = next(unreadable, f"certificate {cert} with key {key}: {error}")
+        raise ConfigError(f"{what}; expected two readable PEM files that belong together, the key "
+                          "without a password") from None
     return context
+
+
+def _why_unreadable(path: str) -> str:
+    """Return why a file can't be read, such as "No such file or directory", "" if it seems that it
+    can."""
+    try:
+        os.stat(path)
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
+        return cause_of(error)
+    return "" if os.access(path, os.R_OK) else os.strerror(errno.EACCES)
 
 
 def self_signed_context(addresses: Sequence[str], key: str = P256) -> ssl.SSLContext:
@@ -54,6 +66,8 @@ def self_signed_context(addresses: Sequence[str], key: str = P256) -> ssl.SSLCon
         addresses: further names or IP addresses for which the certificate is valid, besides
             localhost, its IP addresses, and this host's name.
         key: kind of the key, "p256" or "ed25519".
+
+    Raises ConfigError if /proc, through which it is loaded, can't be read.
     """
     pem = self_signed_pem({"localhost", "127.0.0.1", "::1", socket.gethostname(), *addresses},
                           key)
@@ -62,6 +76,9 @@ def self_signed_context(addresses: Sequence[str], key: str = P256) -> ssl.SSLCon
     try:
         os.write(handle, pem)
         path = f"/proc/self/fd/{handle}"
+        if why := _why_unreadable(path):
+            raise ConfigError(f"the server's own certificate can't be loaded: {path}: {why}; mount "
+                              "/proc, or give --cert and --key")
         return context_from_files(path, path)
     finally:
         os.close(handle)

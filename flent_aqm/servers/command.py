@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 from flent_aqm.base import defaults
-from flent_aqm.base.errors import ConfigError, ToolMissing, cause_of
+from flent_aqm.base.errors import ConfigError, ToolMissing
 from flent_aqm.servers.limits import MOST_CONNECTIONS, REQUEST_TIMEOUT_S
 from flent_aqm.servers.ndt7.spec import TEST_DURATION_S, Settings
 
@@ -182,13 +182,7 @@ def _start_http3(args: argparse.Namespace, services: dict[str, Service], quiet: 
 
         context_from_files(args.cert, args.key)  # only for its message on a wrong file
     services[HTTP3] = http3 = Http3Service(quiet, args.most_connections, args.request_timeout)
-    try:
-        return http3.listen(args.bind, args.http3_port,
-                            (args.cert, args.key) if args.cert else None)
-    except (OSError, UnicodeError) as error:
-        raise ConfigError(f"cannot listen on UDP port {args.http3_port}: "
-                          f"{cause_of(error)}; choose others with --bind, --http3-port"
-                          ) from None
+    return http3.listen(args.bind, args.http3_port, (args.cert, args.key) if args.cert else None)
 
 
 def _check_options(args: argparse.Namespace) -> None:
@@ -201,6 +195,8 @@ def _check_options(args: argparse.Namespace) -> None:
         if find_spec(_MODULES[what]) is None:
             raise ToolMissing(f"{what}: Python package {_MODULES[what]} is not installed: "
                               f"pip install {_MODULES[what]}")
+    if "" in args.bind:
+        raise ConfigError("--bind is empty; expected an address, such as 127.0.0.1 or ::1")
     taken: dict[int, str] = {}
     for name, port in _requested_ports(args).items():
         number = _port_number(args, name)
@@ -212,9 +208,10 @@ def _check_options(args: argparse.Namespace) -> None:
     if (args.cert is None) != (args.key is None):
         raise ConfigError("--cert and --key belong together: give both or neither")
     if args.cert is not None and args.no_tls and HTTP3 not in args.what:
-        raise ConfigError("--cert can't be combined with --no-tls: leave one of them out")
+        raise ConfigError("--cert and --key can't be combined with --no-tls: leave out --no-tls, "
+                          "or both of them")
     if not 0 < args.duration <= _LONGEST_S:
-        raise ConfigError(f"--duration {args.duration:g}: expected more than 0 and at most "
+        raise ConfigError(f"--duration {args.duration!r}: expected more than 0 and at most "
                           f"{_LONGEST_S} seconds")
     if args.most_connections < 1:
         raise ConfigError(f"--most-connections {args.most_connections}: expected 1 or more")

@@ -18,6 +18,8 @@ from flent_aqm.servers.loop import Loop
 from flent_aqm.servers.protocols.watermarks import stop_at_once
 
 _NEVER = float("inf")
+# First byte of a TLS connection (RFC 8446, 5.1), which no request of HTTP begins with.
+_TLS_HANDSHAKE = b"\x16"
 
 
 class Grammar(Protocol):
@@ -131,6 +133,10 @@ class _Connection(asyncio.Protocol):
             self._first += data
             data = self._first
             if len(data) < len(PREFACE) and PREFACE.startswith(data):
+                return
+            if self._client.tls is None and data.startswith(_TLS_HANDSHAKE):
+                self._end("TLS on the cleartext port; use https:// with the TLS port, or http:// "
+                          "with this one")
                 return
             assert self._transport is not None
             kind = Http2 if data.startswith(PREFACE) else Http1

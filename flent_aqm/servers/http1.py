@@ -111,11 +111,13 @@ class Http1:
         if self._waiting:
             self._http.receive_data(self._waiting)
             self._waiting = b""
+        state = self._http.their_state
         try:
             event = self._http.next_event()
         except h11.RemoteProtocolError as fault:
             if fault.error_status_hint == _TOO_LARGE:
-                raise TooLarge(f"a request with a head of more than {_MOST_HEAD_BYTES} bytes"
+                what = "head" if state is h11.IDLE else "chunk's head or a trailer"
+                raise TooLarge(f"a request with a {what} of more than {_MOST_HEAD_BYTES} bytes"
                                ) from None
             raise ValueError(str(fault)) from None
         if isinstance(event, h11.Request):

@@ -94,7 +94,9 @@ class Http2:
             raise TooLarge(f"a request with {fault}") from None
         except h2.exceptions.ProtocolError as fault:
             self._flush()  # send the error that h2 has prepared
-            raise ValueError(str(fault)) from None
+            # Of a stream that doesn't exist, h2 tells nothing but the number.
+            stream = f"{type(fault).__name__}: stream " if str(fault).isdecimal() else ""
+            raise ValueError(f"{stream}{fault}") from None
         self._wake(self._inbound.missing)
         self._flush()
         self.writable()

@@ -18,6 +18,7 @@ from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import QuicEvent, StopSendingReceived, StreamReset
 
 from flent_aqm.base.defaults import ED25519
+from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.servers.acceptor import Client, address_text
 from flent_aqm.servers.certificate import self_signed_pem
 from flent_aqm.servers.endpoints import FOR_OTHER_ORIGINS, Request, answer, request_of
@@ -247,9 +248,9 @@ class Http3Service:
     def listen(self, addresses: Sequence[str], port: int, certificate: tuple[str, str] | None
                ) -> list[str]:
         """Start to serve. Return the addresses as ADDRESS:PORT, with [] around an IPv6 address.
-        Raises OSError if a socket can't be opened on the port, or if a certificate file can't be
-        read, UnicodeError if an address can't be encoded as a host name. Sockets that were opened
-        before stay open until stop().
+        Raises ConfigError if a socket can't be opened on the port, or if the certificate can't be
+        stored in a temporary file, OSError if a certificate file can't be read. Sockets that were
+        opened before stay open until stop().
 
         Args:
             addresses: addresses to listen on, all addresses of this machine if empty.
@@ -262,12 +263,20 @@ class Http3Service:
         if certificate:
             requested.load_cert_chain(*certificate)
         else:
-            with NamedTemporaryFile() as file:
-                Path(file.name).write_bytes(self_signed_pem({"server"}, ED25519))
-                requested.load_cert_chain(file.name, file.name)
+            try:
+                with NamedTemporaryFile() as file:
+                    Path(file.name).write_bytes(self_signed_pem({"server"}, ED25519))
+                    requested.load_cert_chain(file.name, file.name)
+            except OSError as error:
+                raise ConfigError(f"the certificate of HTTP/3 can't be stored: {error}; set TMPDIR "
+                                  "to a folder with room, or give --cert and --key") from None
         served: list[str] = []
         for address in addresses or ["::" if socket.has_dualstack_ipv6() else "0.0.0.0"]:
-            name = self._loop.run(self._listen(requested, address, port))
+            try:
+                name = self._loop.run(self._listen(requested, address, port))
+            except (OSError, UnicodeError) as error:
+                raise ConfigError(f"cannot listen on {address} UDP port {port}: {cause_of(error)}; "
+                                  "choose others with --bind, --http3-port") from None
             served.append(address_text(name))
             port = int(name[1])
         return served

@@ -81,7 +81,7 @@ class Credit:
         self._filled_s = now_s
         if self._left < 0:
             raise Flood(f"more than {CREDIT_PER_S} requests or frames a second without content (a "
-                        "reset request counts as several)")
+                        "reset request counts as several, a datagram of QUIC as half of one)")
 
 
 class Held:

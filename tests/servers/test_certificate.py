@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import ssl
 
 import pytest
 
 from flent_aqm.base.defaults import ED25519, OWN_KEYS
+from flent_aqm.base.errors import ConfigError
 from flent_aqm.servers.certificate import self_signed_context
 
 
@@ -29,6 +31,14 @@ def handshake_bytes(server: ssl.SSLContext) -> tuple[int, int]:
         sent[number] += out.pending - before
     assert ends[1][0].version() == "TLSv1.3"
     return sent[0], sent[1]
+
+
+def test_own_certificate_without_proc_is_not_blamed_on_files(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which the user never gave."""
+    monkeypatch.setattr(os, "access", lambda *args: False)
+    with pytest.raises(ConfigError, match="the server's own certificate can't be loaded: /proc/"):
+        self_signed_context([])
 
 
 def test_handshake_with_ed25519_is_always_of_one_length() -> None:

@@ -3,17 +3,21 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import socket
 import ssl
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
+from flent_aqm.base.errors import ConfigError
+from flent_aqm.servers import acceptor
 from tests.servers.serving import WAIT_S, RunningServer
 
 from .conftest import StartServer
@@ -44,15 +48,21 @@ def test_signal_ends_the_server_with_status_0(
         (["--ndt7-port", "70000"], "expected 0 to 65535"),
         (["--http-port", "9", "--ndt7-tls-port", "9"], "choose two"),
         (["--cert", "a.pem"], "belong together"),
-        (["--cert", "a.pem", "--key", "b.pem", "--bind", "127.0.0.1"], "PEM files"),
-        (["--cert", "a.pem", "--key", "b.pem", "--no-tls"], "can't be combined with"),
+        (["--cert", "a.pem", "--key", "b.pem", "--bind", "127.0.0.1"],
+         "error: a.pem: No such file or directory; expected two readable PEM files"),
+        (["--cert", __file__, "--key", "b.pem"], "error: b.pem: No such file or directory; "),
+        (["--cert", __file__, "--key", __file__], f"certificate {__file__} with key {__file__}: "),
+        (["--cert", "a.pem", "--key", "b.pem", "--no-tls"],
+         "--cert and --key can't be combined with --no-tls: leave out --no-tls, or both"),
         (["http3", "--cert", "a.pem", "--key", "b.pem"], "expected two readable PEM files"),
+        (["--bind", "", "--no-tls"], "--bind is empty; expected an address, such as 127.0.0.1"),
         (["--bind", "999.0.0.1", "--no-tls"], "cannot listen on 999.0.0.1"),
         (["--bind", "a..b", "--no-tls"], "cannot listen on a..b"),
         (["--bind", "a" * 64, "--no-tls"], f"cannot listen on {'a' * 64}"),
         (["--congestion-control", "b b r"], "a name such as bbr or cubic, of up to 15 letters"),
+        (["--duration", "3600.0001"], "--duration 3600.0001: expected more than 0 and at"),
         (["--duration", "nan"], "more than 0 and at most 3600"),
-        (["--duration", "4000"], "--duration 4000: expected more than 0 and at most 3600 seconds"),
+        (["--duration", "4000"], "--duration 4000.0: expected more than 0 and at most 3600 sec"),
         (["--most-connections", "0"], "expected 1 or more"),
         (["gopher"], "known: ndt7, http, http3, webrtc"),
     ],
@@ -88,6 +98,17 @@ def test_port_in_use_ends_with_one_line(what: str, option: str) -> None:
     assert str(port) in done.stderr
     assert done.stderr.lower().endswith(f"in use; choose others with --bind, {option}\n")
     assert done.stderr.count("\n") == 1
+
+
+def test_machine_without_addresses_of_either_family_is_told(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """No address would help there."""
+    def forbidden(*args: object) -> NoReturn:
+        raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
+
+    monkeypatch.setattr(acceptor, "_open_listening", forbidden)
+    with pytest.raises(ConfigError, match=r"neither IPv4 nor IPv6 can be used here \(Address"):
+        acceptor.listen([], 0, "--ndt7-port")
 
 
 @pytest.mark.parametrize("name", ["ndt7-tls", "http-tls"])

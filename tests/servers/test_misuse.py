@@ -416,7 +416,28 @@ def test_head_that_is_too_long_is_refused(start_server: StartServer) -> None:
         sock.sendall(b"GET / HTTP/1.1\r\nX: " + b"a" * 17_000)
         _all(sock)
     assert server.next_log()["reason"] == "a request with a head of more than 16384 bytes"
+    with server.raw("http") as sock:
+        sock.sendall(b"POST /upload HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1; "
+                     + b"a" * 17_000)
+        _all(sock)
+    assert server.next_log()["reason"] == (
+        "a request with a chunk's head or a trailer of more than 16384 bytes")
     assert serves(server)
+
+
+@pytest.mark.parametrize(("begun", "reason"), [
+    # DATA on a stream that has never been opened
+    (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, b"") + frame(8, 0, 7, b"\0\0\0\1"),
+     "not valid HTTP: NoSuchStreamError: stream 7"),
+    (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc",
+     ("TLS on the cleartext port; use https:// with the TLS port, or http:// with this one"))])
+def test_reason_is_more_than_a_number_and_names_what_helps(
+        begun: bytes, reason: str, start_server: StartServer) -> None:
+    server = start_server("http", "--no-tls")
+    with server.raw("http") as sock:
+        sock.sendall(begun)
+        _all(sock)
+    assert server.next_log()["reason"] == reason
 
 
 @pytest.mark.parametrize("begun", [

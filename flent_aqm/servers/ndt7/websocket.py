@@ -109,11 +109,12 @@ def parse_query(query: str) -> dict[str, str]:
     if len(query) > MAX_QUERY_BYTES:
         raise ValueError(f"query of {len(query)} bytes; at most {MAX_QUERY_BYTES} are allowed")
     if _BAD_ESCAPE.search(query):
-        raise ValueError("query is not URL-encoded")
+        raise ValueError("query is not URL-encoded: a % stands before other characters than two "
+                         "hexadecimal digits")
     try:
         pairs = parse_qsl(query, keep_blank_values=True, errors="strict")
     except UnicodeDecodeError:
-        raise ValueError("query is not UTF-8") from None
+        raise ValueError("query is not UTF-8 behind its URL encoding") from None
     metadata: dict[str, str] = {}
     for key, value in pairs:
         metadata.setdefault(key, value)
@@ -311,7 +312,8 @@ class FrameReader:
             length: bytes of the payload.
         """
         if first & 0x70:
-            raise Violation(CloseCode.PROTOCOL_ERROR, "reserved bits are set")
+            raise Violation(CloseCode.PROTOCOL_ERROR, "a frame's reserved bits are set, but no "
+                            "extension was agreed, such as compression")
         if first & 0x0F not in _KNOWN:
             raise Violation(CloseCode.PROTOCOL_ERROR, f"unknown opcode {first & 0x0F}")
         self._opcode, self._final = Opcode(first & 0x0F), bool(first & 0x80)

@@ -9,10 +9,11 @@ import re
 import socket
 import threading
 from collections.abc import Iterator
+from typing import NoReturn
 
 import pytest
 
-from flent_aqm.base.errors import BadResult
+from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.parts.speedtests.own_clients import http3
 from flent_aqm.parts.speedtests.own_clients.connection import ServerAddress, find_server
 from flent_aqm.parts.speedtests.own_clients.http3 import Http3Connection
@@ -292,6 +293,23 @@ def test_content_before_its_turn_is_bounded_over_all_connections(
             assert (await first.get("/small")).body == b"1"
 
     asyncio.run(asyncio.wait_for(send(), 60))
+    service.stop()
+
+
+@pytest.mark.parametrize(("broken", "why"), [
+    ("NamedTemporaryFile", r"^the certificate of HTTP/3 can't be stored: .*full; set TMPDIR to a"),
+    ("Http3Service._listen", r"^cannot listen on 127\.0\.0\.1 UDP port 7: .*full; choose others")])
+def test_what_keeps_the_server_from_starting_is_told_apart(
+        broken: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another port is no help if a temporary file can't be written."""
+    service = Http3Service(Quiet(), 10, 10.0)
+
+    def fail(*args: object) -> NoReturn:
+        raise OSError("full")
+
+    monkeypatch.setattr(f"flent_aqm.servers.http3.{broken}", fail)
+    with pytest.raises(ConfigError, match=why):
+        service.listen(["127.0.0.1"], 7, None)
     service.stop()
 
 

@@ -53,13 +53,19 @@ def test_handshake_on_unknown_path_is_404(server: RunningServer) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["a=" + "x" * 4095, "a=%ff", "a=%zz", "early_exit=10", "early_exit"],
+    ("query", "why"), [
+        ("a=" + "x" * 4095, "query of 4097 bytes; at most 4096 are allowed"),
+        ("a=%ff", "query is not UTF-8 behind its URL encoding"),
+        ("a=%zz", "query is not URL-encoded: a % stands before other characters than two hexa"),
+        ("early_exit=10", "early_exit='10'; only 250 is known"),
+        ("early_exit", "early_exit=''; only 250 is known")],
     ids=["too long", "not UTF-8", "bad escape", "too early", "at no amount"]
 )
-def test_handshake_with_unacceptable_query_is_400(server: RunningServer, query: str) -> None:
+def test_handshake_with_unacceptable_query_is_400(
+        server: RunningServer, query: str, why: str) -> None:
     """The specification wants the upgrade to fail; M-Lab's server knows one early exit."""
     assert status_of(server, f"/ndt/v7/download?{query}", [SUBPROTOCOL]) == 400
-    server.next_log()
+    assert server.next_log()["reason"].startswith(why)
     server.still_works()
 
 
