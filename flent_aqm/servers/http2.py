@@ -95,8 +95,8 @@ class Http2:
         except h2.exceptions.ProtocolError as fault:
             self._flush()  # send the error that h2 has prepared
             # Of a stream that doesn't exist, h2 tells nothing but the number.
-            stream = f"{type(fault).__name__}: stream " if str(fault).isdecimal() else ""
-            raise ValueError(f"{stream}{fault}") from None
+            before = f"{type(fault).__name__}: stream " if str(fault).isdecimal() else ""
+            raise ValueError(f"{before}{fault}") from None
         self._wake(self._inbound.missing)
         self._flush()
         self.writable()

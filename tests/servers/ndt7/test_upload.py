@@ -91,16 +91,16 @@ MASK = b"\1\2\3\4"
 
 
 @pytest.mark.parametrize(
-    ("data", "code"),
+    ("data", "code", "why"),
     [
-        (b"\x83\x80" + MASK, 1002),
-        (b"\xc2\x80" + MASK, 1002),
-        (b"\x82\x01x", 1002),
-        (b"\x80\x80" + MASK, 1002),
-        (b"\x09\x80" + MASK, 1002),
-        (b"\x89\xfe" + struct.pack("!H", 126) + MASK, 1002),
-        (b"\x82\xff" + struct.pack("!Q", (1 << 24) + 1) + MASK, 1009),
-        (b"\x82\xff" + b"\xff" * 8 + MASK, 1009),
+        (b"\x83\x80" + MASK, 1002, "unknown opcode 3"),
+        (b"\xc2\x80" + MASK, 1002, "a frame's reserved bits are set, but no extension was agreed"),
+        (b"\x82\x01x", 1002, "client frames must be masked"),
+        (b"\x80\x80" + MASK, 1002, "a fragment continues no message"),
+        (b"\x09\x80" + MASK, 1002, "control frame of more than 125 bytes, or in fragments"),
+        (b"\x89\xfe" + struct.pack("!H", 126) + MASK, 1002, "control frame of more than 125"),
+        (b"\x82\xff" + struct.pack("!Q", (1 << 24) + 1) + MASK, 1009, "message over 16777216 byt"),
+        (b"\x82\xff" + b"\xff" * 8 + MASK, 1009, "message over 16777216 bytes"),
     ],
     ids=[
         "unknown opcode", "reserved bit", "no mask", "continuation of nothing",
@@ -108,7 +108,7 @@ MASK = b"\1\2\3\4"
     ],
 )
 def test_frame_that_breaks_rules_is_answered_by_a_close(
-    server: RunningServer, data: bytes, code: int
+    server: RunningServer, data: bytes, code: int, why: str
 ) -> None:
     """The client is told which kind of fault, one line is logged, the server goes on."""
     with server.connect("upload") as client:
@@ -117,7 +117,7 @@ def test_frame_that_breaks_rules_is_answered_by_a_close(
             read_until_closed(client)
         assert client.protocol.close_rcvd is not None
         assert client.protocol.close_rcvd.code == code
-    assert server.next_log()["outcome"].startswith("protocol violation: ")
+    assert server.next_log()["outcome"].startswith(f"protocol violation: {why}")
     server.still_works()
 
 
