@@ -63,9 +63,9 @@ class Http2:
         kernel, reading from it is paused. If the client announces the end of the connection
         (GOAWAY), the connection is closed.
 
-        Raises ValueError if the bytes aren't HTTP/2, a frame is too long, a request's target isn't
-        a URL, or a head is too long only after decompression. Raises TooLarge if the frames of a
-        head are too long, Flood if the client has used up its credit.
+        Raises ValueError if the bytes aren't HTTP/2, a frame is too long, or a request's target
+        isn't a URL. Raises TooLarge if a head is too long, in its frames or after decompression,
+        Flood if the client has used up its credit.
         """
         try:
             if self._preface:  # http.py has waited until the preface is complete
@@ -92,6 +92,11 @@ class Http2:
         except HeadTooLargeError as fault:
             self.refuse()
             raise TooLarge(f"a request with {fault}") from None
+        except h2.exceptions.DenialOfServiceError:
+            self._flush()  # send the error that h2 has prepared
+            most_bytes = self._http.decoder.max_header_list_size
+            raise TooLarge(f"a request with a head of more than {most_bytes} bytes after "
+                           "decompression") from None
         except h2.exceptions.ProtocolError as fault:
             self._flush()  # send the error that h2 has prepared
             # Of a stream that doesn't exist, h2 tells nothing but the number.

@@ -412,6 +412,14 @@ def test_head_that_is_too_long_is_refused(start_server: StartServer) -> None:
         assert re.search(rb"\x07\x00\x00\x00\x00\x00.{4}\x00\x00\x00\x0b", _all(sock), re.DOTALL)
     # HTTP allows it.
     assert server.next_log()["reason"] == "a request with a head of more than 65536 bytes"
+    # A header of 4000 bytes in HPACK's dynamic table, named 20 times by one byte each.
+    field = b"\x40\x01x\x7f" + bytes((4000 - 127 & 0x7f | 0x80, 4000 - 127 >> 7)) + b"a" * 4000
+    with server.raw("http") as sock:
+        sock.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, b"")
+                     + frame(1, 5, 1, field + b"\xbe" * 20))
+        assert re.search(rb"\x07\x00\x00\x00\x00\x00.{4}\x00\x00\x00\x0b", _all(sock), re.DOTALL)
+    assert server.next_log()["reason"] == (
+        "a request with a head of more than 65536 bytes after decompression")
     with server.raw("http") as sock:
         sock.sendall(b"GET / HTTP/1.1\r\nX: " + b"a" * 17_000)
         _all(sock)
