@@ -77,9 +77,12 @@ class Http3(Bulk):
             self._end(f"it sent a request that isn't HTTP: {fault}")
 
     def quic_event_received(self, event: QuicEvent) -> None:
-        """Process an event of QUIC: requests, content, and streams that the client has reset.
-        Called by aioquic, for these events within datagram_received(). Raises Flood if the client
-        has used up its credit, ValueError if a request's target isn't a URL."""
+        """Process an event of QUIC: requests, content, and streams that the client has reset. After
+        the end of the connection, events of datagrams that came before it are ignored. Called by
+        aioquic, for these events within datagram_received(). Raises Flood if the client has used up
+        its credit, ValueError if a request's target isn't a URL."""
+        if self._ended:
+            return  # aioquic's timer brings what was left when an event raised an exception
         if isinstance(event, (StreamReset, StopSendingReceived)):
             self._credit.spend()
             self._requests.pop(event.stream_id, None)
@@ -119,8 +122,10 @@ class Http3(Bulk):
         self._request_timeout.cancel()
 
     def _note_request(self, headers_event: HeadersReceived) -> None:
-        """Record the request of a stream whose head has arrived. Raises ValueError if its target
-        isn't a URL."""
+        """Record the request of a stream whose head has arrived. Trailers, which arrive as another
+        head, are ignored. Raises ValueError if the request's target isn't a URL."""
+        if headers_event.stream_id in self._requests:
+            return
         self._requested = True
         headers = {name.decode(): value.decode("latin-1") for name, value in headers_event.headers}
         self._requests[headers_event.stream_id] = request_of(
@@ -130,9 +135,11 @@ class Http3(Bulk):
     def _begin_response(self, stream: int) -> None:
         """Send the head and a small body of the response to a stream's request, or begin to send
         filler. The response to HEAD is the head only. Nothing is sent if the stream has no
-        request."""
+        request, or if the client wants no response any more (STOP_SENDING)."""
         request = self._requests.pop(stream, None)
-        if request is None:
+        # aioquic has no public name for a stream whose sending part has been reset. It resets it
+        # before it reports any event of the datagram.
+        if request is None or self._quic._streams[stream].sender._reset_error_code is not None:
             return
         reply = answer(request)
         headers = [(b":status", str(reply.status).encode()),

@@ -15,7 +15,11 @@ import pytest
 
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.parts.speedtests.own_clients import http3
-from flent_aqm.parts.speedtests.own_clients.connection import ServerAddress, find_server
+from flent_aqm.parts.speedtests.own_clients.connection import (
+    PendingRequest,
+    ServerAddress,
+    find_server,
+)
 from flent_aqm.parts.speedtests.own_clients.http3 import Http3Connection
 from flent_aqm.parts.speedtests.responsiveness import TOOL
 from flent_aqm.servers import http3 as served
@@ -187,21 +191,74 @@ def test_flood_over_http3_ends_the_connection(what: str) -> None:
         assert running.stop() == 0
 
 
-def test_target_that_is_no_url_ends_the_connection_and_is_told() -> None:
-    """As over the other versions: no defect of the server."""
+@pytest.mark.parametrize("requests", [1, 3])
+def test_target_that_is_no_url_ends_the_connection_and_is_told(requests: int) -> None:
+    """As over the other versions: no defect of the server, also if more such requests are in the
+    same datagram. The connection's place is free for the next one."""
+    running = RunningServer("http3", "--most-connections", "1")
+    there = find_server("127.0.0.1", running.ports["http3"], None, secure=True)
+
+    async def ask() -> None:
+        async with Http3Connection(there) as connection:
+            for _ in range(requests - 1):
+                _begin(connection, path="//[")
+            with pytest.raises(BadResult):
+                await connection.request("GET", "//[", 0, None)
+        async with Http3Connection(there) as connection:
+            assert (await connection.get("/small")).body == b"1"
+
+    try:
+        asyncio.run(asyncio.wait_for(ask(), 60))
+        assert "a request that isn't HTTP: Invalid IPv6 URL" in running.next_log()["reason"]
+    finally:
+        assert running.stop() == 0
+    assert [line["event"] for line in running.logged()] == ["stopped"]
+
+
+def _begin(connection: Http3Connection, method: str = "GET", path: str = "/small", *,
+           ends: bool = True) -> int:
+    """Write the head of a request, to be sent with the next datagram; its stream."""
+    end = connection._quic_end
+    assert end is not None
+    stream: int = end._quic.get_next_available_stream_id()
+    connection._streams[stream] = PendingRequest(method, 0, None)
+    end.http.send_headers(stream, [
+        (b":method", method.encode()), (b":path", path.encode()), (b":authority", b"a"),
+        (b":scheme", b"https")], end_stream=ends)
+    return stream
+
+
+def test_request_whose_answer_is_not_wanted_any_more_gets_none() -> None:
+    """The request and its end (STOP_SENDING) are in one datagram, with one whose answer comes."""
     running = RunningServer("http3")
     there = find_server("127.0.0.1", running.ports["http3"], None, secure=True)
 
     async def ask() -> None:
         async with Http3Connection(there) as connection:
-            await connection.request("GET", "//[", 0, None)
+            assert connection._quic_end is not None
+            connection._quic_end._quic.stop_stream(_begin(connection), 0)
+            assert (await connection.get("/small")).body == b"1"
 
     try:
-        with pytest.raises(BadResult):
-            asyncio.run(asyncio.wait_for(ask(), 60))
-        assert "a request that isn't HTTP: Invalid IPv6 URL" in running.next_log()["reason"]
+        asyncio.run(asyncio.wait_for(ask(), 60))
     finally:
         assert running.stop() == 0
+    assert [line["event"] for line in running.logged()] == ["stopped"]
+
+
+def test_trailers_do_not_replace_the_request(server: ServerAddress) -> None:
+    """They come as another head, without a path."""
+    async def upload() -> int:
+        async with Http3Connection(server) as connection:
+            end = connection._quic_end
+            assert end is not None
+            stream = _begin(connection, "POST", "/upload", ends=False)
+            end.http.send_data(stream, b"x", end_stream=False)
+            end.http.send_headers(stream, [(b"x-checksum", b"1")], end_stream=True)
+            end.transmit()
+            return (await connection._streams[stream].future).status
+
+    assert asyncio.run(asyncio.wait_for(upload(), 60)) == 200
 
 
 def test_connection_of_quic_without_a_request_is_given_up() -> None:
