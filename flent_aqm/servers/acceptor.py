@@ -33,14 +33,16 @@ EVERYWHERE = ("0.0.0.0", "::")
 _BACKLOG = 1024
 
 
-def listen(addresses: Sequence[str], port: int, option: str) -> list[socket.socket]:
+def listen(addresses: Sequence[str], port: int, option: str,
+           kind: socket.SocketKind = socket.SOCK_STREAM) -> list[socket.socket]:
     """Return listening sockets on these addresses, or on all addresses of this machine if the list
-    is empty.
+    is empty. Sockets of UDP receive from then on.
 
     Args:
         addresses: IPv4 or IPv6 addresses to listen on.
         port: port of all sockets. 0 for any free port, the same for all addresses.
         option: name of the option for the port, for messages.
+        kind: SOCK_STREAM for TCP, SOCK_DGRAM for UDP.
 
     Raises:
         ConfigError: if a socket can't be opened. If the list is empty, a family of addresses that
@@ -48,17 +50,18 @@ def listen(addresses: Sequence[str], port: int, option: str) -> list[socket.sock
     """
     sockets: list[socket.socket] = []
     missing = ""  # why a family can't be used
+    named = "UDP port" if kind == socket.SOCK_DGRAM else "port"
     try:
         for address in addresses or EVERYWHERE:
             try:
-                sockets.append(_open_listening(address, port))
+                sockets.append(_open_listening(address, port, kind))
             except (OSError, UnicodeError) as error:
                 if not addresses and isinstance(error, OSError) and error.errno in (
                         errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL):
                     missing = cause_of(error)
                     continue  # a machine without one of the two families
                 raise ConfigError(
-                    f"cannot listen on {address} port {port}: {cause_of(error)}; "
+                    f"cannot listen on {address} {named} {port}: {cause_of(error)}; "
                     f"choose others with --bind, {option}"
                 ) from None
             port = port or sockets[0].getsockname()[1]
@@ -73,19 +76,22 @@ def listen(addresses: Sequence[str], port: int, option: str) -> list[socket.sock
     return sockets
 
 
-def _open_listening(address: str, port: int) -> socket.socket:
-    """Return a listening socket on one address. Port 0 takes any free port. Raises OSError if the
-    address or port can't be used, UnicodeError if the address can't be encoded as a host name."""
-    family, kind, protocol, _, name = socket.getaddrinfo(
-        address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+def _open_listening(address: str, port: int, kind: socket.SocketKind) -> socket.socket:
+    """Return a listening socket of TCP or UDP on one address. Port 0 takes any free port. Raises
+    OSError if the address or port can't be used, UnicodeError if the address can't be encoded as a
+    host name."""
+    family, _, protocol, _, name = socket.getaddrinfo(
+        address, port, type=kind, flags=socket.AI_PASSIVE
     )[0]
     sock = socket.socket(family, kind, protocol)
     try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        if kind == socket.SOCK_STREAM:  # in UDP, two servers could share a port by it
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind(name)
-        sock.listen(_BACKLOG)
+        if kind == socket.SOCK_STREAM:
+            sock.listen(_BACKLOG)
     except OSError:
         sock.close()
         raise

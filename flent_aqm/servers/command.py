@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import socket
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,6 +16,7 @@ from flent_aqm.servers.ndt7.spec import TEST_DURATION_S, Settings
 if TYPE_CHECKING:
     import argparse
     import ssl
+    from collections.abc import Sequence
 
     from flent_aqm.servers.acceptor import Listener, Service, TlsSource
     from flent_aqm.servers.limits import Quiet
@@ -115,15 +117,16 @@ def main(args: argparse.Namespace) -> int:
     addresses: dict[str, list[str]] = {}
     quiet = Quiet()
     for name, port in _requested_ports(args).items():
+        sockets = listen(args.bind, _port_number(args, name), f"--{name}-port",
+                         socket.SOCK_DGRAM if port.what == HTTP3 else socket.SOCK_STREAM)
+        addresses[name] = [address_text(sock.getsockname()) for sock in sockets]
         if port.what == HTTP3:
-            addresses[name] = _start_http3(args, services, quiet)
+            services[HTTP3] = _start_http3(args, sockets, quiet)
             continue
-        sockets = listen(args.bind, _port_number(args, name), f"--{name}-port")
         if port.what not in services:
             services[port.what] = _make_service(args, port.what, sockets[0].getsockname()[1])
         tls = _tls_source(args, port.what) if port.tls else None
         listeners += [Listener(sock, services[port.what], tls) for sock in sockets]
-        addresses[name] = [address_text(sock.getsockname()) for sock in sockets]
     server = Server(listeners, list(services.values()), quiet=quiet,
                     most_connections=args.most_connections,
                     request_timeout_s=args.request_timeout)
@@ -170,19 +173,19 @@ def _make_service(args: argparse.Namespace, what: str, port: int) -> Service:
     return Http(Loop(), args.request_timeout)
 
 
-def _start_http3(args: argparse.Namespace, services: dict[str, Service], quiet: Quiet
-                 ) -> list[str]:
-    """Start the HTTP/3 service, add it to `services`, and return its addresses as ADDRESS:PORT.
-    Over UDP it receives its clients itself, so it has no Listener. Raises ConfigError if the port
-    can't be used, or if the certificate can't be read."""
+def _start_http3(args: argparse.Namespace, sockets: Sequence[socket.socket], quiet: Quiet
+                 ) -> Service:
+    """Return the HTTP/3 service, which serves from now on. It receives its clients from these UDP
+    sockets itself, so it has no Listener. Raises ConfigError if the certificate can't be read."""
     from flent_aqm.servers.http3 import Http3Service
 
     if args.cert:
         from flent_aqm.servers.certificate import context_from_files
 
         context_from_files(args.cert, args.key)  # only for its message on a wrong file
-    services[HTTP3] = http3 = Http3Service(quiet, args.most_connections, args.request_timeout)
-    return http3.listen(args.bind, args.http3_port, (args.cert, args.key) if args.cert else None)
+    http3 = Http3Service(quiet, args.most_connections, args.request_timeout)
+    http3.serve(sockets, (args.cert, args.key) if args.cert else None)
+    return http3
 
 
 def _check_options(args: argparse.Namespace) -> None:

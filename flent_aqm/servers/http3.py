@@ -18,7 +18,7 @@ from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import QuicEvent, StopSendingReceived, StreamReset
 
 from flent_aqm.base.defaults import ED25519
-from flent_aqm.base.errors import ConfigError, cause_of
+from flent_aqm.base.errors import ConfigError
 from flent_aqm.servers.acceptor import Client, address_text
 from flent_aqm.servers.certificate import self_signed_pem
 from flent_aqm.servers.endpoints import FOR_OTHER_ORIGINS, Request, answer, request_of
@@ -239,7 +239,7 @@ class Http3Listener(QuicServer):
 
 class Http3Service:
     """The HTTP/3 service. See acceptor.Service. It receives its clients itself over UDP, after
-    listen(). Creating it starts the thread of its event loop, which stop() ends.
+    serve(). Creating it starts the thread of its event loop, which stop() ends.
 
     Args:
         quiet: addresses that aren't served.
@@ -252,16 +252,13 @@ class Http3Service:
         self._loop = Loop()
         self._transports: list[asyncio.DatagramTransport] = []
 
-    def listen(self, addresses: Sequence[str], port: int, certificate: tuple[str, str] | None
-               ) -> list[str]:
-        """Start to serve. Return the addresses as ADDRESS:PORT, with [] around an IPv6 address.
-        Raises ConfigError if a socket can't be opened on the port, or if the certificate can't be
-        stored in a temporary file, OSError if a certificate file can't be read. Sockets that were
-        opened before stay open until stop().
+    def serve(self, sockets: Sequence[socket.socket], certificate: tuple[str, str] | None) -> None:
+        """Serve the clients of these UDP sockets from now on, until stop() closes them. Raises
+        ConfigError if a certificate of its own can't be stored in a temporary file, OSError if a
+        certificate file can't be read.
 
         Args:
-            addresses: addresses to listen on, all addresses of this machine if empty.
-            port: UDP port, 0 for any free port, the same for all addresses.
+            sockets: sockets with an address and port.
             certificate: files of the certificate and its key, which the caller has checked. None
                 for a self-signed certificate.
         """
@@ -277,16 +274,8 @@ class Http3Service:
             except OSError as error:
                 raise ConfigError(f"the certificate of HTTP/3 can't be stored: {error}; set TMPDIR "
                                   "to a folder with room, or give --cert and --key") from None
-        served: list[str] = []
-        for address in addresses or ["::" if socket.has_dualstack_ipv6() else "0.0.0.0"]:
-            try:
-                name = self._loop.run(self._listen(requested, address, port))
-            except (OSError, UnicodeError) as error:
-                raise ConfigError(f"cannot listen on {address} UDP port {port}: {cause_of(error)}; "
-                                  "choose others with --bind, --http3-port") from None
-            served.append(address_text(name))
-            port = int(name[1])
-        return served
+        for sock in sockets:
+            self._loop.run(self._receive(requested, sock))
 
     def load(self) -> None:
         """Do nothing: everything has been loaded."""
@@ -308,11 +297,8 @@ class Http3Service:
             transport.close()
         self._transports.clear()
 
-    async def _listen(self, requested: QuicConfiguration, address: str, port: int) -> Any:
-        """Open a UDP socket on the event loop, and serve the clients that it receives. Return its
-        address as the socket reports it: host, port, and for IPv6 more. Raises OSError if it can't
-        be opened, UnicodeError if the address can't be encoded as a host name."""
+    async def _receive(self, requested: QuicConfiguration, sock: socket.socket) -> None:
+        """Serve the clients of a UDP socket on the event loop."""
         transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
-            lambda: Http3Listener(requested, *self._limits), local_addr=(address, port))
+            lambda: Http3Listener(requested, *self._limits), sock=sock)
         self._transports.append(transport)
-        return transport.get_extra_info("sockname")

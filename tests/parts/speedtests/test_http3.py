@@ -23,6 +23,7 @@ from flent_aqm.parts.speedtests.own_clients.connection import (
 from flent_aqm.parts.speedtests.own_clients.http3 import Http3Connection
 from flent_aqm.parts.speedtests.responsiveness import TOOL
 from flent_aqm.servers import http3 as served
+from flent_aqm.servers.acceptor import listen
 from flent_aqm.servers.http3 import Http3Service
 from flent_aqm.servers.limits import Held, Quiet
 from flent_aqm.servers.protocols.quic import PIECE_BYTES
@@ -261,6 +262,25 @@ def test_trailers_do_not_replace_the_request(server: ServerAddress) -> None:
     assert asyncio.run(asyncio.wait_for(upload(), 60)) == 200
 
 
+@pytest.mark.parametrize("addresses", [[], ["::", "0.0.0.0"], ["0.0.0.0", "::"]])
+def test_both_families_are_served_at_one_port(addresses: list[str]) -> None:
+    """By a socket each, as over TCP: a client has the same address over both."""
+    service = Http3Service(Quiet(), 10, 10.0)
+    sockets = listen(addresses, 0, "", socket.SOCK_DGRAM)
+    port, = {sock.getsockname()[1] for sock in sockets}
+    service.serve(sockets, None)
+
+    async def own_address(host: str) -> str:
+        async with Http3Connection(find_server(host, port, None, secure=True)) as connection:
+            return str(json.loads((await connection.get("/getIP")).body)["processedString"])
+
+    try:
+        for host in ("127.0.0.1", "::1"):
+            assert asyncio.run(asyncio.wait_for(own_address(host), 60)) == host
+    finally:
+        service.stop()
+
+
 def test_connection_of_quic_without_a_request_is_given_up() -> None:
     """As one of TCP is."""
     running = RunningServer("http3", "--request-timeout", "1")
@@ -338,7 +358,9 @@ def test_content_before_its_turn_is_bounded_over_all_connections(
     holds most is ended, and the other goes on."""
     monkeypatch.setattr(served, "Held", lambda: Held(1 << 20))
     service = Http3Service(Quiet(), 10, 10.0)
-    port = int(service.listen(["127.0.0.1"], 0, None)[0].rpartition(":")[2])
+    sockets = listen(["127.0.0.1"], 0, "", socket.SOCK_DGRAM)
+    service.serve(sockets, None)
+    port = sockets[0].getsockname()[1]
     there = find_server("127.0.0.1", port, None, secure=True)
 
     async def send() -> None:
@@ -353,21 +375,25 @@ def test_content_before_its_turn_is_bounded_over_all_connections(
     service.stop()
 
 
-@pytest.mark.parametrize(("broken", "why"), [
-    ("NamedTemporaryFile", r"^the certificate of HTTP/3 can't be stored: .*full; set TMPDIR to a"),
-    ("Http3Service._listen", r"^cannot listen on 127\.0\.0\.1 UDP port 7: .*full; choose others")])
-def test_what_keeps_the_server_from_starting_is_told_apart(
-        broken: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_certificate_that_cannot_be_stored_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another port is no help if a temporary file can't be written."""
     service = Http3Service(Quiet(), 10, 10.0)
 
     def fail(*args: object) -> NoReturn:
         raise OSError("full")
 
-    monkeypatch.setattr(f"flent_aqm.servers.http3.{broken}", fail)
-    with pytest.raises(ConfigError, match=why):
-        service.listen(["127.0.0.1"], 7, None)
+    monkeypatch.setattr("flent_aqm.servers.http3.NamedTemporaryFile", fail)
+    with pytest.raises(ConfigError, match=(
+            r"^the certificate of HTTP/3 can't be stored: .*full; set TMPDIR to a")):
+        service.serve([], None)
     service.stop()
+
+
+def test_udp_port_that_is_taken_is_told_as_one() -> None:
+    taken, = listen(["127.0.0.1"], 0, "", socket.SOCK_DGRAM)
+    port = taken.getsockname()[1]
+    with taken, pytest.raises(ConfigError, match=rf"^cannot listen on 127\.0\.0\.1 UDP port {port}: "):
+        listen(["127.0.0.1"], port, "--http3-port", socket.SOCK_DGRAM)
 
 
 @pytest.mark.parametrize(("host", "version", "why"), [
