@@ -4,7 +4,8 @@
     CACHE/lock                 held while anything is built, but for the time in which a user's
                                kernel is compiled
     CACHE/trees/NAME.lock      held by the build that works in the kernel source CACHE/trees/NAME
-    CACHE/staging-XXXX/        unfinished work; removed by the next set-up if one was killed
+    CACHE/staging-XXXX/        unfinished work, locked itself; removed by the next set-up if one was
+                               killed
     CACHE/kernels/HASH/        finished parts, each moved here by one rename
     CACHE/tools/NAME-VERSION/
     CACHE/bin/NAME             link to the version in use
@@ -18,7 +19,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from flent_aqm.base.errors import SetupError, cause_of
@@ -38,7 +39,8 @@ _TO_DO = {**dict.fromkeys(_FULL, "make room"),
 @contextmanager
 def locked(cache: Path) -> Iterator[None]:
     """Context manager: hold the lock of the cache folder while the block builds. The folder is
-    created if it doesn't exist, and staging folders that a killed set-up left are removed.
+    created if it doesn't exist, and staging folders that a killed set-up left are removed. Those in
+    use stay.
 
     If another set-up holds the lock, print a line and wait. A second locked() inside the block
     would wait for ever. Raises SetupError if the folder or its lock file can't be made or opened,
@@ -57,7 +59,7 @@ def locked(cache: Path) -> Iterator[None]:
             Progress("set-up").step(f"waiting for another set-up that works in {cache}")
             fcntl.flock(handle, fcntl.LOCK_EX)
         for left_over in cache.glob(f"{_STAGING}*"):
-            if left_over.is_dir():  # opening another kind of file may block for ever
+            with suppress(OSError), _lock_of_work(left_over):
                 shutil.rmtree(left_over, ignore_errors=True)
         _handles[cache] = handle
         yield
@@ -74,8 +76,8 @@ def locked(cache: Path) -> Iterator[None]:
 @contextmanager
 def released(cache: Path) -> Iterator[None]:
     """Context manager: release the cache's lock while the block runs, if this process holds it by
-    locked(). At the block's end, wait until it can be held again. No folder of staging() may be in
-    use meanwhile, because another set-up removes it."""
+    locked(). At the block's end, wait until it can be held again. Other set-ups leave alone what is
+    in folders of staging() meanwhile."""
     handle = _handles.get(cache)
     if handle is not None:
         fcntl.flock(handle, fcntl.LOCK_UN)
@@ -92,8 +94,8 @@ def held(cache: Path, folder: Path) -> Iterator[None]:
     The folder need not exist. Its parent is created.
 
     If another build holds the lock, print a line and wait. Only while waiting, the cache's lock is
-    released, because the other build needs it to end. As for released(), no folder of staging() may
-    be in use then. Raises OSError if the lock file can't be opened.
+    released, because the other build needs it to end. Raises OSError if the lock file can't be
+    opened.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     handle = _open_lock(folder.with_name(f"{folder.name}.lock"))
@@ -157,14 +159,36 @@ def _open_lock(path: Path) -> int:
 @contextmanager
 def staging(cache: Path) -> Iterator[Path]:
     """Context manager: yield a new folder for unfinished work, on the file system of the cache. It
-    is removed at the block's end. Use it only within locked()."""
-    folder = Path(tempfile.mkdtemp(prefix=_STAGING, dir=cache))
-    # apt downloads as a user of its own, and programs that root builds are for all users.
-    folder.chmod(0o755)
+    is removed at the block's end. Other set-ups don't remove it before. Use it only within
+    locked(), whose lock may be released meanwhile."""
+    with ExitStack() as lock:
+        while True:
+            folder = Path(tempfile.mkdtemp(prefix=_STAGING, dir=cache))
+            try:
+                lock.enter_context(_lock_of_work(folder))
+                break
+            except (BlockingIOError, FileNotFoundError):
+                pass  # another set-up has removed it, because it wasn't locked yet
+        try:
+            # apt downloads as a user of its own, and programs that root builds are for all users.
+            folder.chmod(0o755)
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _lock_of_work(folder: Path) -> Iterator[None]:
+    """Context manager: hold the lock of a folder of staging(), which is that of the folder itself,
+    while the block runs. Raises BlockingIOError if another process holds it, FileNotFoundError if
+    the folder has been removed, another OSError if the path isn't a folder or can't be opened."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        yield folder
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        folder.stat()  # the holder before may have removed it
+        yield
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        os.close(handle)
 
 
 def publish(finished: Path, target: Path, is_fit: Callable[[Path], bool] = os.path.isdir) -> None:

@@ -11,6 +11,7 @@ import sys
 import threading
 from pathlib import Path
 from types import SimpleNamespace
+from typing import IO
 
 import pytest
 
@@ -104,6 +105,59 @@ def test_while_a_build_compiles_others_use_the_cache_but_not_its_folder(
             ends.join()
         assert f"waiting for another build in {tree}" in capfd.readouterr().err
     assert not install.is_held(tree)
+
+
+def test_work_stays_while_its_set_up_waits_for_a_tree_and_another_one_begins(
+        tmp_path: Path) -> None:
+    """As that of a build that copies another's tree, for which the lock is released: nothing but
+    what a killed set-up left is removed."""
+    tree = tmp_path / "trees" / "linux"
+    with subprocess.Popen([sys.executable, "-c", WORK_IN_FOLDER, tmp_path], text=True,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as builder:
+        assert builder.stdin is not None
+        assert builder.stdout is not None
+        assert builder.stdout.readline() == "compiling\n"
+        with install.locked(tmp_path), install.staging(tmp_path) as work:
+            (work / "piece").touch()
+            (tmp_path / "staging-x").mkdir()
+            third = subprocess.Popen([sys.executable, "-c", HOLD_LOCK, tmp_path],
+                                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
+            def end_builder(stdin: IO[str] = builder.stdin) -> None:
+                third.wait()
+                stdin.close()
+
+            ends = threading.Thread(target=end_builder)
+            ends.start()
+            with install.held(tmp_path, tree):
+                assert (work / "piece").exists()
+            ends.join()
+            assert third.returncode == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["lock", "trees"]
+
+
+SET_UP_OFTEN = """
+import sys
+from pathlib import Path
+from flent_aqm.setup.install import locked
+print("begun", flush=True)
+for _ in range(20000):
+    with locked(Path(sys.argv[1])):
+        pass
+"""
+
+
+def test_work_that_begins_while_another_set_up_does_is_not_lost(tmp_path: Path) -> None:
+    """That of the process beside, whose set-up waits: it may be found before it is locked."""
+    with subprocess.Popen([sys.executable, "-c", SET_UP_OFTEN, tmp_path], text=True,
+                          stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "begun\n"
+        while other.poll() is None:
+            with install.staging(tmp_path) as work:
+                (work / "piece").touch()
+                assert (work / "piece").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["lock"]
 
 
 def test_locked_when_the_cache_cannot_be_made_says_what_to_set(tmp_path: Path) -> None:

@@ -158,10 +158,10 @@ def build_kernel(cache: Path, origin: Origin, wanted: Recipe, progress: Progress
 
     The source stays in CACHE/trees with its objects, for the next build. The output of make is in
     CACHE/kernel-build.log, or kernel-build-NAME.log. The caller holds the cache's lock, which is
-    released while a user's kernel is compiled, or while another build works in the same tree. If
-    the lab's own kernel doesn't compile with optional patches, it is compiled again without them.
-    For a user's kernel, changed files that aren't compiled and the compiler's warnings about
-    changed files are printed.
+    released while a user's kernel is compiled, or while another build works in the same tree or in
+    the one that is copied. If the lab's own kernel doesn't compile with optional patches, it is
+    compiled again without them. For a user's kernel, changed files that aren't compiled and the
+    compiler's warnings about changed files are printed.
 
     Args:
         cache: the cache folder.
