@@ -191,7 +191,7 @@ def _lock_of_work(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def publish(finished: Path, target: Path, is_fit: Callable[[Path], bool] = os.path.isdir) -> None:
+def publish(finished: Path, target: Path, is_fit: Callable[[Path], bool]) -> None:
     """Move a finished folder to its final path. An existing target folder stays if it is fit, and
     the finished folder is then not moved. Otherwise the target is replaced. An empty target is
     always replaced.
@@ -202,8 +202,7 @@ def publish(finished: Path, target: Path, is_fit: Callable[[Path], bool] = os.pa
     Args:
         finished: the folder to move, in a folder of staging().
         target: its final path, whose parent folders are created.
-        is_fit: function (folder) -> True if an existing target can be used. By default, any folder
-            can.
+        is_fit: function (folder) -> True if an existing target can be used.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.is_dir() and not is_fit(target):

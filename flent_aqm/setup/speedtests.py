@@ -97,7 +97,8 @@ def _install_with_npm(program: Program, cache: Path, progress: Progress) -> None
                               "--prefix",
                               work / "there", f"{program.package}@{program.version}"], cache,
                     cwd=work / "there")
-        install.publish(work / "there", cache / "tools" / folder_of(program))
+        install.publish(work / "there", cache / "tools" / folder_of(program),
+                        lambda folder: (folder / program.file).is_file())
 
 
 def _install_with_pip(program: Program, cache: Path, progress: Progress) -> None:

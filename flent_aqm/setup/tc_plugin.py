@@ -27,10 +27,13 @@ from flent_aqm.setup.iproute2 import find_new_tc
 from flent_aqm.setup.kernel.additions import read_bytes
 from flent_aqm.setup.kernel.compile import environment, first_fault
 from flent_aqm.setup.progress import Progress
+from flent_aqm.setup.whole_program import is_whole
 from flent_aqm.spec.kernel import REGISTERED
 
 # Folder of the headers in the cache.
 _HEADERS = "iproute2-headers"
+# The header that every queue's C file includes.
+_USED_HEADER = ("tc", "tc_util.h")
 
 
 def read_files(files: Iterable[Path]) -> list[tuple[str, bytes]]:
@@ -74,7 +77,13 @@ def build_tc(cache: Path, files: list[tuple[str, bytes]]) -> str:
     for name, content in files:
         digest.update(f" {name} {len(content)} ".encode() + content)
     target = cache / "tc" / digest.hexdigest()[:16]
-    if (target / "tc").exists():
+
+    def is_fit(folder: Path) -> bool:
+        """Return whether the folder has the script and all libraries."""
+        return all(is_whole(folder / name)
+                   for name in ("tc", *(f"q_{queue}.so" for queue, _ in files)))
+
+    if is_fit(target):
         return target.name
     headers = tc_headers(cache, tc.resolve())
     with install.staging(cache) as work:
@@ -96,7 +105,7 @@ def build_tc(cache: Path, files: list[tuple[str, bytes]]) -> str:
         wrapper.write_text(f"#!/bin/sh\nTC_LIB_DIR={shlex.quote(str(target))} "
                            f'exec {shlex.quote(str(tc.resolve()))} "$@"\n')
         wrapper.chmod(0o755)
-        install.publish(result, target)
+        install.publish(result, target, is_fit)
     return target.name
 
 
@@ -151,9 +160,9 @@ def tc_headers(cache: Path, tc: Path) -> Path:
     version = tc.parent.name.removeprefix("iproute2-")
     archive = DebianArchive(cache, "apt-sources", sources=True)
     series = version if version != tc.parent.name else archive.newest("iproute2").version
-    target = find_cached(_HEADERS, series) or cache / _HEADERS / series
-    if target.is_dir():
-        return target
+    found = find_cached(_HEADERS, series, *_USED_HEADER)
+    if found is not None:
+        return found.parents[1]
     Progress("tc").step(f"downloading the source of iproute2 {series}, for its headers")
     with install.staging(cache) as work:
         source = archive.download_source("iproute2", series, work / "source")
@@ -166,5 +175,6 @@ def tc_headers(cache: Path, tc: Path) -> Path:
         result.mkdir()
         run(["tar", "-xf", originals[0], "--strip-components=1", "-C", result, "--wildcards",
              "*/include/*", "*/tc/*.h"])
-        install.publish(result, target)
+        target = cache / _HEADERS / series
+        install.publish(result, target, lambda folder: folder.joinpath(*_USED_HEADER).is_file())
     return target

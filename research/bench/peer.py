@@ -19,6 +19,7 @@ from flent_aqm.base.errors import AqmError, CommandFailed, ToolMissing
 from flent_aqm.base.paths import cache_to_write, find_cached
 from flent_aqm.base.shell import find_program, run
 from flent_aqm.setup import install
+from flent_aqm.setup.whole_program import is_whole
 
 VERSION = "3.44.post0"
 SOURCE = Path(__file__).with_name("peer_ns3.cc")
@@ -82,7 +83,7 @@ def peer_program() -> Path:
     cache = cache_to_write()
     with install.locked(cache):
         library = cache / "tools" / f"ns3-{VERSION}"
-        if not library.is_dir():
+        if not _has_libraries(library):
             _install_ns3(cache, library)
         _compile(compiler, library / "ns3", cache, cache / "tools" / name)
     return cache / "tools" / name / "peer_ns3"
@@ -102,7 +103,12 @@ def _install_ns3(cache: Path, library: Path) -> None:
             # pip says what it is in the last line; the command says nothing to a user
             why = (failed.stderr.strip() or str(failed)).splitlines()[-1]
             raise ToolMissing(f"ns-3 {VERSION} from PyPI: {why}") from None
-        install.publish(work / "result", library)
+        install.publish(work / "result", library, _has_libraries)
+
+
+def _has_libraries(library: Path) -> bool:
+    """Return whether the folder `library` has a folder for ns-3's libraries."""
+    return (library / "ns3" / "lib64").is_dir()
 
 
 def _compile(compiler: Path, ns3: Path, cache: Path, target: Path) -> None:
@@ -124,7 +130,7 @@ def _compile(compiler: Path, ns3: Path, cache: Path, target: Path) -> None:
         run([compiler, *FLAGS, f"-I{ns3 / 'include'}", SOURCE, "-o", result / "peer_ns3",
              f"-L{libraries}", f"-Wl,-rpath,{libraries}",
              *(f"-lns{release}-{module}" for module in MODULES)], timeout_s=600)
-        install.publish(result, target)
+        install.publish(result, target, lambda folder: is_whole(folder / "peer_ns3"))
 
 
 def main() -> None:

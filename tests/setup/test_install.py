@@ -196,7 +196,7 @@ def test_publish_when_the_part_is_there_already_keeps_it(tmp_path: Path) -> None
     for name in ("fresh", "part"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "program").write_text(name)
-    install.publish(tmp_path / "fresh", tmp_path / "part")
+    install.publish(tmp_path / "fresh", tmp_path / "part", Path.is_dir)
     assert (tmp_path / "part" / "program").read_text() == "part"
 
 

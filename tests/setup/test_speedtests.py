@@ -85,8 +85,12 @@ def test_what_cannot_be_had_is_skipped_with_one_line(
     assert not list(cache.glob("staging-*"))
 
 
-def test_npm_package_runs_no_script_of_its_own(cache: Path) -> None:
-    """It is kept whole, with its licence, and no folder of the user's is changed."""
+@pytest.mark.parametrize("damaged", [False, True])
+def test_npm_package_runs_no_script_of_its_own(cache: Path, damaged: bool) -> None:
+    """It is kept whole, with its licence, and no folder of the user's is changed. A folder that
+    lacks the program, as after a power cut, is replaced."""
+    if damaged:
+        (cache / "tools/ndt7-js-0.1.4/node_modules").mkdir(parents=True)
     program(cache, "npm", '#!/bin/sh\n[ "$2" = --ignore-scripts ] || exit 1\n'
             "mkdir -p node_modules/@m-lab/ndt7/src; echo >node_modules/@m-lab/ndt7/src/ndt7.js\n")
     assert set_up_speedtests(["ndt7-js"], cache) == []
