@@ -242,9 +242,10 @@ def archive_uri() -> str:
     for uri in listed.split():
         if re.search(r"/debian/?$", uri):
             return uri
-    raise SetupError("this machine's apt has no source of Debian's archive, from which packages "
-                     f"could be downloaded; set {URI_VARIABLE} to the address of a Debian mirror, "
-                     "and install debian-archive-keyring")
+    raise SetupError("this machine's apt has no index of Debian's archive, from which packages "
+                     "could be downloaded; run apt-get update, or, if apt has no source of Debian, "
+                     f"set {URI_VARIABLE} to the address of a Debian mirror, and install "
+                     "debian-archive-keyring")
 
 
 def _compare_versions(first: Package, second: Package) -> int:

@@ -45,11 +45,14 @@ def test_archive_uri_takes_the_main_archive_of_the_machine(
 
 
 def test_archive_uri_when_the_machine_has_none_names_the_variable(
-        monkeypatch: pytest.MonkeyPatch) -> None:
-    """On Ubuntu the user is told what to set."""
+        monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """On Ubuntu the user is told what to set; where apt has read no index yet, as in images of
+    containers, the command that lets it read them."""
     monkeypatch.delenv(apt.URI_VARIABLE, raising=False)
-    monkeypatch.setattr(apt, "run", lambda argv: "")
-    with pytest.raises(SetupError, match=apt.URI_VARIABLE):
+    (tmp_path / "apt.conf").write_text(f'Dir::State::lists "{tmp_path}";\n')
+    monkeypatch.setenv("APT_CONFIG", str(tmp_path / "apt.conf"))
+    with pytest.raises(SetupError, match=f"no index of .*; run apt-get update, .*set "
+                                         f"{apt.URI_VARIABLE} to"):
         apt.archive_uri()
 
 
