@@ -206,9 +206,9 @@ def _noticed_effect(runs: Sequence[Measured], busy: str) -> str:
 def _remedy_sentence(worst: Configuration, busy: str, title: str, conditions: Conditions) -> str:
     """Return the text on what to do: to use the best of the good configurations that were measured
     in the condition, with the latency that it adds and the throughput that it costs. If there is
-    none, it says that nothing better was measured. But if the load adds too much latency, the line
-    has a constant rate, nothing else was measured in the condition, and the router is not known to
-    limit latency, it advises SQM.
+    none, it says that nothing better was measured, or why the one that does best under this load
+    isn't advised. But if the load adds too much latency, the line has a constant rate, nothing else
+    was measured in the condition, and the router is not known to limit latency, it advises SQM.
 
     Args:
         worst: the worst configuration.
@@ -231,7 +231,7 @@ def _remedy_sentence(worst: Configuration, busy: str, title: str, conditions: Co
         return (f"{_what_to_set(best, good, worst)}: here they then added {_ms(max(added_ms, 0.0))}"
                 f"{lost}{price}.{why}")
     if _is_fast(worst, busy):
-        return f"Nothing that was measured kept losses below {MOST_LOST_PCT:g} %."
+        return _no_remedy_sentence(worst, busy, conditions[title])
     alone = len(conditions[title]) == 1 and worst.fixed_rate and not worst.managed
     rates = _steady_rates_mbps(worst)
     if alone and rates:
@@ -243,10 +243,51 @@ def _remedy_sentence(worst: Configuration, busy: str, title: str, conditions: Co
                 "direction at a time, then measure again.")
     if len(conditions[title]) == 1:
         return "Nothing else was measured that could be advised instead."
-    least = min((one for one in conditions[title] if busy in one.busy),
-                key=lambda one: one.added_ms(busy))
-    return (f"Nothing that was measured kept it below {_ms(MOST_ADDED_MS)}; least added "
-            f"{least.name}, {_ms(least.added_ms(busy))}.")
+    return _no_remedy_sentence(worst, busy, conditions[title])
+
+
+def _no_remedy_sentence(worst: Configuration, busy: str, here: Sequence[Configuration]) -> str:
+    """Return the sentence that no good configuration was measured. It is about losses if the worst
+    one is fast, otherwise about latency. If one kept it below the limit under this load, the best
+    of them is named, with the reason why it isn't good. Configurations whose losses are not known
+    are left out where the sentence is about losses.
+
+    Args:
+        worst: the worst configuration.
+        busy: what kept the line busy: "downloads", "uploads" or BOTH.
+        here: configurations in its condition, none of them one of _good_configurations().
+    """
+    tried = [one for one in here if busy in one.busy]
+    if _is_fast(worst, busy):
+        known = [one for one in tried if all(busy in run.lost_pct for run in one.runs)]
+        least = min(known, key=lambda one: one.lost_pct(busy), default=worst)
+        if _is_lossy(least, busy):
+            return f"Nothing that was measured kept losses below {MOST_LOST_PCT:g} %."
+        did = f"least lost {least.name}, {_two(max(least.lost_pct(busy), 0.0))} %"
+    else:
+        least = min(tried, key=lambda one: one.added_ms(busy))
+        did = f"least added {least.name}, {_ms(max(least.added_ms(busy), 0.0))}"
+        if least.added_ms(busy) >= MOST_ADDED_MS:
+            return f"Nothing that was measured kept it below {_ms(MOST_ADDED_MS)}; {did}."
+    return (f"Nothing that was measured can be advised instead: {did}, but "
+            f"{_why_not(least, busy, worst)}.")
+
+
+def _why_not(configuration: Configuration, busy: str, worst: Configuration) -> str:
+    """Return the reason why a configuration isn't one of _good_configurations(), as a clause: that
+    it was not measured under a load of the worst one, that its runs disagree, or the latency that
+    it added or the packets that it lost. A load other than `busy` is named, and comes after it."""
+    for other in worst.busy:
+        if other not in configuration.busy:
+            return f"it was not measured under busy {other}"
+    bad = min((one for one in configuration.busy if not _is_good(configuration, one)),
+              key=lambda one: one != busy)
+    where = "" if bad == busy else f" under busy {bad}"
+    if _runs_disagree(configuration, bad):
+        return f"its runs disagree{where}"
+    if not _is_fast(configuration, bad):
+        return f"it added {_ms(configuration.added_ms(bad))}{where}"
+    return f"it lost {_two(configuration.lost_pct(bad))} %{where}"
 
 
 def _good_configurations(worst: Configuration, here: Sequence[Configuration],

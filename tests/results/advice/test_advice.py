@@ -190,6 +190,63 @@ def test_remedy_that_some_runs_deny_is_none() -> None:
     assert "Nothing that was measured kept it below 30 ms" in text
 
 
+def of_loads(name: str, *runs: Mapping[str, tuple[float, float]]) -> Configuration:
+    """A configuration whose runs have for each load what it adds in ms, and loses in percent."""
+    return Configuration(name, [
+        Measured(20.0, {busy: 20 + added for busy, (added, _) in loads.items()}, {},
+                 {busy: lost for busy, (_, lost) in loads.items()}) for loads in runs])
+
+
+@pytest.mark.parametrize(("other", "sentence"), [
+    ([{"uploads": (35, 5)}],
+     "Nothing that was measured kept it below 30 ms; least added police, 35 ms."),
+    ([{"uploads": (12, 5)}], "{none}, but it lost 5 %."),
+    ([{"uploads": (11, 0)}, {"uploads": (12, 0)}, {"uploads": (80, 0)}],
+     "{none}, but its runs disagree."),
+    ([{"uploads": (12, 5), "downloads": (80, 0)}], "{none}, but it lost 5 %."),
+    ([{"uploads": (12, 0), "downloads": (80, 0)}],
+     "{none}, but it added 80 ms under busy downloads."),
+    ([{"uploads": (12, 0), "downloads": (5, 7)}],
+     "{none}, but it lost 7 % under busy downloads."),
+    ([{"uploads": (12, 0), "downloads": (5, 0)}, {"uploads": (12, 0), "downloads": (50, 0)}],
+     "{none}, but its runs disagree under busy downloads."),
+    ([{"uploads": (12, 0)}], "Use police: here they then added 12 ms."),
+])
+def test_setting_that_adds_little_and_is_not_advised_is_told_with_the_reason(
+        other: list[Mapping[str, tuple[float, float]]], sentence: str) -> None:
+    """It stood there as the least that was measured, and above 30 ms."""
+    none = "Nothing that was measured can be advised instead: least added police, 12 ms"
+    assert output(of_loads("no_aqm", {"uploads": (400, 0)}), of_loads("police", *other)).endswith(
+        f"calls break. {sentence.format(none=none)}")
+
+
+@pytest.mark.parametrize(("other", "sentence"), [
+    ([{"uploads": (5, 4)}], "Nothing that was measured kept losses below 3 %."),
+    ([{"uploads": (5, 1)}, {"uploads": (80, 1)}],
+     "{none}, but its runs disagree."),
+    ([{"uploads": (5, 1), "downloads": (5, 7)}], "{none}, but it lost 7 % under busy downloads."),
+    ([{"uploads": (5, 1)}], "Use police: here they then added 5 ms and lost 1 %."),
+])
+def test_setting_that_loses_little_and_is_not_advised_is_told_with_the_reason(
+        other: list[Mapping[str, tuple[float, float]]], sentence: str) -> None:
+    none = "Nothing that was measured can be advised instead: least lost police, 1 %"
+    worst = of_loads("no_aqm", {"uploads": (5, 18)})
+    assert output(worst, of_loads("police", *other)).endswith(
+        f"get lost. {sentence.format(none=none)}")
+
+
+def test_setting_that_was_measured_under_fewer_loads_is_not_advised() -> None:
+    """Nor is one whose losses are not known said to have kept them low."""
+    worst = of_loads("no_aqm", {"uploads": (400, 0), "downloads": (5, 0)})
+    assert output(worst, of_loads("police", {"uploads": (12, 0)})).endswith(
+        "least added police, 12 ms, but it was not measured under busy downloads.")
+    worst = of_loads("no_aqm", {"uploads": (5, 18), "downloads": (5, 0)})
+    assert output(worst, of_loads("police", {"uploads": (5, 1)})).endswith(
+        "least lost police, 1 %, but it was not measured under busy downloads.")
+    unknown = Configuration("police", [Measured(20.0, {"uploads": 25.0}, {}, {}, "no numbers")])
+    assert "least lost" not in output(worst, unknown)
+
+
 def test_queue_that_is_good_in_all_conditions_goes_before_others() -> None:
     def of(name: str, added_ms: float) -> Configuration:
         return Configuration(name, [run(added_ms, added_ms)], managed=name != "no_aqm")
