@@ -70,7 +70,7 @@ def main(args: argparse.Namespace) -> int:
         results = [newest]
     if args.follow:
         return _serve_following(args, results)
-    folder = results[0] if len(results) == 1 and results[0].is_dir() else None
+    folder = results[0] if len(results) == 1 and os.path.isdir(results[0]) else None
     output = args.output or (folder / "report.html" if folder else None)
     if output is None:
         raise ConfigError("no page to write is named; add -o FILE, such as -o report.html")

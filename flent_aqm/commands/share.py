@@ -48,7 +48,7 @@ def main(args: argparse.Namespace) -> int:
     except BrokenPipeError:  # of standard output, which is no fault of the folder
         raise
     except OSError as error:
-        if args.output.is_file():
+        if os.path.isfile(args.output):
             raise ConfigError(f"{args.output}: is a file; expected a folder for the copies: name "
                               "another with -o") from None
         # The fault may be in another folder, such as the temporary one; os.link() has two names.

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import stat
 import sys
 import textwrap
 import time
@@ -14,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from flent_aqm.base import environment
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.base.words import plain
 from flent_aqm.results.advice.speedtest import advice, report
 from flent_aqm.results.data_file import DataFile
@@ -135,12 +136,12 @@ def main(args: argparse.Namespace) -> int:
     mode = args.mode or ("" if idle_s else "sequential")
     if args.output and not args.output.name.endswith(".flent.gz"):
         raise ConfigError(f"-o: {str(args.output)!r}; expected a name that ends in .flent.gz")
-    if args.output and not (mode and args.output.absolute().parent.is_dir()):
+    if args.output and not (mode and os.path.isdir(args.output.absolute().parent)):
         raise ConfigError("-o: " + (f"there is no folder {args.output.absolute().parent}" if mode
                                     else "it keeps a speed test, and -i alone measures the idle "
                                          "line; add -s or -c"))
-    if args.output and args.output.exists() and not args.output.is_file():
-        raise ConfigError(f"-o: {args.output} is there and not a regular file; give another name")
+    if args.output:
+        _refuse_unfit(args.output)
     check_tools()
     if mode:
         check_server(host, args.ip_version, is_default=not args.host)
@@ -167,6 +168,21 @@ def main(args: argparse.Namespace) -> int:
             _print_now(f"\nData file: {plain(args.output)}; for every metric: flent-aqm score "
                        f"{plain(shlex.quote(str(args.output)))}")
     return 0
+
+
+def _refuse_unfit(output: Path) -> None:
+    """Raise ConfigError if no data file can be written to a path, which is found before the line is
+    measured: if something other than a regular file is there, or if the path can't be looked up,
+    such as one that is too long."""
+    try:
+        if stat.S_ISREG(os.stat(output).st_mode):
+            return
+        why = "is there and not a regular file"
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        why = f"can't be written: {cause_of(error)}"
+    raise ConfigError(f"-o: {plain(output)} {why}; give another name")
 
 
 def _print_head(request: SpeedtestRequest, mode: str, idle_s: int) -> None:

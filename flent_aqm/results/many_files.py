@@ -72,7 +72,7 @@ def _is_of_sweep(path: Path) -> bool:
     (*.debug.log.gz), or another log or capture, NAME.log or NAME.pcap, with NAME.flent.gz beside
     it."""
     return path.name == STATUS or path.name.endswith(TOOLS_LOG_SUFFIX) or (
-        path.suffix in (".log", ".pcap") and path.with_suffix(SUFFIX).exists())
+        path.suffix in (".log", ".pcap") and os.path.exists(path.with_suffix(SUFFIX)))
 
 
 def _why_no_files(folder: Path) -> str:

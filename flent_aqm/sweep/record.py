@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import sys
@@ -127,7 +128,7 @@ def _cell(scenario: Scenario, command: Sequence[str], path: Path, time_limit: st
     if not path.name.endswith(SUFFIX):
         raise ConfigError(f"--record: {str(path)[:200]!r}; expected a file whose name ends in "
                           f"{SUFFIX}, such as run{SUFFIX}")
-    if path.is_dir():
+    if os.path.isdir(path):
         raise ConfigError(f"--record: {str(path)[:200]!r} is a folder; expected the path of a file")
     limit = time_limit or str(RECORD_LIMIT_S)
     if not re.fullmatch("0*[1-9][0-9]{0,4}", limit) or int(limit) > _LONGEST_LIMIT_S:

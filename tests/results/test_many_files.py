@@ -90,6 +90,8 @@ def test_files_of_netperf_wrapper_are_told_by_their_beginning(
     (["a.flent.gz", "sweep.json", "a.debug.log.gz", "a.log", "a.pcap"], ["a.flent.gz"]),
     # A log without its data file, or of another suffix, is taken for what the user means.
     (["a.flent.gz", "b.log", "b.pcap", "a.txt"], ["a.flent.gz", "b.log", "b.pcap", "a.txt"]),
+    # No data file can have this name.
+    ([f"{'n' * 251}.log"], [f"{'n' * 251}.log"]),
     (["b.flent.gz", "a.flent.gz", "b.flent.gz"], ["b.flent.gz", "a.flent.gz"]), ([], [])])
 def test_named_files_that_a_sweep_writes_beside_data_files_are_left_out(
         names: list[str], found: list[str], tmp_path: Path) -> None:

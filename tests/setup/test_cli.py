@@ -14,6 +14,7 @@ from flent_aqm import cli
 from flent_aqm.base.part import Command
 from flent_aqm.cli import main
 from flent_aqm.commands.table import COMMANDS
+from tests.files import RUNS
 
 MODULE = '''
 from flent_aqm.base.errors import ConfigError
@@ -150,6 +151,32 @@ def test_memory_that_runs_out_is_told_in_a_line(
     assert main(["score"]) == 1
     assert capsys.readouterr().err.splitlines() == [
         "flent-aqm: out of memory; set a higher limit, or give fewer files at once"]
+
+
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize(("words", "reason"), [
+    (["report", LONG], "no page to write is named; add -o FILE, such as -o report.html"),
+    (["report", LONG, "-o", "x.html"],
+     f"{LONG}: File name too long; expected a data file or a folder of data files"),
+    (["share", str(RUNS / "ndt7.flent.gz"), "-o", LONG],
+     f"{LONG}: can't be written: File name too long"),
+    (["speedtest", "-o", f"{LONG}.flent.gz"],
+     f"-o: {LONG}.flent.gz can't be written: File name too long; give another name"),
+    (["speedtest", "-o", "folder.flent.gz"],
+     "-o: folder.flent.gz is there and not a regular file; give another name"),
+    (["scorecard", f"{LONG}.py"],
+     f"{LONG}.py: there is no such file; expected a Python file with a TOOL"),
+])
+def test_path_that_is_too_long_is_told_in_a_line(
+        words: list[str], reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    """As one of a file that isn't there: no defect."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.flent.gz").mkdir()
+    assert main(words) == 1
+    assert capsys.readouterr().err.splitlines() == [f"flent-aqm: {reason}"]
 
 
 def test_command_whose_library_debian_lacks_says_so(tmp_path: Path) -> None:

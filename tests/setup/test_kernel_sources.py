@@ -159,6 +159,8 @@ def test_a_folder_in_no_repository_is_taken_too(source: Path, tmp_path: Path) ->
     ("/nowhere@v7.3", "there is no folder '/nowhere'; .*: clone it first"),
     ("https://git.example/linux.git@v6.6", "no folder 'https://git.example/linux.git'; .*clone"),
     ("linux-source-x", "is neither a package such as"),
+    ("x" * 300, "is neither a package such as"),
+    ("x" * 300 + "@v7.3", "there is no folder 'xxx"),
     ("REPOSITORY@v9.9", "has no commit 'v9.9'"),
     ("REPOSITORY@--all", "has no commit '--all'"),
 ])

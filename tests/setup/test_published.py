@@ -117,7 +117,8 @@ def test_patch_of_packed_files_alone_changes_nothing(tree: KernelTree) -> None:
 def test_headers_beside_a_file_come_with_it_and_belong_to_the_recipe(tmp_path: Path) -> None:
     """Those that it includes, and that these do; none of the kernel's."""
     (tmp_path / "sch_foo.c").write_text('#include <net/pkt_sched.h>\n#include "foo.h"\n'
-                                        '#include "gone.h"\n.id = "foo"\n')
+                                        f'#include "gone.h"\n#include "{"x" * 300}.h"\n'
+                                        '.id = "foo"\n')
     (tmp_path / "foo.h").write_text('#include "bar.h"\n#include "foo.h"\n')
     (tmp_path / "bar.h").write_text("int bar;\n")
     (tmp_path / "other.h").write_text("")

@@ -7,6 +7,7 @@ For a new file, lines are added to Kconfig and Makefile.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -161,7 +162,7 @@ def _read_own_headers(option: str, folder: Path, content: bytes) -> dict[str, by
     texts = [content]
     while texts:
         for name in map(bytes.decode, _INCLUDED.findall(texts.pop())):
-            if name not in headers and (folder / name).is_file():
+            if name not in headers and os.path.isfile(folder / name):
                 headers[name] = read_bytes(option, folder / name)
                 texts.append(headers[name])
     return headers

@@ -388,10 +388,10 @@ def parse_origin(text: str, cache: Path, archive: DebianArchive) -> Origin:
                               f"{', '.join(versions)}")
         return DebianOrigin(cache, archive, KernelSource(package, version or versions[0]))
     folder, ref = _split_at_ref(text)
-    if ref and not Path(folder).is_dir():
+    if ref and not os.path.isdir(folder):
         raise ConfigError(f"--source: {text!r}: there is no folder {folder!r}; REPOSITORY@REF "
                           "takes the path of a git repository on this machine: clone it first")
-    if not Path(folder).is_dir():
+    if not os.path.isdir(folder):
         raise ConfigError(f"--source: {text!r} is neither a package such as linux-source-6.18 nor "
                           "a folder with a kernel's source, nor REPOSITORY@REF")
     return GitOrigin(cache / "trees", Path(folder), ref or None)
@@ -410,7 +410,7 @@ def _split_at_ref(text: str) -> tuple[str, str]:
     """Return folder and ref of a text FOLDER or REPOSITORY@REF, which is split at its last @. The
     ref is "" if there is no @, or if the whole text is the path of an existing folder."""
     folder, at, ref = text.rpartition("@")
-    return (text, "") if Path(text).is_dir() or not at else (folder, ref)
+    return (text, "") if os.path.isdir(text) or not at else (folder, ref)
 
 
 def cached_archive(cache: Path, source: KernelSource) -> Path | None:

@@ -8,6 +8,7 @@ Every other command is shown as a shell comment, behind a #.
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Sequence
@@ -48,7 +49,7 @@ def purpose(words: Sequence[str]) -> str:
     split = [part for word in words for part in word.split("=", 1)]
     named = next((after for word, after in pairwise(split) if word in ("-B", "--batch-file")), "")
     path = resource_dir("batches") / Path(named).name
-    if not named or not path.is_file() or str(Path(named).parent) not in (
+    if not named or not os.path.isfile(path) or str(Path(named).parent) not in (
             "batches", str(path.parent)):
         return ""
     lines = takewhile(lambda line: line.startswith("#") and line.strip("# "),

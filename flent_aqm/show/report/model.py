@@ -329,7 +329,7 @@ def _glitches(rows: Sequence[ReportRow], beside: Path | None) -> list[ListedGlit
         if beside is not None and names[row.path.name] == 1:
             path = beside / f"{run}-glitch-{number}.html"
             words += ["-o", path]
-            page = f"./{quote(path.name)}" if path.is_file() else ""
+            page = f"./{quote(path.name)}" if os.path.isfile(path) else ""
         repeats = has_why and row.facts.proof and row.settings.get("testbed") == VIRTUAL
         listed.append(ListedGlitch(run, slices.queue_of(row), glitch,
                                    offered_command(*words) if repeats else "",

@@ -11,6 +11,7 @@ import argparse
 import configparser
 import hashlib
 import itertools
+import os
 import random
 import re
 import time
@@ -100,7 +101,7 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         inherits from one that doesn't exist.
         """
         path = Path(filename).absolute()
-        if path.is_file():
+        if os.path.isfile(path):
             with suppress(OSError):  # placed_sections() reports it
                 self._sweep.batch_files[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
         for section, values in placed_sections(filename):

@@ -188,6 +188,8 @@ def test_folder_without_scorecards_is_named_with_its_option(tmp_path: Path) -> N
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match=rf"^--against: {tmp_path}/file: Not a directory; give"):
         hold(tmp_path, tmp_path / "file")
+    with pytest.raises(ConfigError, match=r"^--against: .*x: File name too long; give the"):
+        hold(tmp_path, tmp_path / ("x" * 300))
 
 
 @pytest.mark.parametrize(("folders", "scored", "why"), [

@@ -117,7 +117,8 @@ def test_overrides_are_told_that_make_its_purpose_another(
 
 
 @pytest.mark.parametrize("words", [[], ["flent"], ["flent", "-B"], ["flent", "-B", "mine.batch"],
-                                   ["flent", "-B", "results/evil/aqm_sweep.batch"]])
+                                   ["flent", "-B", "results/evil/aqm_sweep.batch"],
+                                   ["flent", "-B", f"batches/{'x' * 300}.batch"]])
 def test_other_batches_say_nothing_of_their_purpose(words: list[str]) -> None:
     assert purpose(words) == ""
 
@@ -193,6 +194,9 @@ def test_glitch_is_linked_to_the_page_that_explains_it(tmp_path: Path) -> None:
     # The two shortest are counted.
     assert "2 still shorter glitches are not listed" in after
     assert f"{MOST_GLITCHES + 2} glitches in 1 run" in after
+    # No page can have a name that is as long as this run's.
+    assert "<a " not in glitches_html(build([replace(one, path=Path(f"r/{'x' * 246}.flent.gz"))],
+                                            [], [], "made", beside=tmp_path))
     fewer = glitches_html(build([replace(one, glitches=glitches[:2])], [], [], "made"))
     assert "not listed" not in fewer
     assert "2 glitches in 1 run" in fewer

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 import sys
 import time
 from collections import Counter
@@ -173,7 +174,7 @@ def _run_verdict(args: argparse.Namespace) -> int:
         print(page.sentence(comparison, judged), file=sys.stderr)
     exercised = None
     if args.coverage:
-        one_folder = len(args.test) == 1 and args.test[0].is_dir()
+        one_folder = len(args.test) == 1 and os.path.isdir(args.test[0])
         exercised = exercise(comparison, args.test[0] if one_folder else None)
         if args.suggest and exercised is not None and exercised.recording is not None:
             for line in suggest(comparison.cells, exercised, exercised.recording):
@@ -406,7 +407,7 @@ def failed_runs(side: str, paths: Sequence[Path]) -> Iterator[Failed]:
     for folder in (place for path in paths for place in (path, path / FOLDER)):
         sweep = status.read(folder)
         for name, cause in sorted(sweep.failed.items()) if sweep else ():
-            if not (folder / Path(name).name).exists():
+            if not os.path.exists(folder / Path(name).name):
                 yield Failed(side, plain(name), plain(cause))
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.cli import main
+from flent_aqm.parts.kernels.verdict.command import failed_runs
 from flent_aqm.parts.kernels.verdict.decide import (
     BETTER,
     MIXED,
@@ -477,6 +478,14 @@ def test_failed_runs_are_in_the_sentence() -> None:
     comparison = replace(pair(side(1), side(1)), failed={"test": 3})
     assert "3 runs of the test side failed or could not be made" in sentence(
         comparison, judge(comparison))
+
+
+def test_run_that_failed_counts_until_its_file_is_there(tmp_path: Path) -> None:
+    """By sweep.json, whose names may be a stranger's: of no length that a file may have."""
+    (tmp_path / "made.flent.gz").touch()
+    status.write(tmp_path, status.Status(["flent"], 3, 0, 0.0, failed=dict.fromkeys(
+        ("made.flent.gz", "lost.flent.gz", "x" * 300), "cause")))
+    assert [run.name for run in failed_runs("test", [tmp_path])] == ["lost.flent.gz", "x" * 300]
 
 
 def write(folder: Path, target: str, more_ms: float, seeds: Iterable[int] = SEEDS) -> Path:
