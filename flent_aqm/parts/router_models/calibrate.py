@@ -676,7 +676,7 @@ class _ModelsInLab:
         """Return the text of the model with these values of the fitted parameters: the base model
         with them as changed parameters. Raises ConfigError if that is no valid model."""
         return with_parameters(self.base, {
-            one.name: f"{value:g}" for one, value in zip(self.parameters, values, strict=True)})
+            one.name: _number(value) for one, value in zip(self.parameters, values, strict=True)})
 
     def simulator(self, settings: Sequence[BenchSetting]) -> Simulate:
         """Return a function that measures models in each of these settings: it takes a sequence of
@@ -707,6 +707,12 @@ class _ModelsInLab:
         of these settings, and returns its results in their order. It raises the errors of
         measure()."""
         return lambda values: measure(self.text_of(values), settings, latency=self.latency)
+
+
+def _number(value: float) -> str:
+    """Return the value of a parameter as text without an exponent, whose "+" would begin another
+    parameter in a model's text: 1000000, not 1e+06. It has up to 12 digits."""
+    return f"{value:.12g}"
 
 
 def _console() -> Console:
@@ -743,7 +749,8 @@ def _print_fit(fitted: Fit, lab: _ModelsInLab) -> int:
     ranges = fitted.ranges()
     for one, value in zip(fitted.parameters, fitted.best, strict=True):
         low, high = ranges[one.name]
-        console.print(f"{one.name}: {value:g}; from {low:g} to {high:g} explains them as well"
+        console.print(f"{one.name}: {_number(value)}; from {_number(low)} to {_number(high)} "
+                      "explains them as well"
                       + (", which is all that was tried: the measurements don't determine it"
                          if (low, high) == (one.low, one.high) else ""),
                       highlight=False, soft_wrap=True)

@@ -30,6 +30,7 @@ from flent_aqm.parts.router_models.calibrate import (
     parse_point,
     telling_setting,
 )
+from flent_aqm.parts.router_models.model import parse_router_model
 from research.validation.token_bucket import default_burst_us, goodput_mbps
 
 
@@ -166,6 +167,15 @@ def test_nothing_is_advised_where_all_has_been_measured(
     calibrate._advise(fitted, models, output)
     assert isinstance(output.file, StringIO)
     assert output.file.getvalue() == ""
+
+
+@pytest.mark.parametrize(("packet_ns", "text"), [
+    (1_000_000, "1000000"), (999_999.5, "999999.5"), (812.5, "812.5"), (0.1 + 0.2, "0.3")])
+def test_model_of_a_slow_router_is_written_without_an_exponent(packet_ns: float, text: str) -> None:
+    """As of pps=1000: what stands after a + is the next parameter."""
+    model = calibrate._ModelsInLab("ideal", [COST], latency=False).text_of((packet_ns,))
+    assert model == f"ideal+rx_packet_ns={text}"
+    assert parse_router_model(model).rx_packet_ns == pytest.approx(packet_ns)
 
 
 @pytest.mark.parametrize(("text", "message"), [
