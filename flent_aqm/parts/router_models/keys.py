@@ -77,8 +77,10 @@ class Models(Record):
         IDEAL, "`ideal`, `omnia`, `mt7621`, `mt7988`, `12us`, `+NAME=VALUE`; `router_NAME` for "
         "one parameter", "model of a [slow router](../router-models.md)", reader=_read_router_model,
         label="router model", heading="router", format=str)
-    client_model: str = key(IDEAL, "as `router_model`", "model of a slow client", _read_host_model)
-    server_model: str = key(IDEAL, "as `router_model`", "model of a slow server", _read_host_model)
+    client_model: str = key(IDEAL, "as `router_model`, without a timer latency",
+                            "model of a slow client", _read_host_model)
+    server_model: str = key(IDEAL, "as `router_model`, without a timer latency",
+                            "model of a slow server", _read_host_model)
 
     @property
     def by_host(self) -> dict[str, str]:
