@@ -13,7 +13,12 @@ from typing import Any
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.bridge.exit_status import tell
-from flent_aqm.show.plots.paper import FLENTS_HEIGHT, HEIGHT_BY_WIDTH, drop_untouched, parse_inches
+from flent_aqm.show.plots.paper import (
+    HEIGHT_BY_WIDTH,
+    drop_untouched,
+    is_height_open,
+    parse_inches,
+)
 
 # fontTools, which embeds fonts into PDF files, logs dozens of lines that would hide a warning on
 # Flent's console.
@@ -48,17 +53,17 @@ def get_plotconfig(stock: Callable[..., Any]) -> Callable[..., Any]:
 
 class _WidthAction(argparse.Action):
     """Action of the option --width: sets the figure's width in inches. If the figure's height is
-    still Flent's default, it becomes three quarters of the width, until a later --figure-height
-    changes it. A wrong width ends the program with a message."""
+    still Flent's default, or three quarters of an earlier width, it becomes three quarters of this
+    one, until a later --figure-height changes it. A wrong width ends the program with a message."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
         try:
             width = parse_inches(str(values))
         except ConfigError as fault:
             parser.error(str(fault))
-        namespace.FIG_WIDTH = width
-        if getattr(namespace, "FIG_HEIGHT", FLENTS_HEIGHT) == FLENTS_HEIGHT:
+        if is_height_open(namespace.FIG_WIDTH, namespace.FIG_HEIGHT):
             namespace.FIG_HEIGHT = width * HEIGHT_BY_WIDTH
+        namespace.FIG_WIDTH = width
 
 
 def add_plotting_args(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -77,6 +77,21 @@ def test_heat_map_without_room_for_numbers_says_so(crowd: list[Path], draw: Draw
     assert not plotter.axes[0].texts
 
 
+@pytest.mark.parametrize(("options", "inches"), [
+    ("", (6.4, 4.8)), ("--width 4in", (4.0, 3.0)), ("--width 4in --width 8in", (8.0, 6.0)),
+    ("--width 8in --figure-height 5", (8.0, 5.0)), ("--figure-height 5 --width 8in", (8.0, 5.0)),
+    ("--width 4in --figure-height 5 --width 8in", (8.0, 5.0))])
+def test_height_follows_the_last_width_unless_it_is_given(
+        options: str, inches: tuple[float, float]) -> None:
+    """The first of two widths, such as that of an alias, decided it."""
+    from flent import settings
+
+    read = settings.parser.parse_args(
+        options.split(), namespace=settings.Settings(settings.DEFAULT_SETTINGS))
+    size = read.FIG_WIDTH, read.FIG_HEIGHT
+    assert size == inches
+
+
 def with_drops(at: tuple[int, ...]) -> Callable[[dict[str, Any]], None]:
     """The router's queue was sampled 400 times, and one packet was dropped at some of them."""
     def change(data: dict[str, Any]) -> None:
