@@ -167,7 +167,7 @@ LONG = "x" * 300
     (["speedtest", "-o", "folder.flent.gz"],
      "-o: folder.flent.gz is there and not a regular file; give another name"),
     (["scorecard", f"{LONG}.py"],
-     f"{LONG}.py: there is no such file; expected a Python file with a TOOL"),
+     f"{LONG}.py: File name too long; expected a Python file with a TOOL"),
 ])
 def test_path_that_is_too_long_is_told_in_a_line(
         words: list[str], reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
