@@ -147,8 +147,8 @@ class _Draw:
         self._random = random.Random(f"infer {_VERSION} {number}")
 
     def between(self, low: float, high: float) -> float:
-        """Return a random value between `low` and `high` whose logarithm is uniform, rounded to
-        three significant digits."""
+        """Return a random value between `low` and `high`, both above 0, whose logarithm is uniform,
+        rounded to three significant digits."""
         return _round(low * (high / low) ** self._random.random())
 
     def one(self, weights: Mapping[_Of, int]) -> _Of:
@@ -166,12 +166,13 @@ def _round(value: float) -> float:
 
 
 def _draw_queue(draw: _Draw, rate_mbps: float) -> tuple[str, float | None, dict[str, object]]:
-    """Draw a queue. Return its class, the depth in ms of a drop-tail queue, and its batch keys. The
-    depth of sfq and fq is that of one flow's queue; of AQMs and of a policer, it is None.
+    """Draw a queue. Return its class (DROP_TAIL, AQM or SHORT), its depth in ms, and its batch keys
+    -> values. The depth is that of a drop-tail queue, for sfq and fq that of one flow's queue. It
+    is None for AQMs and for a policer, whose class is SHORT.
 
     Args:
         draw: random numbers of the run.
-        rate_mbps: rate of the line, from which the bytes of a depth follow, and back.
+        rate_mbps: the router's rate in the download's direction, at which the depth holds.
     """
     kind = draw.one({"deep": 24, "shallow": 12, "policer": 10, "sfq": 4, "fq": 3, "codel": 9,
                      "pie": 8, "red": 5, "sfb": 2, "fq_codel": 13, "cake": 10})
@@ -208,8 +209,15 @@ def _queue_bytes(rate_mbps: float, depth_ms: float) -> int:
 
 
 def _world_settings(world: str, draw: _Draw, rate_mbps: float, rtt_ms: float) -> dict[str, object]:
-    """Draw what a download meets beside the router's queue, and return its batch keys. {} for
-    PLAIN, and for PARALLEL, whose other download is the cross traffic that line() sets."""
+    """Draw what a download meets beside the router's queue, and return its batch keys -> values. {}
+    for PLAIN, and for PARALLEL, whose other download is the cross traffic that line() sets.
+
+    Args:
+        world: one of WORLDS.
+        draw: random numbers of the run.
+        rate_mbps: the router's rate in the download's direction.
+        rtt_ms: round-trip time of the idle path.
+    """
     if world in (LOSS, BURSTS):
         share = draw.between(1e-5, 0.02)
         return_share = 1 / draw.between(2, 20)  # 1 / mean number of packets in a group
@@ -238,24 +246,28 @@ def _world_settings(world: str, draw: _Draw, rate_mbps: float, rtt_ms: float) ->
 
 def make(folder: Path, numbers: range, keys: Mapping[str, object],
          changes: Mapping[str, object]) -> int:
-    """Make the runs that have no complete data file. Return how many of these failed, without those
-    that are not made because several runs of their kernel had the same fault.
+    """Make the runs that have no complete data file, and print the plan and the progress. Return
+    how many of these failed, without those that are not made because several runs of their kernel
+    had the same fault. 0 if no run is missing. A data file that is damaged or incomplete is
+    renamed.
 
     Args:
         folder: folder for the data files, created if it isn't there.
         numbers: numbers of the runs.
         keys: batch keys of the sweep, such as `jobs`.
-        changes: settings in place of those of each run.
+        changes: batch keys -> values in place of those of each run.
 
-    Raises AqmError if the runs can't be made.
+    Raises AqmError if the runs can't be made. Raises KeyboardInterrupt after ^C, once the runs in
+    progress have ended.
     """
     folder.mkdir(parents=True, exist_ok=True)
     return make_missing((cell(line(number), folder, changes) for number in numbers), keys)
 
 
 def main() -> int:
-    """Make runs, or print the settings of one. Return the exit status, 1 if a run failed or the
-    runs can't be made."""
+    """Run the program: `make` makes runs, `show` prints one run as JSON. Return the exit status, 1
+    if a run failed or, with a line on standard error, if the runs can't be made. Raises SystemExit
+    for wrong usage."""
     parser = argparse.ArgumentParser(prog="python -m research.infer.recipe",
                                      description=(__doc__ or "").splitlines()[0])
     parts = parser.add_subparsers(dest="what", required=True)

@@ -44,12 +44,15 @@ _SEGMENT_BYTES = 1448
 
 
 def with_losses(download: Download, lost: Sequence[int]) -> Download:
-    """Return the download as if more segments had been lost and sent again: its counts of sent and
-    of retransmitted bytes are higher from then on. Numbers beyond its last segment have no effect.
+    """Return the download as if more segments had been lost and sent again. Each loss adds a
+    segment of _SEGMENT_BYTES to the counts of sent and of retransmitted bytes, in the first sample
+    after the segment was sent and in all later ones. Numbers beyond the last segment have no
+    effect.
 
     Args:
         download: the download.
-        lost: number of a segment, from 0 in the order of sending, for each loss.
+        lost: number of a segment, from 0 in the order of sending, for each loss. A number that is
+            there twice is lost twice.
     """
     ends = download.sent_bytes / _SEGMENT_BYTES
     at = numpy.searchsorted(ends, numpy.array(lost, dtype=float), side="right")
@@ -66,8 +69,8 @@ def _some_segments(download: Download, draw: random.Random, most: int) -> list[i
 
 
 def _share_of_segments(download: Download, draw: random.Random, share: float) -> list[int]:
-    """Return the numbers, from 0, of the segments of a download that are lost if each is lost with
-    the probability `share`, which is above 0 and below 1."""
+    """Return the numbers, from 0 and ascending, of the segments of a download that are lost if each
+    is lost with the probability `share`, which is above 0 and below 1. May be empty."""
     sent, at = download.sent_bytes[-1] / _SEGMENT_BYTES, -1
     lost: list[int] = []
     while True:
@@ -78,9 +81,10 @@ def _share_of_segments(download: Download, draw: random.Random, share: float) ->
 
 
 def _at_random(download: Download, draw: random.Random) -> Download:
-    """Return the download at a random cadence of M-Lab's. In half of all calls segments are lost
-    besides: up to three, so that a single one means little; or, of BBR, which goes on alike, a
-    share of 0.001 to 2 %."""
+    """Return the download, thinned at a random cadence such as M-Lab's. In about half of all calls,
+    losses are added, too. Without BBR these are one to three segments. With BBR they are one to
+    three segments, so that a single one means little, or a random share of 0.001 to 2 % of the
+    segments, because BBR hardly slows down at losses."""
     one = thin(download, draw, MEAN_GAP_S * (0.3 + 0.7 * draw.random()))
     kind, share = draw.random(), 1e-5 * 2000 ** draw.random()
     if kind < 0.5:
@@ -105,15 +109,20 @@ CADENCES: Mapping[str, Callable[[Download, random.Random], Download]] = {
 
 
 def rows_of(data: DataFile) -> list[dict[str, Any]] | None:
-    """Return a run's rows, one for each cadence of CADENCES, each name of a column -> value. Only
-    downloads without a loss have the row "one lost". None if the file's name doesn't begin with a
-    number and "-", which is the run's number in the recipe, or if it has no download. Raises
-    BadResult if its downloads can't be judged, KeyError if it is no run of the lab.
+    """Return the rows of a run's first usable download, one for each cadence of CADENCES, each row
+    a dict with name of a column -> value. Only downloads without a loss have the row "one lost".
+    None if there is no download, or if the file's name doesn't begin with a number and "-". The
+    number is taken for the run's number in the recipe.
 
     Columns are the features, and made_by, made_with, made_on, number, world, aqm, cc, kernel,
-    testbed, line_mbps, line_rtt_ms, depth_ms (NaN if the queue has no depth), has_aqm, drops (of
-    the router's queue, NaN if it wasn't sampled), loses, truth (the class), cadence, samples (their
-    number) and gap_s (median time between two samples).
+    testbed, line_mbps, line_rtt_ms, depth_ms (NaN if the queue has no depth), has_aqm (whether the
+    queue at the bottleneck is an AQM), drops (packets dropped by the router's queue, NaN if it
+    wasn't sampled), loses (whether the download lost anything, before losses are added for a
+    cadence), truth (the class), cadence, samples (their number) and gap_s (median time between two
+    samples).
+
+    Raises BadResult if downloads are there and none is usable, or if values are damaged. Raises
+    KeyError if it is no run of the lab.
     """
     reasons: list[str] = []
     download = next(downloads_of_data_file(data, reasons), None)
@@ -187,9 +196,9 @@ _NO_RUN = ("no run of the recipe, whose file names begin with a number and -, or
 
 def rows(paths: Sequence[Path]) -> list[dict[str, Any]]:
     """Return the rows of all runs in these files and folders, sorted by number, kernel, testbed and
-    cadence. Files that are damaged or no runs of the lab, and files for which rows_of() returns
-    None, are reported on standard error and left out. Raises an AqmError if a path has no data
-    files."""
+    name of the cadence. Files that can't be read, and those for which rows_of() raises an error or
+    returns None, are reported on standard error and left out. Raises ConfigError if a path doesn't
+    exist, or a folder has no data files."""
     made = []
     for path, result in each_file(find_files(paths), rows_of):
         if isinstance(result, BadResult) or result is None:
@@ -201,7 +210,9 @@ def rows(paths: Sequence[Path]) -> list[dict[str, Any]]:
 
 
 def main() -> int:
-    """Write the table. Return the exit status, 1 if a path has no data files."""
+    """Write the table of the runs in the command line's folders to the Parquet file of -o, and
+    print the number of its rows. Return the exit status, 1 if a path doesn't exist or has no data
+    files. Raises OSError if the table can't be written."""
     parser = argparse.ArgumentParser(prog="python -m research.infer.table",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")

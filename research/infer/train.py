@@ -60,32 +60,37 @@ class Fitted:
     """A forest with its calibration, as the package has it.
 
     Attributes:
-        whole: the model as a JSON document.
+        whole: the content of the model's file, as parsed JSON.
     """
 
     whole: dict[str, Any]
 
     def probabilities(self, rows: Rows) -> Numbers:
-        """Return the probabilities of the classes for each row of a table, in rows, columns in the
-        order of CLASSES. The table must have a column for each feature of the model."""
+        """Return the calibrated probabilities of the classes for each row of a table, in rows,
+        columns in the order of CLASSES. They hold for the share of lines with an AQM among the runs
+        that the model is made of. The table must have a column for each feature of the model."""
         model = from_json(self.whole)
         return calibrated(model, votes(model, rows[list(model.names)].to_numpy())[0])
 
     def reweighted(self, rows: Rows, prior: float) -> Numbers:
         """Return the probabilities as probabilities() does, but as `flent-aqm infer --prior` gives
-        them. prior: share of lines that have an AQM."""
+        them. prior: share of lines that have an AQM, from 0 to 1."""
         return reweighted(self.probabilities(rows), prior_weights(from_json(self.whole), prior))
 
 
 def fit(rows: Rows, names: list[str], trees: int = 0) -> Fitted:
-    """Return the model of these rows. The calibration is fitted on rows that the trees haven't
-    seen: of the plain world those of a band of rates, of another world all of that world. So a
-    download unlike all others gets no bolder probabilities than it deserves.
+    """Return the model of these rows. Its forest is trained on all of them. The calibration is
+    fitted with further forests, each on rows that its trees haven't seen: of the plain world those
+    of a band of rates, of another world all of that world. So a download unlike all others gets no
+    bolder probabilities than it deserves.
 
     Args:
-        rows: rows of runs, of the cadences to train on.
+        rows: rows of the table that table.py makes, of the cadences to train on.
         names: names of the features to use.
-        trees: number of trees, _TREES for 0. The calibration is fitted with a fifth of them.
+        trees: number of trees, _TREES for 0. Each forest of the calibration has a fifth of them, so
+            five are the fewest.
+
+    Raises ValueError if the rows don't suffice for a calibration, as those of a single class.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -121,7 +126,8 @@ def known_rates_mbps(rows: Rows) -> list[float]:
 
 
 def forest(rows: Rows, names: list[str], trees: int) -> RandomForestClassifier:
-    """Return the random forest that is trained on these rows. Equal rows give an equal forest.
+    """Return the random forest that is trained on these rows to tell their class, `truth`. Equal
+    rows give an equal forest.
 
     Args:
         rows: rows of runs.
@@ -137,7 +143,8 @@ def forest(rows: Rows, names: list[str], trees: int) -> RandomForestClassifier:
 
 
 def voted(trained: RandomForestClassifier, rows: Rows) -> Numbers:
-    """Return the forest's shares of each class for each row, in the order of CLASSES.
+    """Return the forest's shares (0 to 1) of each class for each row, in rows, columns in the order
+    of CLASSES. The share of a class that it wasn't trained on is 0.
 
     Args:
         trained: the forest.
@@ -166,9 +173,9 @@ def _trees_as_json(trained: RandomForestClassifier) -> Iterator[dict[str, Any]]:
 
 
 def quantile_masks(values: Any) -> Iterator[numpy.typing.NDArray[numpy.bool_]]:
-    """Yield, for each of five quantile bands of a pandas Series, a boolean mask of its rows. The
-    bands have about equally many rows, but equal values stay in one band, so a band may be empty.
-    Used as folds that are held out."""
+    """Yield, for each of five quantile bands of a pandas Series, a boolean mask of its rows, the
+    band of the lowest values first. The bands have about equally many rows, but equal values stay
+    in one band, so a band may be empty. Used as folds that are held out."""
     ranks = values.rank(method="min", pct=True)
     for high in range(1, _BANDS + 1):
         yield ((ranks > (high - 1) / _BANDS) & (ranks <= high / _BANDS)).to_numpy()
@@ -190,7 +197,8 @@ def as_bytes(fitted: Fitted) -> bytes:
 
 
 def read(path: Path) -> Rows:
-    """Return the table in a Parquet file. Raises OSError or ValueError if it can't be read."""
+    """Return the table in a Parquet file as a pandas DataFrame. Raises OSError or ValueError if it
+    can't be read."""
     return pandas.read_parquet(path)
 
 
@@ -208,9 +216,9 @@ def for_training(rows: Rows) -> Rows:
 
 
 def main() -> int:
-    """Train the model on the table that the command line names, and write it, by default into the
-    package. Return the exit status 0. Raises OSError or ValueError if the table can't be read,
-    OSError if the model can't be written."""
+    """Train the model on the table that the command line names, write it, by default into the
+    package, and print its size and the number of runs. Return the exit status 0. Raises OSError or
+    ValueError if the table can't be read, OSError if the model can't be written."""
     parser = argparse.ArgumentParser(prog="python -m research.infer.train",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("table", type=Path)

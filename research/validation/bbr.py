@@ -37,7 +37,7 @@ class Outcome:
 
     Attributes:
         seen: the result in words.
-        holds: whether it is as the draft wants.
+        holds: whether it is as IETF's draft of BBR wants.
     """
 
     seen: str
@@ -46,11 +46,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Case:
-    """A row of the table.
+    """A row of the table. Several cases may judge the same run.
 
     Attributes:
         check: the run's title in the batch up to its first colon.
-        sections: sections of the draft.
+        sections: headings of the sections of IETF's draft of BBR that it tests, as text.
         wanted: the result that these sections want, as seen from outside.
         judged: function that judges the run.
     """
@@ -140,8 +140,9 @@ CASES = (
 
 
 def _window(run: Run, start_s: float, end_s: float | None) -> Window:
-    """Return the window between two times in s since the load began, as times since the epoch.
-    `end_s` None: up to the load's end."""
+    """Return the window between two times in s since the first upload began, as times since the
+    epoch. `end_s` None: up to the end of that upload. Raises NotAvailable if the run has no upload
+    with data."""
     whole = flow_window(run.flows_of(WAY)[0])
     return Window(whole.start_s + start_s,
                   whole.end_s if end_s is None else whole.start_s + end_s)
@@ -152,8 +153,9 @@ def _rate(run: Run, start_s: float, end_s: float | None) -> float:
 
 
 def _share(run: Run, start_s: float, end_s: float | None) -> float:
-    """Return the throughput of all flows as a share of what TCP can carry at the run's rate,
-    between two times in s since the load began. `end_s` None: up to the load's end."""
+    """Return the mean throughput of all uploads together as a share of what TCP can carry at the
+    run's rate, between two times in s since the first upload began. 1 is all of it. `end_s` None:
+    up to that upload's end. Raises NotAvailable if the run has no upload with data."""
     return _rate(run, start_s, end_s) / _payload_mbps(run)
 
 
@@ -166,9 +168,10 @@ def _delay_s(run: Run) -> float:
 
 
 def _wait_ms(run: Run, start_s: float, end_s: float | None) -> float:
-    """Return the median of irtt's round-trip times minus the path's delay, in ms, between two times
-    in s since the load began: infinite if half of the probes or more are lost, NaN without probes.
-    `end_s` None: up to the load's end."""
+    """Return the median of irtt's round-trip times minus the path's delay, in ms, of the probes
+    that were sent between two times in s since the first upload began: infinite if half of them or
+    more are lost, NaN without probes. `end_s` None: up to that upload's end. Raises NotAvailable if
+    the run has no latency series, or no upload with data."""
     window = _window(run, start_s, end_s)
     sent_s = run.probe.sent_s
     inside = (sent_s >= window.start_s) & (sent_s <= window.end_s)
@@ -176,7 +179,9 @@ def _wait_ms(run: Run, start_s: float, end_s: float | None) -> float:
 
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield the lines of the Markdown table: a row for each case that has a run."""
+    """Yield the lines of the Markdown table: its head, and a row for each case of CASES that has a
+    run. If several runs have the title of a case, the last one is judged. Raises NotAvailable if a
+    run lacks data, ValueError if a case of a single flow has several."""
     yield "| section of the draft | what it wants, from outside | seen | holds |"
     yield "|" + "---|" * 4
     by_check = {str(run.settings.get("title")).partition(":")[0]: run for run in runs}

@@ -33,10 +33,11 @@ Seconds = NDArray[numpy.float64]
 
 @dataclass(frozen=True)
 class Passage:
-    """Packets that pass the router, in the order of arrival.
+    """Packets that arrived at the router, also those that it dropped, in the order of arrival. Each
+    array has an element per packet.
 
     Attributes:
-        packets: the packets that arrived, with the fields of _RECORD.
+        packets: the packets, with the fields of _RECORD.
         entered_s: time of arrival since the first packet arrived.
         left_s: time of departure since the first packet arrived, NaN for dropped packets.
     """

@@ -38,14 +38,16 @@ class Server(QuicConnectionProtocol):
     of JSON at the end."""
 
     def quic_event_received(self, event: QuicEvent) -> None:
-        """Start send() when the client has ended its side of a stream. aioquic calls this method
-        for each event of the connection."""
+        """Start send() as a task when the client has ended its side of a stream, for the number of
+        seconds that the stream's last data has. Raises ValueError if it is no number. aioquic calls
+        this method for each event of the connection."""
         if isinstance(event, StreamDataReceived) and event.end_stream:
             self.sending = asyncio.ensure_future(self.send(event.stream_id, float(event.data)))
 
     async def send(self, stream: int, seconds: float) -> None:
         """Send zeros for some seconds, then a line of JSON with the median (`rtt_median_ms`) and
-        the 99th percentile (`rtt_p99_ms`) of the smoothed round trips, and end the stream.
+        the 99th percentile (`rtt_p99_ms`) of the smoothed round trips in ms, and end the stream.
+        The coroutine ends when all is handed to aioquic, which may have to send part of it later.
 
         Args:
             stream: number of the stream.
@@ -89,8 +91,9 @@ class Client(QuicConnectionProtocol):
     ended: asyncio.Future[None]
 
     def quic_event_received(self, event: QuicEvent) -> None:
-        """Count the bytes that arrive, and settle `ended` at the end of the stream or of the
-        connection. aioquic calls this method for each event of the connection."""
+        """Count the bytes that arrive and keep the last ones in `tail`. Finish `ended` when the
+        server has ended the stream, or with a ConnectionError if the connection ends before.
+        aioquic calls this method for each event of the connection."""
         if isinstance(event, StreamDataReceived):
             self.count += len(event.data)
             self.tail = (self.tail + event.data)[-300:]
@@ -103,8 +106,10 @@ class Client(QuicConnectionProtocol):
 
 async def run_client(host: str, port: int, seconds: str) -> None:
     """Download for `seconds`, a number as text, and print a line of JSON: `download_mbps` in
-    Mbit/s, and the server's round trips in ms, `rtt_median_ms` and `rtt_p99_ms`. Raises
-    ConnectionError if the server can't be reached, or the connection ends before the download."""
+    Mbit/s, from the request to the end of the stream, and the server's round trips in ms,
+    `rtt_median_ms` and `rtt_p99_ms`. The server's certificate isn't verified. Raises
+    ConnectionError if the server can't be reached, or the connection ends before the download,
+    another OSError if there is no such host."""
     configuration = QuicConfiguration(alpn_protocols=[ALPN], verify_mode=ssl.CERT_NONE,
                                       max_data=1 << 26, max_stream_data=1 << 26)
     async with connect(host, port, configuration=configuration,
@@ -120,7 +125,8 @@ async def run_client(host: str, port: int, seconds: str) -> None:
 
 
 async def run_server(port: int) -> None:
-    """Serve clients at a UDP port of all IPv4 addresses, until killed."""
+    """Serve clients at a UDP port of all IPv4 addresses, until killed, with a self-signed
+    certificate that is made now. Raises OSError if the port is in use."""
     configuration = QuicConfiguration(is_client=False, alpn_protocols=[ALPN])
     with tempfile.NamedTemporaryFile() as certificate, tempfile.NamedTemporaryFile() as key:
         write_certificate(certificate.name, key.name)
@@ -130,7 +136,8 @@ async def run_server(port: int) -> None:
 
 
 def write_certificate(certificate: str, key: str) -> None:
-    """Write a self-signed certificate, which is valid for a day, and its key.
+    """Write a self-signed certificate, which is valid for a day, and its key, which isn't
+    encrypted. Existing files are overwritten.
 
     Args:
         certificate: path of the certificate's file, PEM.
