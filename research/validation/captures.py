@@ -72,7 +72,8 @@ class Passage:
 def read_packets(path: Path) -> Packets:
     """Return all packets of a capture as a structured array, with fields such as "source",
     "destination_port", "sequence", "tos" and "length" (bytes of the frame). Raises ParseError if
-    guest.sh didn't make it, or it is cut off, OSError if it can't be read."""
+    guest.sh didn't make it, or it ends within a packet, OSError if it can't be read. That whole
+    packets are missing at its end isn't noticed."""
     data = path.read_bytes()
     body = memoryview(data)[_FILE_HEADER_BYTES:]
     if int.from_bytes(data[:4], "little") != 0xA1B23C4D or len(body) % _RECORD.itemsize:
@@ -98,13 +99,15 @@ def passage(entering: Path, leaving: Path) -> Passage:
 
     A packet is identified by addresses, ports, IP identification and the 8 bytes after the ports:
     TCP's sequence numbers, or the number from flood.py. If these repeat, the latest packet that
-    arrived before the departure is taken.
+    arrived before the departure is taken. An earlier one that was still in the router counts as
+    dropped.
 
     Args:
         entering: capture before the router.
         leaving: capture behind the router.
 
-    Raises ParseError if guest.sh didn't make a capture, it is cut off, or no packet arrived.
+    Raises ParseError if guest.sh didn't make a capture, it ends within a packet, or no packet
+    arrived, OSError if a capture can't be read.
     """
     came, left = read_packets(entering), read_packets(leaving)
     if not came.size:

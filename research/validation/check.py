@@ -34,7 +34,7 @@ class Finding:
 
     @property
     def passed(self) -> bool:
-        """Whether the measured value passes. NaN never does."""
+        """Whether the measured value is from `lowest` to `highest`, both included. NaN never is."""
         return self.lowest <= self.measured <= self.highest
 
 

@@ -26,11 +26,12 @@ def experiment(script: str, **settings: object) -> Iterator[Path]:
     of iperf3 and irtt are in place before the script starts.
 
     Args:
-        script: the script, which can use the functions of guest.sh.
+        script: the script, which can use the functions of guest.sh. It starts in that folder, and
+            ends at the first command that fails.
         settings: batch keys of the scenario.
 
-    Raises BadResult if the script fails or a capture is incomplete, ConfigError if a setting is
-    wrong, and another AqmError if the lab can't be started or fails.
+    Raises BadResult if the script fails or tcpdump lost packets of a capture, ConfigError if a
+    setting is wrong, and another AqmError if the lab can't be started or fails.
     """
     scenario = Scenario.from_settings(settings)
     whole = f'cd "$RESULTS"; . "$VALIDATION/guest.sh"; {script}'
@@ -50,9 +51,13 @@ def experiment(script: str, **settings: object) -> Iterator[Path]:
 
 
 def iperf3_intervals(path: Path) -> list[dict[str, Any]]:
-    """Return each interval at iperf3's server, with "start" and "end" in s and "bytes", the sum
-    of all streams, from JSON output with --get-server-output. The server is the receiver, unless
-    the option -R is given. Raises BadResult if iperf3 failed."""
+    """Return each interval at iperf3's server, a dict with "start" and "end" in s and "bytes", the
+    sum of all streams. The server is the receiver, unless the option -R is given. Raises BadResult
+    if iperf3 failed, KeyError if the option --get-server-output was missing, ValueError if the file
+    isn't JSON.
+
+    path: file with iperf3's output in JSON (-J), made with --get-server-output.
+    """
     data = json.loads(path.read_text())
     if "error" in data:
         raise BadResult(f"iperf3: {data['error']}")

@@ -20,7 +20,9 @@ _PORT = 9  # discard
 
 
 def main() -> None:
-    """Send the packets, and return when the kernel has accepted the last one."""
+    """Send UDP packets to the address, at the rate and for the time that the command line gives,
+    each in a frame of FRAME_BYTES and with its number, from 0, in its first four bytes. Return when
+    the kernel has accepted the last one, which may wait in a queue then."""
     address, mbps, seconds, *rest = sys.argv[1:]
     bytes_per_s = float(mbps) * 1e6 / 8
     padding = bytes(_PAYLOAD_BYTES - 4)

@@ -27,8 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser, page: str) -> None:
 
 def make(args: argparse.Namespace, page: str, part: str, lines: Lines) -> int:
     """Read the runs of the results, print the table and, with -o, write it into its part of the
-    page. Return the exit status, 1 if the runs can't be read or `lines` refuses them (AqmError,
-    ValueError), or the page can't be written or lacks the part's marks or its stamp.
+    page. Return the exit status, 1, with a line on standard error, if the runs can't be read or
+    `lines` refuses them (AqmError, ValueError), or the page can't be written or lacks the part's
+    marks or its stamp.
 
     Args:
         args: the command line's arguments of add_arguments().

@@ -47,9 +47,11 @@ TOLD_BY = {"fq_codel": "target", "pie": "target", "red": "limit"}
 
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield the lines of a Markdown table: a row for each pair of flows in each queue, in the order
-    of PUBLISHED. Pairs without a run are left out; of several runs the last one counts. Raises
-    ValueError if a run doesn't have exactly two flows, NotAvailable if it has none."""
+    """Yield the lines of a Markdown table: its head, and a row for each queue of PUBLISHED and each
+    classic flow of CLASSIC, in this order, with both flows' rates, their ratio, the published ratio
+    and the probe's median. Pairs without a run are left out, and so are runs of other queues or
+    flows. Of several runs the last one counts. Raises ValueError if a run doesn't have exactly two
+    flows, NotAvailable if it has none."""
     yield ("| queue | classic flow | scalable, Mbit/s | classic, Mbit/s | ratio | published ratio, "
            "Prague | probe under load, median, ms |")
     yield "|" + "---|" * 7
@@ -68,11 +70,12 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def lines_of_links(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield the lines of a Markdown table, a row for each queue and link. For each of ECNS a column
-    has the classic flow's rate in Mbit/s and the flows' ratio. Two further columns have the probe's
-    median in ms and its loss in %, each with a value per ECN, in the order of ECNS. DASH stands for
-    an ECN without a run, and for a value that the run doesn't have. Of several runs of the same
-    queue, link and ECN, the last one counts.
+    """Yield the lines of a Markdown table: its head, and a row for each queue and link, in the
+    order of PUBLISHED, then by the link's name. For each of ECNS a column has the classic flow's
+    rate in Mbit/s and the ratio of the scalable flow's rate to it. Two further columns have the
+    probe's median in ms and its loss in %, each with a value per ECN, in the order of ECNS. DASH
+    stands for an ECN without a run, and for a probe's value that the run doesn't have. Of several
+    runs of the same queue, link and ECN, the last one counts.
 
     Raises ValueError if a run's queue is not in PUBLISHED, or a run doesn't have exactly two flows,
     NotAvailable if it has no flows.
@@ -94,8 +97,9 @@ def lines_of_links(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _share(run: Run) -> str:
-    """Return the classic flow's rate in Mbit/s and the flows' ratio as text, such as "1.50, 23:1".
-    Raises as lines_of_links() does."""
+    """Return the classic flow's rate in Mbit/s and the ratio of the scalable flow's rate to it as
+    text, such as "1.50, 23:1". Raises ValueError if the run doesn't have exactly two flows,
+    NotAvailable if it has none."""
     scalable, classic = _stable_rates_mbps(run)
     return f"{classic:.2f}, {ratio(scalable / classic)}"
 
@@ -123,28 +127,33 @@ def _queue_key(run: Run) -> tuple[str, str]:
 
 
 def _scalable_and_classic(run: Run) -> tuple[Flow, Flow]:
-    """Return the scalable flow and the classic one, whose congestion control is one of CLASSIC.
-    Raises ValueError if the run doesn't have exactly two flows, NotAvailable if it has none."""
+    """Return the scalable flow and the classic one, whose congestion control is one of CLASSIC. If
+    neither flow has such a control, the second one is taken for the classic flow, if both have, the
+    first one. Raises ValueError if the run doesn't have exactly two flows, NotAvailable if it has
+    none."""
     one, other = run.flows_of(WAY)
     return (other, one) if _control(one) in CLASSIC else (one, other)
 
 
 def _control(flow: Flow) -> str:
-    """Return the congestion control from a name such as "TCP upload 1xcubic"."""
+    """Return the congestion control from a name such as "TCP upload 1xcubic": what follows the last
+    x."""
     return flow.name.rpartition("x")[2]
 
 
 def _stable_rates_mbps(run: Run) -> tuple[float, float]:
     """Return the mean rate in Mbit/s of the scalable flow and of the classic one, from SETTLED_S
-    after the scalable flow's first sample to its last one."""
+    after the scalable flow's first sample to its last one. Raises ValueError if the run doesn't
+    have exactly two flows, NotAvailable if it has none, or is too short."""
     scalable, classic = _scalable_and_classic(run)
     window = Window(float(scalable.at_s.min()) + SETTLED_S, float(scalable.at_s.max()))
     return mean_mbps(scalable, window), mean_mbps(classic, window)
 
 
 def main() -> int:
-    """Print and write the table. Return the exit status, 1 if the runs can't be read or don't suit,
-    or the page can't be written."""
+    """Print the table of the runs on the command line, with --links that of links and ECN, and with
+    -o write it into the page. Return the exit status, 1 if the runs can't be read or don't suit, or
+    the page can't be written."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     from_runs.add_arguments(parser, PAGE)
     parser.add_argument("--links", action="store_true", help="the table of links and ECN")

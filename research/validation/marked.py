@@ -10,7 +10,7 @@ from research.validation.stamp import Made, renewed
 
 
 def replace(page: Path, part: str, text: str, made: Made | None = None) -> None:
-    """Put text between the page's lines `<!-- PART: … -->` and `<!-- end of PART -->`.
+    """Replace what is between the page's lines `<!-- PART: … -->` and `<!-- end of PART -->`.
 
     Args:
         page: the page.
@@ -19,8 +19,8 @@ def replace(page: Path, part: str, text: str, made: Made | None = None) -> None:
         made: what the part was measured with, which goes into the first comment and the page's
             stamp. None: both stay.
 
-    Raises ConfigError if the page can't be read or written, or lacks one of the lines, or its
-    stamp.
+    Raises ConfigError if the page can't be read or written, or lacks one of the lines or, with
+    `made`, its stamp.
     """
     try:
         lines = page.read_text(encoding="utf-8").splitlines()

@@ -54,7 +54,8 @@ def segments_per_interrupt(rate_mbps: float, gap_us: float) -> float:
 
 
 def segments_per_acknowledgement(rate_mbps: float, gap_us: float, frames: int = 10_000) -> float:
-    """Return the mean number of full segments that a TCP receiver acknowledges at once.
+    """Return the mean number of full segments that a TCP receiver acknowledges at once, from a
+    simulation of frames that come evenly.
 
     Linux acknowledges when more than one full segment has come since its last acknowledgement
     (net/ipv4/tcp_input.c, __tcp_ack_snd_check), and looks when an interrupt's segments are handed
@@ -63,7 +64,7 @@ def segments_per_acknowledgement(rate_mbps: float, gap_us: float, frames: int = 
     Args:
         rate_mbps: rate of the frames.
         gap_us: least time between two interrupts.
-        frames: number of frames to simulate.
+        frames: number of frames to simulate. They must take several times the gap.
     """
     frame_us = FRAME_BITS / rate_mbps
     batches: list[int] = []
@@ -107,17 +108,19 @@ class Flow:
 
 def measure(rate_mbps: float, gap_us: int, *, aqm: str, limit: int = 0, length_s: float = 6,
             delay_ms: float = DELAY_MS) -> Flow:
-    """Run one Cubic flow from the client, with probes beside it, and return the measurements.
+    """Run one Cubic flow from the client in a lab, with probes beside it, and return the
+    measurements.
 
     Args:
         rate_mbps: rate of the shaper.
-        gap_us: least time between two interrupts.
+        gap_us: least time between two receive interrupts of a host's card.
         aqm: the queue.
         limit: limit of the queue in packets, 0 for its default.
         length_s: length of the flow.
-        delay_ms: delay of the path.
+        delay_ms: round-trip delay that the server adds.
 
-    Raises BadResult if the programs fail, or if the capture has too few acknowledgements.
+    Raises BadResult if the programs fail, or if the capture has too few acknowledgements. Raises
+    ConfigError if a setting is wrong, and another AqmError if the lab can't be started or fails.
     """
     script = f"""
         capture_client acks.pcap eth0 in 'tcp and src host server'
@@ -136,11 +139,12 @@ def measure(rate_mbps: float, gap_us: int, *, aqm: str, limit: int = 0, length_s
 
 
 def acknowledgement_statistics(capture: Path) -> tuple[float, float]:
-    """Return (mean number of segments per acknowledgement, median time between acknowledgements in
-    us) of the flow with most acknowledgements, from 1 s after its first one.
+    """Return (mean number of segments of MSS_BYTES per acknowledgement, median time between
+    acknowledgements in us) of the flow with most acknowledgements, from 1 s after its first one.
 
     Acknowledgements that acknowledge nothing new (duplicates, window updates) are left out. Raises
-    BadResult if fewer than 100 are left, ParseError if the capture is not of guest.sh or cut off.
+    BadResult if fewer than 100 are left, ParseError if guest.sh didn't make the capture or it ends
+    within a packet, OSError if it can't be read.
     """
     packets = read_packets(capture)
     packets = packets[packets["flags"] & (_ACK | _RST) == _ACK]
@@ -170,13 +174,14 @@ def _median_rtt_ms(path: Path) -> float:
 
 def shallow_packets(rate_mbps: float) -> int:
     """Return the size in packets of the table's shallow buffer: a tenth of the line's
-    bandwidth-delay product, at least 2."""
+    bandwidth-delay product with a round trip of DELAY_MS, at least 2."""
     return max(2, round(SHALLOW_SHARE * rate_mbps * 1e3 * DELAY_MS / FRAME_BITS))
 
 
 def table(jobs: int) -> list[str]:
-    """Measure the table and return its lines in Markdown, with the header. Prints each row when
-    it and the rows above it are measured.
+    """Measure a deep and a shallow buffer for each of RATES_MBPS and GAPS_US, and return the
+    table's lines in Markdown, with the header. Prints each row when it and the rows above it are
+    measured. Raises as measure() does.
 
     Args:
         jobs: number of labs side by side.
@@ -209,7 +214,9 @@ def table(jobs: int) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure the table and write it into docs/lab.md. Return the exit status, 1 if that fails."""
+    """Measure the table and write it into the page of --output, docs/lab.md by default. Return the
+    exit status, 1, with a line on standard error, if that fails. Raises SystemExit for wrong usage.
+    arguments: words of the command line, None for those of this process."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.moderation",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--jobs", type=int, metavar="N", default=len(os.sched_getaffinity(0)),

@@ -58,10 +58,13 @@ class Part:
 
     Attributes:
         page: path of the page in docs/.
-        command: the words that make its runs, where "{folder}" is their folder.
+        command: the words that make its runs, where "{folder}" is their folder. The first one is
+            the name of a program beside this Python.
         lines: function that yields the table's lines.
-        picture: function that writes the table's picture into the page's folder, None for none.
-        beside: function that yields tables for the file PART.csv in that folder, None for none.
+        picture: function that takes the runs and the page's folder, and writes the table's picture
+            there, None for none.
+        beside: function that yields the lines of Markdown tables for the file PART.csv in that
+            folder, None for none.
     """
 
     page: str
@@ -76,8 +79,10 @@ def _batch(name: str) -> tuple[str, ...]:
 
 
 def main() -> int:
-    """Make the runs and write the tables. Return the exit status, 1 if runs fail, are missing or
-    differ in their versions, or a page lacks the part's marks."""
+    """Make the runs, or with --from take existing ones, and write the tables of all parts, or of
+    those of --only, one by one. Return the exit status, 1, with a line on standard error, if runs
+    fail, are missing or differ in their versions, or a page can't be used or lacks the part's marks
+    or its stamp. Parts before the faulty one are written then."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.numbers",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", nargs="+", metavar="PART", choices=sorted(PARTS))
@@ -109,8 +114,8 @@ def main() -> int:
 
 
 def make(part: Part, folder: Path) -> None:
-    """Delete a part's old runs and make them again in `folder`. Raises ConfigError if that
-    fails."""
+    """Delete a part's old runs, the data files directly in `folder`, and make them again there.
+    Raises ConfigError if the part's command ends with another status than 0."""
     for old in folder.glob(f"*{SUFFIX}"):
         old.unlink()
     program, *words = (word.format(folder=folder) for word in part.command)
@@ -120,8 +125,8 @@ def make(part: Part, folder: Path) -> None:
 
 
 def load(folder: Path) -> list[Run]:
-    """Return the runs in a folder, sorted by name. Raises ConfigError if there are none, BadResult
-    for a damaged file."""
+    """Return the runs in the data files *.flent.gz directly in a folder, sorted by the file's name.
+    Raises ConfigError if there are none, BadResult for a damaged file."""
     runs = [load_run(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
     if not runs:
         raise ConfigError(f"{folder}: no data files there")
@@ -130,7 +135,7 @@ def load(folder: Path) -> list[Run]:
 
 def refuse_mixed(runs: Sequence[Run]) -> None:
     """Raise ConfigError if the runs have different kernels, or different versions of iperf3, irtt,
-    ndt7-client or tc."""
+    ndt7-client or tc. A tool that only some of the runs name is a difference, too."""
     stories = {_versions_of(run.aqm) for run in runs}
     if len(stories) > 1:
         raise ConfigError(f"{runs[0].path.parent}: runs of different versions: "
@@ -138,8 +143,9 @@ def refuse_mixed(runs: Sequence[Run]) -> None:
 
 
 def as_csv(lines: Iterable[str]) -> str:
-    """Convert tables of Markdown to one CSV: rows below their heads, titles on lines of their own.
-    Emphasis and code marks are left out."""
+    """Return tables of Markdown as the text of one CSV: rows below their heads, any other line as a
+    row of its own. Blank lines and the lines of dashes below heads are left out, and so are all
+    asterisks and backquotes."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     for line in lines:
@@ -188,8 +194,9 @@ _SCORE_COLUMNS = {"no_aqm": "pfifo", "fq_codel": "fq_codel"}
 
 
 def scores(runs: Sequence[Run]) -> Lines:
-    """Yield the lines of a Markdown table of scores, with a column for each of the queues no_aqm
-    and fq_codel. Raises KeyError if one of them has no run."""
+    """Yield the lines of a Markdown table: its head, and a row for each line of SCORES, with a
+    column for each of the queues no_aqm and fq_codel. If a queue has several runs, the last one
+    counts. Raises KeyError if one of them has no run."""
     by_queue = {str(run.settings["aqm"]): run for run in runs}
     yield f"| | {' | '.join(_SCORE_COLUMNS.values())} |"
     yield "|---|---|---|"
@@ -200,8 +207,9 @@ def scores(runs: Sequence[Run]) -> Lines:
 
 
 def _score(run: Run, name: str) -> str:
-    """Return a metric of a run as text: the word alone for grades, which is clearer than their
-    number. RPM, and metrics without a word or a value, as Metric.text() writes them."""
+    """Return a metric of a run as text. For a metric with grades it is the word alone, which is
+    clearer than the number, also if the value is a lost probe. RPM, metrics without words, and
+    values that aren't available are written as Metric.text() does."""
     metric = METRICS[name]
     value = metric.of(run)
     number = ranked(value)
@@ -221,9 +229,11 @@ PING_LOADS = ("empty", "upload", "download", "both")
 
 
 def ping_exp(runs: Sequence[Run]) -> Lines:
-    """Yield the lines of a Markdown table: a row for each load and configuration. In the median, a
-    lost ping counts as slower than any other. Range and jitter are of the pings that came back.
-    Raises KeyError if a load and configuration has no run."""
+    """Yield the lines of a Markdown table: its head, and a row for each load and configuration,
+    with median, range and jitter of the pings to `dest1`, and the losses of both destinations. In
+    the median, a lost ping counts as slower than any other. Range and jitter are of the pings that
+    came back. Raises KeyError if a load and configuration has no run, RuntimeError if no ping to a
+    destination came back."""
     by_title = {tuple(run.title.rsplit(" ", 1)): run for run in runs}
     yield ("| load | configuration | `dest1`: median, range in ms | mean jitter, ms | lost, "
            "`dest1` and `dest2` |")
@@ -255,10 +265,11 @@ SQM_COLUMNS = {
 
 
 def sqm(runs: Sequence[Run]) -> Lines:
-    """Yield the lines of a Markdown table: a row for each run, the unshaped ones first, then the
-    highest rate first. The first columns after the run's title are the latency in ms that busy
-    downloads and uploads add to the idle median, as advice takes it. Metrics with a grade show the
-    grade. Raises ConfigError if a run allows no advice."""
+    """Yield the lines of a Markdown table: its head, and a row for each run, the unshaped ones
+    first, then the highest rate first. The first columns after the run's title are the latency in
+    ms that busy downloads and uploads add to the idle median, as advice takes it. Metrics with a
+    grade show the grade alone. Raises ConfigError if a run allows no advice, KeyError if it doesn't
+    load each direction by itself."""
     yield ("| setting | added by downloads, median | added by uploads, median | "
            f"{' | '.join(SQM_COLUMNS)} |")
     yield "|" + "---|" * (len(SQM_COLUMNS) + 3)
@@ -285,8 +296,10 @@ SPREAD = ("throughput_{way}_mbps", "latency_loaded_median_ms", "latency_loaded_p
 
 
 def spread(runs: Sequence[Run]) -> Lines:
-    """Yield the lines of a Markdown table: a row for each test and queue, which has for each metric
-    of SPREAD the median, the lowest and the highest of the seeds that have a value."""
+    """Yield the lines of a Markdown table: its head, and a row for each test and queue, sorted. It
+    has, for each metric of SPREAD, the median, the lowest and the highest of the seeds that have a
+    value. A percentile that is a lost probe counts as higher than any number. DASH if no seed has a
+    value."""
     yield ("| test | queue | throughput, Mbit/s | loaded RTT, median ms | p99, ms | "
            "packets dropped |")
     yield "|---|---|---|---|---|---|"
@@ -317,8 +330,9 @@ GALLERY_COLUMNS = {
 
 
 def rrul_gallery(runs: Sequence[Run]) -> Lines:
-    """Yield the lines of a Markdown table: a row for each run, in the order of the page's batches.
-    Raises ValueError if a run is of another batch."""
+    """Yield the lines of a Markdown table: its head, and a row for each case, in the order of the
+    page's batches (GALLERY), then by the run's title. Of several runs with the same batch and
+    title, the last one counts. Raises ValueError if a run is of another batch."""
     yield f"| batch | case | {' | '.join(GALLERY_COLUMNS)} |"
     yield "|" + "---|" * (len(GALLERY_COLUMNS) + 2)
     by_place = {(GALLERY.index(str(run.settings["batch"])), run.title): run for run in runs}
