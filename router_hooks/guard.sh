@@ -8,7 +8,7 @@ held_by=
 [ ! -r "${state_folder}/token" ] || read -r held_by < "${state_folder}/token"
 if [ -z "${1:-}" ] || [ "${held_by}" != "$1" ] || [ ! -e "${state_folder}/plan" ] ||
     [ -e "${state_folder}/restoring" ]; then
-    printf '%s\n' 'router hook: this sweep no longer holds the router: the router has restarted, or its watchdog has restored it, or flent-aqm restore has' >&2
+    printf '%s\n' 'router hook: this sweep no longer holds this host: it has restarted, or its watchdog has restored it, or flent-aqm restore has' >&2
     exit 1
 fi
 shift

@@ -141,7 +141,7 @@ over_ssh() {
     case ${status} in
         255) exit 1 ;; # ssh has printed the reason
         '') exit 2 ;; # run_ssh has printed the reason
-        141) die "testbed=${testbed}: the router's answer is longer than ${answer_limit_bytes} bytes" ;;
+        141) die "testbed=${testbed}: the answer is longer than ${answer_limit_bytes} bytes" ;;
         0)
             [ "${ended}" = yes ] ||
                 die "testbed=${testbed}: ssh ended without the whole answer of the host's shell, so what was done there is not known" 1

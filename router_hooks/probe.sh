@@ -146,6 +146,7 @@ case $(tc -j qdisc show dev lo 2> /dev/null) in
     '['*) json=yes ;;
     *) ;;
 esac
+psched=
 read -r psched < /proc/net/psched
 model=
 for file in /tmp/sysinfo/model /proc/device-tree/model /sys/class/dmi/id/product_name; do

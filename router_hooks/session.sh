@@ -41,7 +41,7 @@ held() {
 need_session() {
     get token
     if [ -z "${token}" ] || [ "${value}" != "${token}" ] || [ -e "${state_folder}/restoring" ]; then
-        die "this sweep no longer holds the router: the router has restarted, or its watchdog has restored it, or flent-aqm restore has"
+        die "this sweep no longer holds this host: it has restarted, or its watchdog has restored it, or flent-aqm restore has"
     fi
     get devices
     devices=${value}
@@ -79,9 +79,9 @@ take_lock() {
 
 refuse_held() {
     if alive restoring/owner; then
-        die "${told}; the router is being restored now; try again in ${watchdog_limit_s} s"
+        die "${told}; it is being restored now; try again in ${watchdog_limit_s} s"
     elif alive watchdog || alive owner; then
-        die "${told}; if that sweep is gone, its watchdog restores the router within ${watchdog_limit_s} s"
+        die "${told}; if that sweep is gone, its watchdog restores this host within ${watchdog_limit_s} s"
     fi
 }
 
@@ -170,9 +170,9 @@ watch() {
         if [ "${idle}" -ge "${watchdog_patience_s}" ] || [ -e "${state_folder}/gone" ]; then
             come_back
             case $? in
-                0) said='restored the router' ;;
-                2) said='another process restores the router' ;;
-                *) said="restored the router, but ${difference}" ;;
+                0) said='restored this host' ;;
+                2) said='another process restores this host' ;;
+                *) said="restored this host, but ${difference}" ;;
             esac
             logger -t flent-aqm "the sweep is gone: ${said}"
             exit
@@ -246,15 +246,15 @@ finish() {
                 sleep 1
                 tries=$((tries + 1))
             done
-            [ ! -d "${state_folder}" ] || die "another process is restoring the router and has not ended in ${watchdog_limit_s} s"
+            [ ! -d "${state_folder}" ] || die "another process is restoring this host and has not ended in ${watchdog_limit_s} s"
             ;;
-        *) die "the router is not as it was found: ${difference}" ;;
+        *) die "this host is not as it was found: ${difference}" ;;
     esac
 }
 
 restore() {
     if [ ! -d "${state_folder}" ]; then
-        printf 'nothing to restore: no sweep holds this router (what a killed one left, its watchdog restored)\n'
+        printf 'nothing to restore: no sweep holds this host (what a killed one left, its watchdog restored)\n'
         return
     fi
     held
@@ -295,7 +295,7 @@ case ${command} in
     survey)
         need_session
         state=$(show_state)
-        stored found "${state}" || die "can't write the router's state to ${state_folder}; is it full?"
+        stored found "${state}" || die "can't write this host's state to ${state_folder}; is it full?"
         printf '%s\n' "${state}"
         ;;
     plan)
@@ -303,12 +303,12 @@ case ${command} in
         shift
         need_session
         text=$(printf '%s\n' "$@")
-        stored plan.part "${text}" || die "can't write the plan to restore the router to ${state_folder}; is it full?"
+        stored plan.part "${text}" || die "can't write the plan to restore this host to ${state_folder}; is it full?"
         mv "${state_folder}/plan.part" "${state_folder}/plan"
         ;;
     clear)
         need_session
-        [ -e "${state_folder}/plan" ] || die 'no plan to restore the router is stored yet'
+        [ -e "${state_folder}/plan" ] || die 'no plan to restore this host is stored yet'
         put_lengths "${state_folder}/plan"
         for device in ${devices}; do
             clear_device "${device}"

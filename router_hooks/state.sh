@@ -11,7 +11,7 @@ newline='
 '
 
 die() {
-    printf 'router: %s\n' "$1" >&2
+    printf 'host: %s\n' "$1" >&2
     exit 1
 }
 
@@ -20,7 +20,7 @@ check_devices() {
     for device in ${devices}; do
         case ${device} in
             . | .. | *[!A-Za-z0-9_.@-]*) die "'${device}' is not a valid name of a network device" ;;
-            *) [ -d "/sys/class/net/${device}" ] || die "the router has no device '${device}'" ;;
+            *) [ -d "/sys/class/net/${device}" ] || die "this host has no device '${device}'" ;;
         esac
     done
 }

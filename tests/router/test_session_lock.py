@@ -40,6 +40,6 @@ def test_of_sweeps_that_begin_at_once_one_has_the_router(tmp_path: Path, left: b
             os.kill(int((state / "watchdog").read_text().split()[0]), signal.SIGKILL)
         winners = [token for token, one in begun.items() if one.returncode == 0]
         assert winners == [(state / "token").read_text().strip()]
-        assert all(text.startswith(("router: held by ", "router: another sweep begins"))
+        assert all(text.startswith(("host: held by ", "host: another sweep begins"))
                    for token, text in output.items() if token not in winners), output
         assert not list(tmp_path.glob(f"{number}.*"))

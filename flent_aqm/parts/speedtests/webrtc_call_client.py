@@ -121,22 +121,24 @@ def fill(report: ClientReport, direction: str, sender: EndRecord, receiver: EndR
     Raises BadResult if no frame arrived, fewer than two were sent, or the receiver has too few
     counts of received bytes from the first `length_s` seconds.
     """
+    ends = ("the server", "the client")
+    who, other = ends if direction == "download" else ends[::-1]
     # aiortc knows that a frame is complete when the next one begins, so it never shows the last.
     expected = sender.sent - 1
     if expected < 1:
-        who = "the server" if direction == "download" else "the client"
         raise BadResult(f"{who} made {counted(sender.sent, 'video frame')} in {length_s:g} s of "
                         f"the call's {direction}; expected {FRAMES_PER_S * length_s:g}: was it too "
                         "busy? repeat the call, and watch its load")
     if not receiver.frames:
-        raise BadResult(f"no video frame of the call's {direction} arrived: {sender.sent} were "
-                        "sent")
+        raise BadResult(f"{other} could decode no video frame of the call's {direction}, and {who} "
+                        f"sent {sender.sent}: were most packets lost, or was {other} too busy? "
+                        "repeat the call, and watch both")
     load, numbers = report.load(direction), report.numbers
     load.start_s, load.end_s = began_s, began_s + length_s
     received = [(at_s, size) for at_s, size in receiver.received if at_s <= length_s]
     for (before_s, before), (at_s, size) in pairwise(received):
         load.rates.append((began_s + at_s, at_s - before_s, size - before))
-    load.mbps = numbers[f"{direction}_mbps"] = _mean_mbps(received)
+    load.mbps = numbers[f"{direction}_mbps"] = _mean_mbps(received, other)
     late_ms = _extra_delays_ms(load, receiver, began_s)
     for at_s, _lost, jitter_ms, rtt_ms in sender.reports:
         load.probe("jitter_ms", began_s + at_s, jitter_ms)
@@ -156,18 +158,19 @@ def fill(report: ClientReport, direction: str, sender: EndRecord, receiver: EndR
         100 * (1 - len(late_ms) / expected), 0.0)
 
 
-def _mean_mbps(received: list[tuple[float, int]]) -> float:
+def _mean_mbps(received: list[tuple[float, int]], receiver: str) -> float:
     """Return the mean rate in Mbit/s from counts of received bytes.
 
     Args:
         received: (time in s, bytes since the beginning), sorted by time.
+        receiver: "the client" or "the server", for the message.
 
     Raises BadResult if there are fewer than two counts, or no time between the first and the last.
     """
     if len(received) < 2 or received[-1][0] <= received[0][0]:
-        raise BadResult(f"{len(received)} counts of received bytes were taken during the call; "
-                        "expected 2 or more at different times: was one end too busy? repeat the "
-                        "call")
+        raise BadResult(f"{receiver} took {counted(len(received), 'count')} of its received bytes "
+                        "during the call; expected 2 or more at different times: was it too busy? "
+                        "repeat the call, and watch its load")
     return 8e-6 * (received[-1][1] - received[0][1]) / (received[-1][0] - received[0][0])
 
 

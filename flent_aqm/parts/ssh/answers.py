@@ -102,8 +102,9 @@ def refuse_unreachable(names: Collection[str], address: str, host: str, testbed:
                 why = faults[0]
                 by_sweep = (f", or let the sweep start it with {server_testbed(host)}"
                             if server.behind_ssh else "")
-                mend = (f"start it there, name its machine with hosts{by_sweep}; flent-aqm doctor "
-                        f"--testbed {testbed} --server {host} says how to start it"
+                mend = (f"start it there (or, if it runs, let firewalls accept the port), name its "
+                        f"machine with hosts{by_sweep}; flent-aqm doctor --testbed {testbed} "
+                        f"--server {host} says how to start it"
                         if why.endswith(_CLOSED) else
                         f"check its address in hosts, {CHECK_REACH}")
                 raise TestbedError(f"hosts: the server {server.name} does not answer on {host} "

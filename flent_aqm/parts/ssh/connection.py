@@ -21,7 +21,7 @@ from typing import Self
 from flent_aqm.base import environment, paths, shell
 from flent_aqm.base.errors import CommandFailed, TestbedError, ToolMissing
 from flent_aqm.base.waiting import told_if_slow
-from flent_aqm.base.words import last_line, plain
+from flent_aqm.base.words import end_of, last_line, plain
 
 # Interval in s of the heartbeat for the host's watchdog, whose timeout is in
 # router_hooks/defaults.sh.
@@ -95,18 +95,21 @@ class SshConnection:
             with told_if_slow(f"{self.testbed}: no answer yet; waiting up to {CONNECT_S:g} s for "
                               "the connection", SLOW_CONNECT_S):
                 readable, _, _ = select.select([self._process.stdout], [], [], CONNECT_S)
-            answer = self._process.stdout.readline(100).rstrip() if readable else b""
-            if answer != b"ready":
+            answer = self._process.stdout.readline(100) if readable else b""
+            if answer.rstrip() != b"ready":
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     self._process.wait(1)  # its error output is complete then
                 if answer:
-                    printed = plain(answer.decode(errors="replace"))[:60]
+                    printed = plain(answer.decode(errors="replace").rstrip())[:60]
                     raise TestbedError(
                         f"{self.testbed}: the host's shell printed {printed!r}; expected 'ready': "
-                        "let its start files print nothing")
+                        "log in as a user with a shell such as /bin/sh, whose start files print "
+                        "nothing")
+                status = self._process.poll()
                 silence = (f"no answer to the ssh connection within {CONNECT_S:g} s"
                            if not readable else
-                           f"ssh ended with status {self._process.poll()}")
+                           "the host closed the connection" if status is None else
+                           f"ssh ended with {end_of(status)}")
                 raise TestbedError(f"{self.testbed}: {_last_error(output, silence)}")
         except BaseException:
             self.close()
@@ -122,7 +125,8 @@ class SshConnection:
             timeout_s: timeout of the command.
 
         Raises TestbedError if the command fails or times out. Its text is the host's address and
-        the last line of the error output, otherwise the exit status.
+        the last line of the error output, otherwise the exit status. If it timed out, the command's
+        name is before that line.
         """
         try:
             with told_if_slow(f"{self.testbed}: no answer to `{command}` yet; waiting up to "
@@ -130,8 +134,11 @@ class SshConnection:
                 return shell.run(hook_command(command, self.testbed, *settings),
                                  timeout_s=timeout_s, env={**os.environ, **self.environment})
         except CommandFailed as failed:
-            last = last_line(failed.stderr) or f"{command} ended with status {failed.returncode}"
-            last = last.removeprefix(f"router hook: testbed={self.testbed}: ")
+            last = last_line(failed.stderr).removeprefix(f"router hook: testbed={self.testbed}: ")
+            if not last:
+                last = f"{command} ended with {end_of(failed.returncode)}"
+            elif failed.returncode < 0:  # stopped at a limit
+                last = f"{command}: {last}"
             raise TestbedError(f"{self.testbed}: {last}") from None
 
     def keep_alive(self, token: str) -> None:
@@ -213,7 +220,7 @@ def _last_error(output: Path, ended: str = "") -> str:
             message. "" for only the line, "" if there is none.
     """
     last = last_line(output.read_text(errors="replace")[-4000:])
-    if "Permission denied" in last:
+    if "Permission denied (" in last:  # the methods of login follow
         return (f"{last} Nobody can type a password during a sweep; set up a key with "
                 "ssh-copy-id, and load one that has a passphrase before, with ssh-add")
     if "verification failed" in last:

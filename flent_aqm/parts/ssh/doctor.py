@@ -14,6 +14,7 @@ from rich.table import Table
 from flent_aqm.base import shell
 from flent_aqm.base.errors import CommandFailed, ConfigError, TestbedError
 from flent_aqm.base.json_text import json_text
+from flent_aqm.base.words import end_of, last_line
 from flent_aqm.parts.ssh.answers import (
     CHECK_REACH,
     ServerAnswer,
@@ -66,7 +67,7 @@ def report(testbed: str, *, server: str | None = None, as_json: bool = False) ->
     server_answers = answers(addresses["server"]) if server and testbed != NETNS else []
     problem = ""
     try:
-        check_host(facts)
+        check_host(facts, "machine" if testbed == NETNS else "router")
         if server and testbed != NETNS:
             check_devices(facts, {
                 key: facts.routes[addresses[host]] for key, host in _DEVICES.items()
@@ -176,7 +177,8 @@ def _query_testbed(testbed: str, addresses: Mapping[str, str]) -> RouterProperti
             try:
                 return shell.run(hook_command(words[0], NETNS, *words[1:]))
             except CommandFailed as failed:
-                raise TestbedError(str(failed)) from None
+                why = last_line(failed.stderr) or end_of(failed.returncode)
+                raise TestbedError(f"{NETNS}: the query of this machine failed: {why}") from None
 
         return probe(here, kinds=_KINDS, addresses=addresses.values())
     if not testbed.startswith("ssh://"):

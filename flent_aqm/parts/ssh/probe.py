@@ -129,26 +129,32 @@ def parse_probe(text: str, machine: str = "router") -> RouterProperties:
                 kinds[kind] = " ".join(why)[:200]
             case "link" | "route" | "kind", _:
                 raise ParseError(f"the {machine}'s answer to the probe has an unexpected line "
-                                 f"{line[:80]!r}")
+                                 f"{line[:80]!r}; expected names of devices of 1 to 15 letters, "
+                                 "digits and _.@-: rename a device with another name")
             case _:
                 texts[name] = rest[:200]
     return RouterProperties(texts, routes.pop("management", ""), links, routes, kinds)
 
 
 def check_host(facts: RouterProperties, machine: str = "router") -> None:
-    """Raise TestbedError if hooks can't work on a machine: the user isn't root, tc is missing, or
-    less than 300 KB are free in /var/run. An unknown free size is accepted.
+    """Raise TestbedError if hooks can't work on a machine: the user isn't root, tc doesn't tell its
+    version, or, behind ssh, less than 300 KB are free in /var/run. An unknown free size is
+    accepted.
 
     Args:
         facts: what the machine told.
-        machine: word for it in messages.
+        machine: word for it in messages, "machine" for this one, without ssh.
     """
+    is_here = machine == "machine"
     if facts.text.get("uid") != "0":
+        become = "run this as root" if is_here else f"log in as root: ssh://root@{machine.upper()}"
         raise TestbedError(f"the user on the {machine} is not root, and only root may change "
-                           f"queues; log in as root: ssh://root@{machine.upper()}")
+                           f"queues; {become}")
     if not facts.text.get("tc"):
-        raise TestbedError(f"the {machine} has no tc; install it (OpenWrt: opkg install tc-full; "
-                           "Debian: apt install iproute2)")
+        raise TestbedError(f"the {machine} has no tc that tells its version by `tc -V`; install it "
+                           "by the package iproute2 (OpenWrt: tc-full)")
+    if is_here:  # no state is stored
+        return
     free_kb = facts.text.get("free_kb", "")
     if free_kb.isdecimal() and int(free_kb) < NEEDED_KB:
         raise TestbedError(f"only {free_kb} KB are free in /var/run; {NEEDED_KB} are needed to "
@@ -169,7 +175,8 @@ def check_devices(facts: RouterProperties, devices: Mapping[str, str]) -> None:
     if not facts.management:
         raise TestbedError("the router doesn't tell which of its devices carries the ssh "
                            "connection, so none can be shaped safely: no SSH_CONNECTION in the "
-                           "session, or no route back in `ip route get`")
+                           "session, or no route back in `ip route get`; see what is missing with "
+                           "ssh ROUTER 'set -x; ip route get ${SSH_CONNECTION%% *}'")
     for key, name in devices.items():
         if not _NAME.fullmatch(name) or name not in facts.links:
             names = ", ".join(link for link in facts.links if link != "lo")
@@ -202,4 +209,4 @@ def check_kinds(facts: RouterProperties, kinds: Collection[str], instead: str = 
     if lacking:
         without = f"; to leave it out: {instead}" if instead else ""
         raise TestbedError(f"the router lacks {', '.join(lacking)}; "
-                           f"flent-aqm doctor --testbed shows what it has{without}")
+                           f"flent-aqm doctor --testbed ADDRESS shows what it has{without}")

@@ -70,7 +70,7 @@ class Device:
             if not match:
                 raise ParseError(f"offloads of {self.name}: unexpected line {line[:80]!r}; "
                                  "expected 'NAME: on' or 'NAME: off', as ethtool -k prints: "
-                                 "update ethtool on the router")
+                                 "update ethtool on the host")
             by_name[match[1]] = match[2] == "on"
         return by_name
 
@@ -110,7 +110,7 @@ def parse_state(text: str) -> RouterState:
         words = line[1:].split()
         section, values = (words[0], words[1:]) if words else ("", [])
         if section in ("link", "device") and len(values) == 1 and not _LINK.fullmatch(values[0]):
-            raise ParseError(f"the router's network device {values[0][:40]!r} has a name that "
+            raise ParseError(f"the host's network device {values[0][:40]!r} has a name that "
                              "can't be restored; expected up to 15 letters, digits and _.@-: "
                              "rename or remove the device")
         if section == "link" and len(values) == 1:
@@ -123,7 +123,7 @@ def parse_state(text: str) -> RouterState:
             device = devices[values[0]] = Device(values[0])
             continue
         if device is None:
-            raise ParseError(f"the router's state: unexpected line {line[:80]!r}{OTHER_HOOKS}")
+            raise ParseError(f"the host's state: unexpected line {line[:80]!r}{OTHER_HOOKS}")
         if section == "txqueuelen" and len(values) == 1 and re.fullmatch("[0-9]{1,9}", values[0]):
             device.txqueuelen = int(values[0])
         elif section == "qdisc" and not values:
@@ -135,12 +135,12 @@ def parse_state(text: str) -> RouterState:
         elif section == "offload" and not values:
             lines = device.offload_lines
         else:
-            raise ParseError(f"the router's state: unexpected line {line[:80]!r}{OTHER_HOOKS}")
+            raise ParseError(f"the host's state: unexpected line {line[:80]!r}{OTHER_HOOKS}")
     if not devices:
-        raise ParseError("the router's state describes no device; expected one or more lines "
+        raise ParseError("the host's state describes no device; expected one or more lines "
                          f"'@device NAME'{OTHER_HOOKS}")
     if not facts["psched"]:
-        raise ParseError(f"the router's state has no line '@psched WORDS'{OTHER_HOOKS}")
+        raise ParseError(f"the host's state has no line '@psched WORDS'{OTHER_HOOKS}")
     return RouterState(tuple(links), devices, facts["tc"], parse_psched(facts["psched"]))
 
 
@@ -226,10 +226,12 @@ def filter_commands(device: str, where: str, lines: Sequence[str]) -> list[list[
     for filter_ in _split_filters(lines):
         words = _filter_arguments(filter_)
         if words is None:
+            shown = " ".join(" ".join(filter_).split())
+            # Without its number, tc removes the filters of chain 0 only.
+            chain = re.search(r" chain [1-9]\d*\b", shown)
             raise TestbedError(
-                f"{device} has a filter that could not be restored exactly: "
-                f"{' '.join(' '.join(filter_).split())[:120]!r}; remove it first: "
-                f"tc filter del dev {device} {where}")
+                f"{device} has a filter that could not be restored exactly: {shown[:120]!r}; "
+                f"remove it first: tc filter del dev {device} {where}{chain[0] if chain else ''}")
         if words:
             # The filter's own line is more exact about its parent than `where`.
             named = _HEAD.fullmatch(filter_[0])
@@ -368,7 +370,7 @@ def _parse_qdisc(device: str, line: str, burst: Burst) -> Node | None:
             return None
         case ["qdisc", unknown, *_] if "[Unknown qdisc" in line:
             raise TestbedError(
-                f"{device} has a queue {unknown[:40]}, which the router's tc doesn't know, so it "
+                f"{device} has a queue {unknown[:40]}, which the host's tc doesn't know, so it "
                 "could not be restored; install a newer tc (OpenWrt: tc-full), or remove the queue "
                 f"first: tc qdisc del dev {device} root")
     words = _split_words(device, line)

@@ -184,9 +184,13 @@ def _handshake() -> list[int]:
 
 
 def test_call_without_a_picture_is_refused() -> None:
-    """Nothing is made of a direction that never came."""
-    with pytest.raises(BadResult, match="no video frame of the call's upload arrived: 11 were sen"):
+    """Nothing is made of a direction that never came. The end that had to receive it is named."""
+    with pytest.raises(BadResult, match="the server could decode no video frame of the call's "
+                                        "upload, and the client sent 11: were most packets lost"):
         fill(ClientReport("webrtc_call"), "upload", EndRecord(sent=11), EndRecord(), 0.0, 1.0)
+    with pytest.raises(BadResult, match=r"^the client took 1 count of its received bytes during"):
+        fill(ClientReport("webrtc_call"), "download", EndRecord(sent=11),
+             EndRecord(frames=[(0.1, 0)], received=[(0.2, 5)]), 0.0, 1.0)
     for direction, who in (("download", "the server made 1 video frame"),
                            ("upload", "the client made 0 video frames")):
         with pytest.raises(BadResult, match=rf"{who} in 10 s of the call's {direction}; expected "

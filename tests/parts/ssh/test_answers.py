@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base import paths
-from flent_aqm.base.errors import ConfigError, TestbedError
+from flent_aqm.base.errors import ConfigError, ParseError, TestbedError
 from flent_aqm.parts.ssh import answers
-from flent_aqm.parts.ssh.probe import check_devices, parse_probe
+from flent_aqm.parts.ssh.probe import check_devices, check_host, parse_probe
 from flent_aqm.parts.ssh.restore import bursts
 from flent_aqm.parts.ssh.routes import own_address_towards
 from flent_aqm.router.expected import burst_bytes, old_ticks
@@ -35,6 +35,30 @@ def test_router_that_does_not_tell_which_device_carries_ssh_is_refused() -> None
     check_devices(parse_probe(ANSWER), devices)
     with pytest.raises(TestbedError, match="doesn't tell which of its devices carries the ssh"):
         check_devices(parse_probe(ANSWER.replace("route management mgmt\n", "")), devices)
+
+
+def test_device_with_an_odd_name_is_told_with_the_names_that_can_be() -> None:
+    """Its letters may be removed on the way."""
+    with pytest.raises(ParseError, match=r"unexpected line 'link  up 1000 - no -'; expected names "
+                                         "of devices of 1 to 15 letters"):
+        parse_probe(ANSWER.replace("link mgmt", "link "))
+
+
+@pytest.mark.parametrize(("machine", "told", "refusal"), [
+    ("router", "uid 1000", "user on the router is not root, .*; log in as root: ssh://root@ROUTER"),
+    ("machine", "uid 1000", "the user on the machine is not root, .*; run this as root$"),
+    ("router", "uid 0", r"no tc that tells its version .* \(OpenWrt: tc-full\)"),
+    ("server", "uid 0\ntc tc utility\nfree_kb 9", "only 9 KB are free in /var/run"),
+    # Nothing is stored on this one.
+    ("machine", "uid 0\ntc tc utility\nfree_kb 9", "")])
+def test_host_that_cannot_be_used_is_told_with_what_helps(
+        machine: str, told: str, refusal: str) -> None:
+    facts = parse_probe(ANSWER.replace("route", f"{told}\nroute"))
+    if not refusal:
+        check_host(facts, machine)
+        return
+    with pytest.raises(TestbedError, match=refusal):
+        check_host(facts, machine)
 
 
 @pytest.mark.parametrize("kbit", [64, 999, 3333, 8419, 13_000, 100_700, 940_000, 9_999_999])
@@ -86,7 +110,7 @@ def test_server_that_a_sweep_needs_is_told_with_what_helps(monkeypatch: pytest.M
 
     closed = refusal("5201 closed", "server")
     assert closed.startswith("hosts: the server iperf3 does not answer on server (5201 closed)")
-    assert "start it there" in closed
+    assert "start it there (or, if it runs, let firewalls accept the port)" in closed
     assert "server_testbed=ssh://root@server; flent-aqm doctor --testbed ssh://root@r" in closed
     assert "ssh://root@[fd00::2];" in refusal("5201 closed", "fd00::2")
     assert "check its address in hosts" in refusal("5201 silent", "server")

@@ -9,9 +9,10 @@ from collections.abc import Callable
 
 import pytest
 
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base import shell
+from flent_aqm.base.errors import CommandFailed, ConfigError, TestbedError
 from flent_aqm.parts.ssh.answers import ServerAnswer, answers, is_there
-from flent_aqm.parts.ssh.doctor import _advice, _print_servers
+from flent_aqm.parts.ssh.doctor import _advice, _print_servers, report
 from flent_aqm.parts.ssh.offer import batch_command, missing_on_router
 from flent_aqm.parts.ssh.probe import RouterProperties
 from flent_aqm.parts.ssh.routes import address_of
@@ -158,6 +159,22 @@ def test_advice_for_a_machine_that_never_answers_is_to_look_for_it(
     advice = _advice("ssh://root@r", "h", "", "", server_is_there=is_there(checked))
     assert ("h does not answer at any port" in advice) is not there
     assert ("start the server of irtt" in advice) is there
+
+
+def test_machine_without_ssh_is_told_of_as_this_one(
+        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its user can't log in to a router, and the hook's long command says nothing."""
+    monkeypatch.setattr(shell, "run", lambda argv: "format 1\nuid 1000\nend\n")
+    assert report("netns") == 1
+    assert capsys.readouterr().err == ("netns: the user on the machine is not root, and only root "
+                                       "may change queues; run this as root\n")
+
+    def fail(argv: list[str]) -> str:
+        raise CommandFailed(argv, 1, "", "sh: no room\n")
+
+    monkeypatch.setattr(shell, "run", fail)
+    with pytest.raises(TestbedError, match=r"^netns: the query of this machine failed: sh: no ro"):
+        report("netns")
 
 
 def test_server_without_an_address_is_told_with_the_option_that_names_it() -> None:

@@ -48,12 +48,19 @@ def write(program: Path, commands: str) -> None:
     (CONNECT + "sh -s | sed '$d'", "ssh ended without the whole answer"),
     (CONNECT + "sh -s | head -c -2", "ssh ended without the whole answer"),
     pytest.param(CONNECT + "sh -s; exit 3", "restore ended with status 3", marks=AS_ROOT),
-    (CONNECT + "exec yes x", "the router's answer is longer than"),
+    (CONNECT + "exec yes x", "the answer is longer than"),
     ("head -c 3000000 /dev/zero", "the host's shell printed "),
-    ("echo ready; yes \"$(printf '\\033[31mx')\"", "the router's answer is longer than"),
+    ("echo ready; yes \"$(printf '\\033[31mx')\"", "the answer is longer than"),
     ("printf 'Permission denied\\033[2J' >&2; exit 255", "Permission denied"),
     ("exit 255", "ssh ended with status 255, without a message"),
-    ("kill -9 $$", "ssh ended with status -9, without a message"),
+    ("kill -9 $$", "ssh ended with signal 9, without a message"),
+    # A user without a shell, and a start file that prints an empty line.
+    ("echo 'This account is currently not available.'; exit 1",
+     "printed 'This account is currently not available.'; expected 'ready': log in as a user"),
+    ("echo; echo ready; exec cat", "the host's shell printed ''; expected 'ready'"),
+    ("exec >&-; exec sleep 3", "the host closed the connection, without a message"),
+    ("echo 'ssh: connect to host h port 22: Permission denied' >&2; exit 255",
+     f"{ADDRESS}: ssh: connect to host h port 22: Permission denied\n"),
     # A host's banner, or a warning, is not why.
     ("echo '*** Authorised users only ***' >&2; exit 1",
      "ssh ended with status 1; its last line: *** Authorised users only ***"),
@@ -90,7 +97,7 @@ def test_restore_succeeds_with_the_whole_answer(
     """A shell of this host in the router's place; the end of its answer isn't shown."""
     write(ssh, CONNECT + "sh -s")
     assert main(["restore", "--testbed", ADDRESS]) == 0
-    assert capsys.readouterr() == (("nothing to restore: no sweep holds this router (what a killed "
+    assert capsys.readouterr() == (("nothing to restore: no sweep holds this host (what a killed "
                                    "one left, its watchdog restored)\n"), "")
 
 
@@ -109,7 +116,7 @@ def test_host_that_says_nothing_is_told_of_early(
     monkeypatch.setattr(connection, "SLOW_S", 0.0)
     write(ssh, CONNECT + "exec sleep 2")
     with (SshConnection(ADDRESS) as host,
-          pytest.raises(TestbedError, match="still running after 1 s")):
+          pytest.raises(TestbedError, match="restore: still running after 1 s")):
         host.run("restore", timeout_s=1)
     assert f"{ADDRESS}: no answer to `restore` yet; waiting up to 1 s" in capsys.readouterr().err
     assert connection.SLOW_S + 20 < connection.COMMAND_S

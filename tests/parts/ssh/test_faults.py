@@ -11,7 +11,7 @@ pytestmark = pytest.mark.lab
 InGuest = Callable[..., list[str]]
 
 ROUTER = "ssh://root@203.0.113.1"
-GONE = ("this sweep no longer holds the router: the router has restarted, or its watchdog has "
+GONE = ("this sweep no longer holds this host: it has restarted, or its watchdog has "
         "restored it, or flent-aqm restore has")
 
 
@@ -83,7 +83,7 @@ def test_router_without_room_for_files_is_refused(in_guest: InGuest) -> None:
         found; echo 'echo never' | hold; as_found
     """, f"openssh_router '{fill}'")
     message, *rest = lines
-    assert message == (f"{ROUTER}: router: can't write files to /var/run; is it full? "
+    assert message == (f"{ROUTER}: host: can't write files to /var/run; is it full? "
                        "nothing was changed")
     assert rest == ["as found"]
 
@@ -95,8 +95,8 @@ def test_router_that_is_held_is_refused_with_holder_and_age(in_guest: InGuest) -
         echo 'sleep 7; echo "echo never" | hold; apply && echo applied' | hold
         as_found
     """)
-    assert lines[0].startswith(f"{ROUTER}: router: held by root@client (process ")
-    assert lines[0].endswith(") for 7 s; if that sweep is gone, its watchdog restores the router "
+    assert lines[0].startswith(f"{ROUTER}: host: held by root@client (process ")
+    assert lines[0].endswith(") for 7 s; if that sweep is gone, its watchdog restores this host "
                              "within 60 s")
     assert lines[1:] == ["applied", "as found"]
 
@@ -129,7 +129,7 @@ def test_lock_when_left_behind_is_told_and_restored_by_hand(in_guest: InGuest) -
     assert lines[1].startswith("restored; was held by root@client")
     assert lines[2:4] == ["as found", "again"]
     [last] = lines[4:]
-    assert last == ("nothing to restore: no sweep holds this router (what a killed one left, its "
+    assert last == ("nothing to restore: no sweep holds this host (what a killed one left, its "
                     "watchdog restored)")
 
 
@@ -141,7 +141,7 @@ def test_sweep_whose_watchdog_is_killed_keeps_its_router(in_guest: InGuest) -> N
               apply; echo "echo never" | hold; is_changed' | hold
         as_found
     """)
-    assert lines[0].startswith(f"{ROUTER}: router: held by root@client (process ")
+    assert lines[0].startswith(f"{ROUTER}: host: held by root@client (process ")
     assert lines[0].endswith("; that sweep goes on, but its watchdog is gone")
     assert lines[1:] == ["changed", "as found"]
 
@@ -154,7 +154,7 @@ def test_sweep_when_the_router_was_restored_may_not_go_on(in_guest: InGuest) -> 
         as_found
     """)
     assert lines[0].startswith("restored; was held by root@client")
-    assert lines[1:] == [f"router hook: {GONE}", "status 1", f"{ROUTER}: router: {GONE}",
+    assert lines[1:] == [f"router hook: {GONE}", "status 1", f"{ROUTER}: host: {GONE}",
                          "as found"]
 
 
@@ -193,7 +193,7 @@ def test_router_that_does_not_come_back_is_told(in_guest: InGuest) -> None:
 TC
 DURING
     """)
-    assert line.startswith(f"{ROUTER}: router: the router is not as it was found: "
+    assert line.startswith(f"{ROUTER}: host: this host is not as it was found: "
                            "was: qdisc cake 8001: root bandwidth 40Mbit diffserv4")
 
 
@@ -212,7 +212,7 @@ END
         echo "status $?"
     """)
     assert lines[:3] == [
-        f"router hook: testbed={ROUTER}: the router's answer is longer than 1000000 bytes",
+        f"router hook: testbed={ROUTER}: the answer is longer than 1000000 bytes",
         "status 2", "cut"]
     assert lines[3:] == ["]0;title[31mred", "   [   2   J   x  \\n", "]0;title[31mred", "status 3"]
 

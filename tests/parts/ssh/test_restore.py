@@ -49,7 +49,8 @@ def test_state_is_read_by_its_sections() -> None:
     ("@txqueuelen 5\n", "unexpected line '@txqueuelen 5'"),
     ("@\n", "unexpected line '@'"),
     ("@device a b\n", "unexpected line '@device a b'"),
-    ("@device sixteen-letters-\n", "device 'sixteen-letters-' has a name that can't be restored"),
+    ("@device sixteen-letters-\n",
+     "the host's network device 'sixteen-letters-' has a name that can't be restored"),
     ("@link wg+home\n", "device 'wg\\+home' has a name that .*: rename or remove the device"),
     ("@device wan\n@txqueuelen\n", "unexpected line '@txqueuelen'"),
     ("@device wan\n@txqueuelen 1234567890\n", "unexpected line '@txqueuelen 1234567890'"),
@@ -149,7 +150,7 @@ def test_queue_is_made_again_in_the_words_that_tc_takes(shown: str, restored: st
                                          "restored exactly; remove it first: tc qdisc del")),
     ({"classes": "class qfq 1:1 root"}, "wan has classes of kind qfq"),
     ({"qdiscs": "qdisc dualpi2 8001: root refcnt 2 [Unknown qdisc, optlen=48] "},
-     "wan has a queue dualpi2, which the router's tc doesn't know, .*; install a newer tc"),
+     "wan has a queue dualpi2, which the host's tc doesn't know, .*; install a newer tc"),
     ({"qdiscs": "             queues:\\(0:0\\)\nqdisc mqprio 8001: root tc 1 map 0"},
      "wan has a queue of kind mqprio"),
     ({"qdiscs": "  more\nqdisc codel 1: root limit 1"},
@@ -220,6 +221,14 @@ def test_filter_that_could_not_come_back_is_refused(shown: str) -> None:
     with pytest.raises(TestbedError, match=r"wan has a filter that could not be restored exactly: "
                                            r".*; remove it first: tc filter del dev wan parent 1:"):
         commands(qdiscs=HTB, filters=f"@filter parent 1:\n{shown}")
+
+
+@pytest.mark.parametrize(("chain", "words"), [(0, ""), (7, " chain 7")])
+def test_filter_of_another_chain_is_removed_there(chain: int, words: str) -> None:
+    """Without the chain's number, tc removes the filters of chain 0 only."""
+    with pytest.raises(TestbedError, match=f"tc filter del dev wan parent 1:{words}$"):
+        commands(qdiscs=HTB, filters=(
+            f"@filter parent 1:\nfilter protocol ip pref 10 flower chain {chain} handle 0x1"))
 
 
 @pytest.mark.parametrize(("version", "restored"), [
