@@ -21,6 +21,7 @@ Any other exception that leaves a command is a defect of this package.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -53,7 +54,8 @@ class ConfigError(AqmError):
 
 def cause_of(fault: Exception) -> str:
     """Return the end of a message that says what went wrong: the system's words for an OSError that
-    has them, such as "No space left on device"; for a KeyError, IndexError, TypeError or
+    has them, such as "No space left on device", but "Not a directory" where the system says "File
+    exists" of a file that is in a new folder's place; for a KeyError, IndexError, TypeError or
     AttributeError what is wrong with data from outside, such as "'rate' is missing" for
     KeyError('rate'); for any other exception its text, or its type's name if it has none.
 
@@ -65,6 +67,9 @@ def cause_of(fault: Exception) -> str:
         return "a value is missing"
     if isinstance(fault, (TypeError, AttributeError)):
         return "a value is of another kind than expected"
+    if isinstance(fault, FileExistsError) and isinstance(fault.filename, str | os.PathLike) and (
+            os.path.lexists(fault.filename) and not os.path.isdir(fault.filename)):
+        return os.strerror(errno.ENOTDIR)
     if isinstance(fault, OSError) and fault.strerror:
         return fault.strerror
     return str(fault) or type(fault).__name__

@@ -101,6 +101,16 @@ def test_cause_of_a_fault_is_told_without_pythons_form(fault: Exception, text: s
     assert cause_of(fault) == text
 
 
+@pytest.mark.parametrize(("name", "text"), [
+    ("file", "Not a directory"), ("folder", "File exists"), ("none", "File exists")])
+def test_file_in_the_place_of_a_folder_is_told_so(tmp_path: Path, name: str, text: str) -> None:
+    """Python's mkdir() only says that it exists."""
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    fault = FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(tmp_path / name))
+    assert cause_of(fault) == text
+
+
 def test_program_that_never_stops_printing_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a minute it fills the memory of a machine."""
     monkeypatch.setattr(shell, "MOST_BYTES", 1 << 20)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import shutil
 import subprocess
@@ -219,12 +220,15 @@ def _last_error(output: Path, ended: str = "") -> str:
             that may be the host's banner. Without any line, return that it ended so without a
             message. "" for only the line, "" if there is none.
     """
-    last = last_line(output.read_text(errors="replace")[-4000:])
+    text = output.read_text(errors="replace")[-4000:]
+    # That the host disconnected comes after why it did.
+    last = last_line(re.sub("(?m)^Disconnected from .*", "", text)) or last_line(text)
     if "Permission denied (" in last:  # the methods of login follow
         return (f"{last} Nobody can type a password during a sweep; set up a key with "
                 "ssh-copy-id, and load one that has a passphrase before, with ssh-add")
     if "verification failed" in last:
         return f"{last} Connect once by hand with ssh, and check the host's key"
-    if not ended or last.startswith(("ssh: ", "kex_", "Connection ")):
+    if not ended or last.startswith(
+            ("ssh: ", "kex_", "Connection ", "Received disconnect ")):
         return last or ended
     return f"{ended}; its last line: {last}" if last else f"{ended}, without a message"

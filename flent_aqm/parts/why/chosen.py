@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy
@@ -50,9 +51,11 @@ def at_time(run: Run, at_s: float) -> int:
     """
     sent_s, _, _ = _numbers(run)
     lasted_s = float(sent_s[-1] - sent_s[0])
+    # Rounded down, so that a time in the message is in the series.
+    shown_s = math.floor(100 * lasted_s) / 100
     if not 0 <= at_s <= lasted_s:
         raise ConfigError(f"--at: the series {plain(run.probe.name)!r} has no probe at {at_s:g} s; "
-                          f"its probes were sent from 0 to {lasted_s:.2f} s{_other_series(run)}")
+                          f"its probes were sent from 0 to {shown_s:.2f} s{_other_series(run)}")
     return int(numpy.abs(sent_s - sent_s[0] - at_s).argmin())
 
 
@@ -76,8 +79,10 @@ def of_glitch(run: Run, number: int) -> int:
     """
     found = glitches(run, LISTED_GLITCH_MS)
     if not 1 <= number <= len(found):
-        raise ConfigError(f"--glitch: the run has no glitch {number}; it has {len(found)} in which "
-                          f"probes took {LISTED_GLITCH_MS:g} ms longer than before the load")
+        raise ConfigError(f"--glitch: the series {plain(run.probe.name)!r} has no glitch {number}; "
+                          f"it has {len(found)}, counted from 1, in which probes under load were "
+                          f"lost or took {LISTED_GLITCH_MS:g} ms longer than before it"
+                          f"{_other_series(run)}")
     _, rtt_ms, numbers = _numbers(run)
     inside = bad_probes(run.probe, found[number - 1], idle_median_ms(run) + LISTED_GLITCH_MS)
     return _slowest(rtt_ms, numbers, inside)
@@ -104,5 +109,6 @@ def _slowest(rtt_ms: Numbers, numbers: Any, inside: Any) -> int:
     chosen = answered if answered.any() else inside
     if not chosen.any():
         raise BadResult("no probe of the series was sent under load; expected probes between the "
-                        "start of the test's first flow and the end of its last one")
+                        "start of the test's first flow and the end of its last one; --probe and "
+                        "--at name another probe")
     return int(numbers[chosen][rtt_ms[chosen].argmax()])

@@ -15,7 +15,7 @@ PROBES, PING, CROSS, TEST = "probes", "ping", "cross traffic", "test"
 # Packets with less payload than this on average belong to the reverse direction: they acknowledge.
 _ACKS_PAYLOAD_BYTES = 60
 # A tool's control connection has fewer packets.
-_FEWEST_PACKETS = 100
+FEWEST_PACKETS = 100
 # Name of the router's device to which packets go -> direction in words.
 DIRECTION = {"up": "upload", "down": "download"}
 _REVERSE = {"up": "down", "down": "up"}
@@ -60,9 +60,9 @@ def flow_name(ledger: Ledger, direction: str, flow: int, cross_ports: frozenset[
 
 def carries_data(passage: Passage, flow: int) -> bool:
     """Return whether a flow has a load's data in a direction: at least 100 packets
-    (_FEWEST_PACKETS), with 60 bytes of payload (_ACKS_PAYLOAD_BYTES) or more on average."""
+    (FEWEST_PACKETS), with 60 bytes of payload (_ACKS_PAYLOAD_BYTES) or more on average."""
     payload = passage.payload_bytes[passage.flow == flow]
-    return payload.size >= _FEWEST_PACKETS and float(payload.mean()) >= _ACKS_PAYLOAD_BYTES
+    return payload.size >= FEWEST_PACKETS and float(payload.mean()) >= _ACKS_PAYLOAD_BYTES
 
 
 def reverse_flow(ledger: Ledger, flow: int) -> int | None:

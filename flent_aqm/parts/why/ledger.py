@@ -230,9 +230,9 @@ def read_ledger(path: Path, devices: Mapping[int, str], near: str = "down", far:
     """
     rows, named = _rows(path)
     index_of = {name: index for index, name in devices.items()}
-    if near not in index_of or far not in index_of:
-        raise BadResult(f"{path.name}: the router has no devices {near} and {far}: it has "
-                        f"{', '.join(index_of)}")
+    if missing := [name for name in (near, far) if name not in index_of]:
+        raise BadResult(f"{path.name}: no device {' and no '.join(missing)} at the place of the "
+                        f"capture; it has {', '.join(index_of)}")
     shapes_down = next((index for name, index in index_of.items() if name.startswith("ifb")),
                        index_of[near])
     flow_of, flows = _flows(rows, named)
@@ -289,7 +289,7 @@ def _rows(path: Path) -> tuple[dict[str, Column], dict[int, bytes]]:
     rows = {name: numpy.concatenate([chunk.pop(name) for chunk in chunks]) if chunks
             else numpy.empty(0, kind) for name, kind in _FIELDS.items()}
     if not rows["time_ns"].size:
-        raise BadResult(f"{path.name}: no packet was captured on the router")
+        raise BadResult(f"{path.name}: no IP packet was captured; expected those of the test")
     return rows, named
 
 

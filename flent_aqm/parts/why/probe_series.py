@@ -73,8 +73,8 @@ def with_series(run: Run, name: str = "") -> Run:
     chosen = next((probe for probe in series if name in ("", probe.name)), None)
     if chosen is None:
         known = ", ".join(f"{plain(probe.name)!r}" for probe in series)
-        raise BadResult(f"--series: {run.path} has no probes in a series {plain(name)[:60]!r}; "
-                        f"expected {'one of ' if len(series) > 1 else ''}{known}")
+        raise BadResult(f"{run.path}: no series {plain(name)[:60]!r} whose probes can be "
+                        f"explained; expected {'one of ' if len(series) > 1 else ''}{known}")
     return replace(run, probes=(chosen, *(probe for probe in run.probes if probe is not chosen)))
 
 
@@ -171,7 +171,9 @@ def flow_of(run: Run, probe: Probe, ledger: Ledger) -> ProbeFlow:
         if name not in taken and found.key not in (one.key for one in taken.values()):
             taken[name] = found
     if probe.name not in taken:
-        raise BadResult(f"no packets of the series {plain(probe.name)!r} passed the router")
+        raise BadResult(f"no packets of the series {plain(probe.name)!r} were recognised at the "
+                        "router; expected numbered ones within "
+                        f"{_NEAR_NS // 1_000_000} ms of the times of its probes")
     return taken[probe.name]
 
 

@@ -286,7 +286,8 @@ def explain(run: WatchedRun, number: int) -> Story:
     """
     stops = _stops(run, number)
     if not stops:
-        raise BadResult(f"the probe with the number {number} passed no router")
+        raise BadResult(f"the probe with the number {number} came to no router, so nothing is "
+                        "known of its way; name another one with --probe")
     begin_ns = start_ns(run)
     answer = answers(run.run.probe).get(number)
     sent_ns = answer.sent_ns if answer else int(stops[0].passage.arrived_ns[stops[0].row])

@@ -90,8 +90,8 @@ class Watched(Lab):
         a capture failed or has lost packets."""
         result = super().wait()
         out = self.stdout.parent
-        if fault := read_text(out / "why_drop").splitlines()[-1:]:
-            raise LabError(f"--drop-packet: the router could not drop the packet: {fault[0][:200]}")
+        if fault := " ".join(read_text(out / "why_drop").split()):
+            raise LabError(f"--drop-packet: the router could not drop the packet: {fault[-200:]}")
         for name in namespaces(self._scenario):
             text = read_text(out / f"why_devices-{name}")
             dropped = re.search(r"^dropped (\d+)$", text, re.MULTILINE)
@@ -100,8 +100,10 @@ class Watched(Lab):
                 raise LabError(f"the capture on {name} failed: "
                                f"{last[0][:200] if last else 'it printed nothing'}")
             if int(dropped[1]):
-                raise LabError(f"the capture on {name} had no room for {dropped[1]} packets: the "
-                               "run is too long or too fast for the lab's memory")
+                raise LabError(f"the capture on {name} had no room for {dropped[1]} packets: it "
+                               "has memory for those that the recorded run's queues sent, up to "
+                               f"{_MOST_BLOCKS} MiB for all captures; explain a shorter run, or "
+                               "one with fewer packets")
             for made in (f"why-{name}.ring", f"why_devices-{name}"):
                 shutil.move(out / made, self.kept / made)
         return result

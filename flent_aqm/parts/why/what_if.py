@@ -14,7 +14,13 @@ from typing import Any
 import numpy
 
 from flent_aqm.base.errors import AqmError, ConfigError, NotAvailable
-from flent_aqm.parts.why.flow_names import carries_data, cross_ports_of, flow_name, test_parameters
+from flent_aqm.parts.why.flow_names import (
+    FEWEST_PACKETS,
+    carries_data,
+    cross_ports_of,
+    flow_name,
+    test_parameters,
+)
 from flent_aqm.parts.why.ledger import TCP, Fate, Ledger
 from flent_aqm.parts.why.probe_series import answers, with_series
 from flent_aqm.parts.why.story import start_ns
@@ -220,7 +226,7 @@ def _parse_change(change: str) -> tuple[str, str]:
     key, value = key.strip(), value.strip()
     if not equals or not key or not value:
         raise ConfigError(f"--what-if: {change[:60]!r} is no change; expected key=value, such as "
-                          "aqm=fq_codel")
+                          "aqm=fq_codel, and commas only between changes")
     if key in _NOT_CHANGED:
         raise ConfigError(f"--what-if: {key} can't be changed: with another seed, kernel, testbed "
                           "or program nothing would be the same; expected a key of the queue, "
@@ -338,7 +344,7 @@ def parse_packet(text: str) -> tuple[str, float]:
         offset_s = -1.0
     if not word or not 0 <= offset_s < _LONGEST_S:
         raise ConfigError(f"--drop-packet: {text[:60]!r} is no packet; expected FLOW:+SECONDS, "
-                          "such as upload:+0.35s")
+                          f"such as upload:+0.35s, with fewer than {_LONGEST_S:,.0f} SECONDS")
     return word, offset_s
 
 
@@ -366,7 +372,7 @@ def drop_filter(run: WatchedRun, text: str) -> tuple[str, str]:
                           "its first packet, or later; expected fewer seconds")
     if direction == "down" and run.cell.scenario.router.ingress == "ifb":
         raise ConfigError("--drop-packet: with ingress=ifb, what arrives at the router is shaped "
-                          "at once; expected ingress=lan for a packet of a download")
+                          "at once; name an upload, or explain a run with ingress=lan")
     row, device = int(late[0]), "down" if direction == "up" else "up"
     at_s = (int(passage.arrived_ns[row]) - start_ns(run)) / 1e9
     version, protocol, after_s = ("ip6", "ipv6", _AFTER_IPV6_S) if ":" in key.source else (
@@ -399,5 +405,5 @@ def _flow_called(run: WatchedRun, ledger: Ledger, word: str) -> tuple[str, int, 
             known[f"{name} (port {key.ports[0]})"] = None
             if word.lower() in name or word in map(str, key.ports):
                 return direction, index, name
-    raise ConfigError(f"--drop-packet: no TCP flow with data is called {word[:40]!r}; the run has "
-                      f"{', '.join(known) or 'none'}")
+    raise ConfigError(f"--drop-packet: no TCP flow with {FEWEST_PACKETS} packets of data or more "
+                      f"is called {word[:40]!r}; the run has {', '.join(known) or 'none'}")

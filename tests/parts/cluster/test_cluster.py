@@ -59,7 +59,7 @@ def test_worker_says_where_it_could_not_write(tmp_path: Path,
                                               monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "kernels").touch()
     monkeypatch.setattr(paths, "cache_to_write", lambda: tmp_path)
-    with pytest.raises(LabError, match=rf"kernel in {tmp_path}/kernels: File exists"):
+    with pytest.raises(LabError, match=rf"kernel in {tmp_path}/kernels: Not a directory"):
         worker_side.take_kernel("hash", "6.1", b"")
 
     def full(*_: object) -> None:

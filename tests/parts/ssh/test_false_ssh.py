@@ -68,6 +68,9 @@ def write(program: Path, commands: str) -> None:
      "ssh ended with status 255; its last line: Bad owner or permissions on config"),
     ("echo 'ssh: connect to host h port 22: No route to host' >&2; exit 255",
      f"{ADDRESS}: ssh: connect to host h port 22: No route to host"),
+    (("echo 'Received disconnect from h: Too many authentication failures' >&2\n"
+     "echo 'Disconnected from 192.0.2.1 port 22' >&2; exit 255"),
+     f"{ADDRESS}: Received disconnect from h: Too many authentication failures\n"),
     ("echo 'Connection closed by 192.0.2.1 port 22' >&2; exit 255",
      f"{ADDRESS}: Connection closed by 192.0.2.1 port 22"),
 ])

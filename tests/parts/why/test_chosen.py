@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy
 import pytest
 
 from flent_aqm.base.errors import ConfigError
@@ -28,7 +29,9 @@ def test_probe_is_found_by_number_time_and_glitch() -> None:
         with_number(run, -1)
     with pytest.raises(ConfigError, match=r"has no probe at 1e\+06 s"):
         at_time(run, 1e6)
-    with pytest.raises(ConfigError, match="has no glitch 0"):
+    with pytest.raises(ConfigError, match=r"^--glitch: the series 'Ping \(ms\) UDP irtt' has no "
+                                          r"glitch 0; it has \d+, counted from 1, in which probes "
+                                          "under load were lost or took 30 ms longer"):
         of_glitch(run, 0)
 
 
@@ -48,6 +51,15 @@ def test_number_that_another_series_has_is_told_from_one_that_no_series_has() ->
         at_time(both, 1e6)
     with pytest.raises(ConfigError, match=r"numbers 0 to \d+$"):
         with_number(replace(run, probes=(short,)), 900)
+
+
+def test_last_time_in_the_message_is_in_the_series() -> None:
+    """Rounded to the nearest, 69.996 s was told as 70.00 s."""
+    run = load_run(RUN)
+    two = replace(run.probe, sent_s=numpy.array([100.0, 169.996]), rtt_ms=run.probe.rtt_ms[:2])
+    with pytest.raises(ConfigError, match=r"were sent from 0 to 69\.99 s$"):
+        at_time(replace(run, probes=(two,)), 69.999)
+    assert at_time(replace(run, probes=(two,)), 69.99) == 1
 
 
 def test_glitch_of_a_lost_probe_is_explained_by_it(tmp_path: Path) -> None:

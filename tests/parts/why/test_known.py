@@ -312,7 +312,7 @@ def test_other_run_than_the_files_is_refused(files: Mapping[str, Path], tmp_path
     (["--what-if", "aqm=fq_kodel"], "fq_kodel"), (["--what-if", "seed=3"], "can't be changed"),
     (["--what-if", "colour=red"], "unknown key 'colour'"),
     (["--drop-packet", "upload"], "is no packet"), (["-o", "why.txt"], "ends in .html"),
-    (["--keep", "why.txt"], "ends in .flent.gz"), (["--series", "ping"], "no probes in a series"),
+    (["--keep", "why.txt"], "ends in .flent.gz"), (["--series", "ping"], "no series 'ping' whose"),
 ])
 def test_mistake_is_told_before_anything_runs(files: Mapping[str, Path], words: list[str],
                                               message: str) -> None:

@@ -3,10 +3,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
+from flent_aqm.base.errors import LabError
+from flent_aqm.lab.virtual import Lab
+from flent_aqm.parts.why import watched
 from flent_aqm.parts.why.flow_names import cross_ports_of
-from flent_aqm.parts.why.watched import _blocks
+from flent_aqm.parts.why.watched import Watched, _blocks
 from flent_aqm.spec.scenario import Scenario
 
 
@@ -25,3 +32,35 @@ def test_modem_gets_as_much_room_as_the_router() -> None:
     with_modem = Scenario.from_settings({"rate_mbps": 90, "modem_mbps": 100})
     assert _blocks(with_modem, 500_000) == pytest.approx(2 * _blocks(alone, 500_000), abs=1)
     assert _blocks(with_modem, 10**9) == _blocks(alone, 10**9) == 640
+
+
+def test_packet_that_was_not_dropped_is_told_with_the_reason(tmp_path: Path) -> None:
+    """The reason is what the failed command printed, and comes before its words."""
+    program = tmp_path / "ip"
+    program.write_text("#!/bin/sh\necho 'RTNETLINK answers: File exists' >&2; exit 2\n")
+    program.chmod(0o755)
+    script = Path(watched.__file__).parent / "guest" / "drop.py"
+    done = subprocess.run([sys.executable, script, "down", "0", "0", "ip", "match"],
+                          env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == ("RTNETLINK answers: File exists\n"
+                           "(ip link add flent-nowhere type failed)\n")
+
+
+@pytest.mark.parametrize(("files", "why"), [
+    ({"why_drop": "Error: Exclusivity flag on.\n(tc qdisc add dev up failed)\n"},
+     r"the packet: Error: Exclusivity flag on\. \(tc qdisc add dev up failed\)$"),
+    ({"why_errors-router": "OSError: [Errno 12] Cannot allocate memory\n"},
+     "^the capture on router failed: OSError: .* Cannot allocate memory$"),
+    ({"why_devices-router": "1 lo\ndropped 7\n"},
+     "no room for 7 packets: it has memory for those that the recorded .*, up to 640 MiB")])
+def test_capture_that_failed_is_told_with_the_cause(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], why: str) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    lab = Watched.__new__(Watched)
+    monkeypatch.setattr(Lab, "wait", lambda self: None)
+    monkeypatch.setattr(lab, "stdout", tmp_path / "stdout", raising=False)
+    monkeypatch.setattr(lab, "_scenario", Scenario(), raising=False)
+    with pytest.raises(LabError, match=why):
+        lab.wait()

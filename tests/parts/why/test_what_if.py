@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.parts.why.what_if import changed, usual_changes
+from flent_aqm.parts.why.what_if import changed, parse_packet, usual_changes
 from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
 from flent_aqm.spec.scenario import Scenario
 from tests.files import ROOT
@@ -59,7 +59,7 @@ def test_change_takes_the_place_of_what_it_replaces(
 
 
 @pytest.mark.parametrize(("change", "why"), [
-    ("aqm", "'aqm' is no change; expected key=value, such as aqm=fq_codel"),
+    ("aqm", "'aqm' is no change; expected key=value, such as aqm=fq_codel, and commas only"),
     ("aqm=", "'aqm=' is no change"), ("=codel", "'=codel' is no change"),
     ("seed=3", "seed can't be changed: with another seed"),
     ("kernel=mine", "kernel can't be changed"),
@@ -71,6 +71,13 @@ def test_change_that_cannot_be_made_is_refused(change: str, why: str) -> None:
     with pytest.raises(ConfigError) as caught:
         of(change)
     assert why in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["upload", "upload:+x", "upload:+nan", "upload:+1e6", ":+1"])
+def test_packet_of_another_form_is_refused_with_the_form(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"is no packet; expected FLOW:\+SECONDS, such as upload:"
+                                          r"\+0.35s, with fewer than 1,000,000 SECONDS$"):
+        parse_packet(text)
 
 
 @pytest.mark.parametrize(("settings", "limit", "changes"), [

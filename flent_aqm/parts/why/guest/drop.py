@@ -21,8 +21,8 @@ NOWHERE = "flent-nowhere"
 
 def main(device: str, at_ns: int, after_s: float, protocol: str, words: list[str]) -> None:
     """Wait until 23 ms (BEFORE_S) before the packet arrives, add a filter that drops it, and remove
-    the filter `after_s` after its arrival. Returns then. Raises CalledProcessError if a command
-    fails, such as if the device already has an ingress qdisc.
+    the filter `after_s` after its arrival. Returns then. Raises SystemExit if a command fails, such
+    as if the device already has an ingress qdisc.
 
     Args:
         device: name of the network device at which the packet arrives.
@@ -42,8 +42,9 @@ def main(device: str, at_ns: int, after_s: float, protocol: str, words: list[str
 
 
 def _run(*words: str) -> None:
-    """Run a command. Raises CalledProcessError if it fails."""
-    subprocess.run(words, check=True)
+    """Run a command. Raises SystemExit, with its first words, if it fails. It has printed why."""
+    if subprocess.run(words, check=False).returncode:
+        sys.exit(f"({' '.join(words[:5])} failed)")
 
 
 if __name__ == "__main__":
