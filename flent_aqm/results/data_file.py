@@ -107,7 +107,9 @@ def _unpack_and_check(unpack: Callable[[], bytearray], path: Path, within: Limit
         try:
             whole = parse(text)
         except BadResult as error:
-            raise BadResult(_LINES) if "Extra data" in str(error) else error from None
+            # "Extra data" follows also the first digits of text that is no JSON.
+            is_lines = "Extra data" in str(error) and text.lstrip()[:1] == b"{"
+            raise BadResult(_LINES) if is_lines else error from None
         return as_data_file(whole, path, within)
     except OSError as error:
         raise BadResult(f"{path}: can't be read: {cause_of(error)}") from None
@@ -131,7 +133,7 @@ def as_data_file(whole: Any, path: Path, within: Limits | None = None) -> DataFi
         path: path for the record.
         within: limits of number and duration of the series, None for limits().
     """
-    top = a_dict(whole, "the file")
+    top = a_dict(whole, "its content")
     _refuse_output_of_tool(top)
     version = top.get("version", 1)
     if type(version) is not int or not 1 <= version <= NEWEST_VERSION:
@@ -260,8 +262,7 @@ def a_dict(value: Any, what: str) -> dict[str, Any]:
     """Return the value if it is a JSON object. Raises BadResult if it is not, with `what` as its
     name."""
     if not isinstance(value, dict):
-        seen = "missing or null" if value is None else _type_text(type(value))
-        raise BadResult(f"{what} is {seen}; expected a JSON object")
+        raise BadResult(f"{what} is {_type_text(type(value))}; expected a JSON object")
     return cast(dict[str, Any], value)
 
 
@@ -303,13 +304,14 @@ def numbers(values: Sequence[Any], what: str) -> Numbers:
 
 # Type of a parsed value -> its name in JSON, with an article.
 _JSON_TYPES: Mapping[type, str] = {
-    str: "a text", bool: "true or false", type(None): "null", list: "a list", dict: "an object",
-    int: "a number", float: "a number"}
+    str: "a text", bool: "true or false", type(None): "missing or null", list: "a list",
+    dict: "an object", int: "a number", float: "a number"}
 
 
 def _type_text(kind: type) -> str:
-    """Return the name of the type of a parsed value as text for a message, such as "a list" or
-    "null". For a type that JSON doesn't have it is the class's name."""
+    """Return the name of the type of a parsed value as text for a message, such as "a list". None,
+    which callers have for what is missing, too, is "missing or null". For a type that JSON doesn't
+    have it is the class's name."""
     return _JSON_TYPES.get(kind, kind.__name__)
 
 

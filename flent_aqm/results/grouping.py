@@ -182,12 +182,13 @@ def unpooled(runs: Sequence[Settings], requested: Sequence[str], pool: Sequence[
 
 def check_keys(runs: Sequence[Settings], names: Sequence[str]) -> None:
     """Raise ConfigError if `names` has a setting that no run records. The message has the names of
-    the runs' settings, at most 60 (MOST_NAMED)."""
+    the runs' settings, at most 60 (MOST_NAMED), with … if there are more."""
     present = sorted({name for settings in runs for name in settings})
     for name in names:
         if name not in present:
+            known = [*map(harmless, present[:MOST_NAMED]), *(["…"] if present[MOST_NAMED:] else [])]
             raise ConfigError(f"no run has the setting {harmless(name)!r}; "
-                              f"known: {', '.join(map(harmless, present[:MOST_NAMED]))}")
+                              f"known: {', '.join(known) or 'none'}")
 
 
 def grouped(items: Iterable[tuple[Settings, Item]], keys: Sequence[str]

@@ -109,7 +109,7 @@ def test_named_files_that_a_sweep_writes_beside_data_files_are_left_out(
     ("x\0", "embedded null byte; expected a data file or a folder of data files"),
     ("sweep.json/x", "Not a directory; expected a data file or a folder of data files"),
     (".", ("no data files (*.flent.gz, *.flent, *.flent.bz2, *.flnt) in this folder or below "
-           "it"))])
+           "it; hidden files, links, and folders that can't be read are left out"))])
 def test_path_without_a_data_file_has_a_reason(name: str, why: str, tmp_path: Path) -> None:
     for there in ("sweep.json", "x.debug.log.gz"):
         (tmp_path / there).touch()

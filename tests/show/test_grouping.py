@@ -113,7 +113,9 @@ def test_groups_are_sorted_numbers_first() -> None:
         grouped([(values[0], "")], ["y"])
     with pytest.raises(ConfigError) as caught:
         check_keys([{f"s{number:02}": 1 for number in range(61)}], ["y"])
-    assert str(caught.value).endswith("s58, s59")
+    assert str(caught.value).endswith("s58, s59, …")
+    with pytest.raises(ConfigError, match=r"known: none$"):
+        check_keys([], ["y"])
 
 
 @pytest.mark.parametrize(("name", "values", "in_order"), [

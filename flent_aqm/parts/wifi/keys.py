@@ -27,7 +27,7 @@ DEFAULT_PHY = "n"
 # Least: the slowest rate of 802.11b. Most: the fastest of 802.11be.
 LEAST_MBPS, MOST_MBPS = 1.0, 23060.0
 _MOST_STATIONS = 16
-_PART = re.compile(r"(?:([1-9][0-9]?)x)?([0-9]{1,5}(?:\.[0-9]{1,3})?)")
+_PART = re.compile(r"(?:([1-9][0-9]{0,3})x)?([0-9]{1,9}(?:\.[0-9]{1,3})?)")
 
 
 def parse_rates(key: str, text: str) -> tuple[float, ...]:
@@ -46,8 +46,8 @@ def parse_rates(key: str, text: str) -> tuple[float, ...]:
         match = _PART.fullmatch(part.strip())
         if not match:
             raise ConfigError(f"{key}: column {column}: {part[:40]!r} is not a rate; expected "
-                              "Mbit/s "
-                              "with + between stations, such as 2x144.4+7.2")
+                              "Mbit/s, with up to 3 decimals, and + between stations, such as "
+                              "2x144.4+7.2")
         rate = float(match[2])
         if not LEAST_MBPS <= rate <= MOST_MBPS:
             raise ConfigError(f"{key}: column {column}: {match[2]} Mbit/s is out of range; "

@@ -110,10 +110,10 @@ def parse_phy(key: str, text: str) -> Phy:
     for name in _WHOLE:
         value = getattr(phy, name)
         if value != int(value):
-            raise ConfigError(f"{key}: {name}: {value:g} is not a whole number; give one")
+            raise ConfigError(f"{key}: {name}: {value:.15g} is not a whole number; give one")
     if phy.cw_max < phy.cw_min:
-        raise ConfigError(f"{key}: cw_max: {phy.cw_max:g} is below cw_min, {phy.cw_min:g}; give "
-                          "no less than that")
+        raise ConfigError(f"{key}: cw_min, {phy.cw_min:g}, is above cw_max, {phy.cw_max:g}; raise "
+                          "cw_max, or lower cw_min")
     return phy
 
 

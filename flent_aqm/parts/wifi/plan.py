@@ -104,7 +104,7 @@ def wifi_plan(scenario: Scenario) -> WifiPlan | None:
         rates *= len(hosts)
     if len(rates) != len(hosts):
         raise ConfigError(f"wifi_rates_mbps: {wifi.wifi_rates_mbps} has {len(rates)} "
-                          f"rates, and topology {scenario.path.topology} {len(hosts)} clients; "
+                          f"rates, and topology {scenario.path.topology} has {len(hosts)} clients; "
                           "give one rate for each, or one for all", "wifi_rates_mbps")
     seed = defaults.LAB_SEED if scenario.lab.seed is None else scenario.lab.seed
     return WifiPlan(dict(zip(hosts, rates, strict=True)), wifi.wifi_ap,

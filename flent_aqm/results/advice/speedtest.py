@@ -119,12 +119,13 @@ def pings(run: Run, direction: str | None) -> Samples:
         run: the run.
         direction: "download" or "upload", None for streams of any direction.
 
-    Raises NotAvailable if no ping of the whole run was answered, if the run has no streams of that
-    direction, or if no ping was sent while they ran.
+    Raises NotAvailable, with the reason, if the whole run has no answered ping, if it has no
+    streams of that direction, or if no ping was sent while they ran.
     """
     probe = next((one for one in run.probes if one.tool is Tool.PING), None)
     if probe is None:
-        raise NotAvailable("none of the pings was answered")
+        why = next(iter(run.silent_probes.values()), "the run has no series of them")
+        raise NotAvailable(f"none of the pings was answered: {why}")
     return run.loaded(direction, probe) if run.flows else run.idle(probe)
 
 

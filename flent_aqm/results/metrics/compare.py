@@ -84,7 +84,7 @@ def summarise(values: Sequence[float]) -> Summary:
     """Return the summary of a group's values, one for each run, infinite if it is a lost probe.
     Raises NotAvailable if there are none."""
     if not values:
-        raise NotAvailable("the group has no run")
+        raise NotAvailable("no run of the group has a value")
     array = numpy.asarray(values, dtype=float)
     lower, median, upper = (of_any(array, percent) for percent in (25, 50, 75))
     return Summary(array.size, median, lower, upper, median_interval(array))
@@ -138,7 +138,7 @@ def cliffs_delta(first: Sequence[float], second: Sequence[float]) -> float:
     NotAvailable if a group is empty.
     """
     if not first or not second:
-        raise NotAvailable("a group has no run")
+        raise NotAvailable("no run of one of the groups has a value")
     from scipy import stats
 
     statistic = stats.mannwhitneyu(first, second, method="asymptotic").statistic

@@ -398,7 +398,8 @@ def test_advice_of_a_speed_test() -> None:
     assert advice(None, busy) == [NO_IDLE]
     assert advice(made({}, [20.0] * 9), busy) == [
         "No advice: it takes 10 probes on the idle line, and there are 9. " + AGAIN]
-    assert advice(made({}, []), busy) == ["No advice: none of the pings was answered. " + AGAIN]
+    assert advice(made({}, []), busy) == [
+        "No advice: none of the pings was answered: the run has no series of them. " + AGAIN]
     text, = advice(idle, busy)
     assert text == ("Busy downloads add 500 ms: calls break. Set SQM in your router to 90 % of the "
                     "line's rates, measured one direction at a time, then measure again.")

@@ -89,7 +89,8 @@ def test_lab_has_a_reason_in_place_of_processors() -> None:
 
 def test_no_answered_ping_is_told() -> None:
     """In place of a report with nothing in it."""
-    with pytest.raises(NotAvailable, match="none of the pings was answered"):
+    with pytest.raises(NotAvailable, match=r"none of the pings was answered: the tool of 'Ping "
+                                           r"\(ms\) ICMP' gave no data"):
         report(data_file([None, None]), [["download"]], in_lab=False)
 
 

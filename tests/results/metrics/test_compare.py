@@ -82,7 +82,7 @@ def test_limit_of_several_p_values_is_a_share_of_the_usual_one(tests: int, limit
 def test_cliffs_delta_without_runs_on_one_side_is_not_available() -> None:
     """Of either side."""
     for first, second in (((), (1.0,)), ((1.0,), ()), ((), ())):
-        with pytest.raises(NotAvailable):
+        with pytest.raises(NotAvailable, match=r"^no run of one of the groups has a value$"):
             cliffs_delta(first, second)
     assert cliffs_delta((2.0, 3.0), (1.0, 2.5)) == 0.5
 

@@ -338,7 +338,7 @@ def test_number_is_finite_and_no_truth(value: Any, number: float | None) -> None
 @pytest.mark.parametrize(("values", "message"), [
     ([1, 2.5], ""), ([], ""), ([1, "a"], "x has a value that is not a number (a text)"),
     ([None, True, [], {}],
-     "x has a value that is not a number (a list, an object, null, true or false)"),
+     "x has a value that is not a number (a list, an object, missing or null, true or false)"),
     ([10 ** 400], "x has a number that is not finite: infinite, NaN, or too large"),
     ([float("nan")], "x has a number that is not finite: infinite, NaN, or too large")])
 def test_numbers_are_finite(values: list[Any], message: str) -> None:
@@ -354,12 +354,14 @@ def test_numbers_are_finite(values: list[Any], message: str) -> None:
     (b"{} {}", ("x: it has more than one JSON value, as the output of ndt7-client and M-Lab's "
                 "archive have; run the client by Flent, flent ndt7 -H SERVER; flent-aqm infer "
                 "reads M-Lab's archive; expected a data file of Flent")),
+    (b"2024-01-01 a log", ("x: damaged, or not JSON (Extra data: line 1 column 5 (char 4)); "
+                           "expected a data file of Flent")),
     (b"", "x: damaged (it has no content); expected a data file of Flent"),
     (b"[1e999]", ("x: damaged, or not JSON (the number 1e999 is too large; expected less than "
                   "1.8e308); expected a data file of Flent")),
-    (b"[]", "x: the file is a list; expected a JSON object; expected a data file of Flent"),
-    (b"null", ("x: the file is missing or null; expected a JSON object; expected a data file of "
-               "Flent")),
+    (b"[]", "x: its content is a list; expected a JSON object; expected a data file of Flent"),
+    (b"null", ("x: its content is missing or null; expected a JSON object; expected a data file "
+               "of Flent")),
     (b'{"a": "\xff"}', "x: damaged, or not JSON (not UTF-8 text); expected a data file of Flent"),
     (b"[" * 100_000, "x: damaged (nested too deeply); expected a data file of Flent")])
 def test_damaged_text_is_told_of_in_a_line(text: bytes, message: str) -> None:
