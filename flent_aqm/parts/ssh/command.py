@@ -33,7 +33,7 @@ def main(args: argparse.Namespace) -> int:
     """
     testbed = Scenario.from_settings({"testbed": args.testbed}).lab.testbed
     if not testbed.startswith("ssh://"):
-        raise ConfigError(f"--testbed: {testbed} is not a router reached by ssh; expected "
+        raise ConfigError(f"--testbed: {args.testbed!r} is not a router reached by ssh; expected "
                           "ssh://[user@]host[:port]")
     with SshConnection(testbed) as connection:
         print(connection.run("restore").strip())

@@ -182,7 +182,7 @@ def _query_testbed(testbed: str, addresses: Mapping[str, str]) -> RouterProperti
 
         return probe(here, kinds=_KINDS, addresses=addresses.values())
     if not testbed.startswith("ssh://"):
-        raise ConfigError(f"--testbed: {testbed} has no router that doctor could query; expected "
+        raise ConfigError(f"--testbed: {testbed!r} has no router that doctor could query; expected "
                           "ssh://[user@]router[:port] or netns")
     with SshConnection(testbed) as connection:
         return probe(connection.run, kinds=_KINDS, addresses=addresses.values())

@@ -86,6 +86,14 @@ def test_restore_fails_without_the_whole_answer(
     assert told.out == ""
 
 
+@pytest.mark.parametrize("given", ["", "netns"])
+def test_testbed_without_ssh_is_told_as_it_was_given(
+        capsys: pytest.CaptureFixture[str], given: str) -> None:
+    """A variable of the shell may be empty."""
+    assert main(["restore", "--testbed", given]) == 1
+    assert f"--testbed: {given!r} is not a router reached by ssh" in capsys.readouterr().err
+
+
 @AS_ROOT
 def test_user_who_is_not_root_is_told_so(
         ssh: Path, capsys: pytest.CaptureFixture[str]) -> None:
