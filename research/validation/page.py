@@ -26,7 +26,9 @@ _HEAD = (
 
 
 def page(results: Sequence[tuple[Check, Outcome | str]], made: Made) -> str:
-    """Return the page's text, in Markdown.
+    """Return the page's text, in Markdown: how many checks and numbers passed, the stamp, and a
+    section for each check. A section has theory, source, picture, and only those numbers that
+    failed, or the reason why the check could not run.
 
     Args:
         results: each check and its outcome. A string says why the check could not run.
@@ -41,9 +43,9 @@ def page(results: Sequence[tuple[Check, Outcome | str]], made: Made) -> str:
 
 def table(results: Sequence[tuple[Check, Outcome | str]]) -> str:
     """Return every number as CSV, below a row of COLUMNS: a row for each with the name of its
-    check, the number's description and unit, theory, lowest and highest value that pass (empty if
-    there is none), the measured value, and "pass" or "fail". Values are rounded as number() does
-    it. Checks that could not run have no rows."""
+    check, the number's description and unit, theory, lowest and highest value that pass (each of
+    the three empty if there is none), the measured value, and "pass" or "fail". Values are rounded
+    as number() does it. Checks that could not run have no rows."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -58,11 +60,12 @@ def table(results: Sequence[tuple[Check, Outcome | str]]) -> str:
 
 
 def in_full(checks: Sequence[Check], numbers: str) -> str:
-    """Return a page with everything that the checks say, and every number.
+    """Return a page in Markdown with all texts of these checks, their numbers as tables, and links
+    to their pictures. A check without numbers gets a table without rows.
 
     Args:
         checks: the checks.
-        numbers: the CSV of table().
+        numbers: the CSV of table(). Rows of other checks are left out.
     """
     rows = list(csv.DictReader(io.StringIO(numbers)))
     lines = ["# Lab and theory, in full", "", "[Validation](validation.md) in short.", ""]
@@ -102,7 +105,8 @@ def _section(check: Check, outcome: Outcome | str) -> str:
 
 
 def allowed(finding: Finding) -> str:
-    """Return the values that pass, in words such as "at most 5" or "1 to 3"."""
+    """Return the values that pass, without unit, in words such as "at most 5", "at least 2" or "1
+    to 3"."""
     low, high = finding.lowest, finding.highest
     if math.isinf(low):
         return f"at most {number(high)}"

@@ -22,7 +22,10 @@ _PR_SET_TIMERSLACK = 29
 
 
 def main() -> None:
-    """Send the packets, and return after the last one."""
+    """Send packets to the discard port of the command line's address, at random times with its mean
+    rate and seed, and return after the last one. That is the first one that is due at the end of
+    the time or later. Raises ValueError if a word is missing or no number, OSError if a packet
+    can't be sent."""
     address, per_s, seconds, seed, *port = sys.argv[1:]
     ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1)
     drawn = random.Random(int(seed))

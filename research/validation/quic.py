@@ -31,8 +31,10 @@ QUEUES = ("no_aqm", "codel", "fq_codel", "cake")
 
 
 def lines(runs: Mapping[tuple[str, str, bool], Run]) -> Iterator[str]:
-    """Yield the lines of a Markdown table, with a row for each stack and queue. Raises ValueError
-    if a log has no results of the client, OSError if it can't be read.
+    """Yield the lines of a Markdown table, with a row for each stack and queue. It has throughput,
+    latency of probes, and round trips of the stack's own connection without other traffic; and
+    throughput of both flows and fairness beside a Cubic flow. Raises ValueError if a log has no
+    results of the client, OSError if it can't be read.
 
     Args:
         runs: (stack, queue, whether a Cubic flow ran beside) -> run, as by_place() returns it.
@@ -56,9 +58,10 @@ def lines(runs: Mapping[tuple[str, str, bool], Run]) -> Iterator[str]:
 
 
 def of_client(run: Run) -> Mapping[str, float]:
-    """Return the results that the client of a run printed, from the run's log: "download_mbps", and
-    its server's "rtt_median_ms" and "rtt_p99_ms". Raises ValueError if the log has no such line,
-    OSError if it can't be read."""
+    """Return the results that the client of a run printed, from the last such line of the log
+    beside the run's file: "download_mbps", and "rtt_median_ms" and "rtt_p99_ms", which the server
+    measured. Raises ValueError if the log has no such line or it is damaged, OSError if the log
+    can't be read."""
     log = run.path.with_name(run.path.name.removesuffix(".flent.gz") + ".log").read_text()
     line = next((one for one in reversed(log.splitlines()) if one.startswith("{\"download_mbps")),
                 None)
@@ -70,8 +73,9 @@ def of_client(run: Run) -> Mapping[str, float]:
 
 
 def by_place(folder: Path) -> dict[tuple[str, str, bool], Run]:
-    """Return the runs of a folder by stack, queue, and whether a Cubic flow ran beside. Raises
-    ValueError if runs are missing or of another program, BadResult if a file is damaged."""
+    """Return the runs of a folder by stack, queue, and whether a Cubic flow ran beside. Of several
+    runs with the same three, the last by name of its file is returned. Raises ValueError if runs
+    are missing or of another program, BadResult if a file is damaged."""
     found = {}
     for path in sorted(folder.glob("*.flent.gz")):
         run = load_run(path)
@@ -91,8 +95,8 @@ def by_place(folder: Path) -> dict[tuple[str, str, bool], Run]:
 def same(first: Mapping[tuple[str, str, bool], Run], second: Mapping[tuple[str, str, bool], Run]
          ) -> str:
     """Return a sentence on how many runs had the same samples, and results printed by the client,
-    in both calls of the batch. Raises ValueError if a log has no results of the client, OSError if
-    it can't be read.
+    in both calls of the batch, and one that names the others, if there are any. Raises ValueError
+    if a log has no results of the client, OSError if it can't be read.
 
     Args:
         first: (stack, queue, whether a Cubic flow ran beside) -> run of the first call.
@@ -109,7 +113,13 @@ def same(first: Mapping[tuple[str, str, bool], Run], second: Mapping[tuple[str, 
 
 def draw(runs: Mapping[tuple[str, str, bool], Run], path: Path) -> None:
     """Draw throughput over time of each stack alone, a panel for each queue, and save the picture
-    to `path`."""
+    to `path`. Raises ValueError if one of these runs doesn't have exactly one download flow,
+    OSError if the picture can't be saved.
+
+    Args:
+        runs: (stack, queue, whether a Cubic flow ran beside) -> run, as by_place() returns it.
+        path: path of the picture.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 5), layout="constrained")
@@ -139,8 +149,13 @@ def _shown(value: float | None, digits: int = 2) -> str:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Print the table, and write the page if requested. Return the exit status, 1 if runs or a log
-    are missing, or the page lacks the part's marks."""
+    """Print the table and, with -o, draw the picture and write the table into the page. Return the
+    exit status, 1 if runs or results of a client are missing, a file can't be read or is damaged,
+    or picture or page can't be written.
+
+    Args:
+        words: the command line without the program's name, None for that of this process.
+    """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="folder with the folders 1 and 2")
     parser.add_argument("-o", dest="docs", type=Path)

@@ -38,7 +38,7 @@ class Recipe:
             options.
         module: module of research.validation that writes the table, without the package's name,
             with its words before the folder of results.
-        options: its words behind the folder.
+        options: the module's words behind the folder.
     """
 
     page: str
@@ -47,8 +47,8 @@ class Recipe:
     options: str = ""
 
     def commands(self, folder: Path) -> list[list[str]]:
-        """Return the command lines of the sweeps and, last, of the module that writes the table.
-        They are for the source tree's top folder.
+        """Return the words of each command: those of the sweeps and, last, that of the module that
+        writes the table into the page in docs/. They are to be run in the source tree's top folder.
 
         Args:
             folder: folder of the results. Each sweep's go to a folder in it, 1, 2 and so on.
@@ -122,9 +122,9 @@ RECIPES: Mapping[str, Recipe] = {
 
 
 def main() -> int:
-    """Run the recipes, or print their commands with --list. The results of each are deleted before
-    it runs. Return the exit status, 1 if a table could not be written. Runs that fail don't
-    count."""
+    """Run the recipes, all or those that --only names, or print their commands with --list. The
+    results of each are deleted before it runs. Return the exit status, 1 if a table could not be
+    written. Runs that fail don't count. Raises OSError if a command can't be started."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.renew",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=RECIPES, default=RECIPES)

@@ -37,13 +37,15 @@ class Row:
     the idle ones, infinite for a lost probe.
 
     Attributes:
-        scenario: number of the scenario in the RFC.
+        scenario: number of the section in the RFC with the scenario's name, such as
+            "5.1.1-same-window".
         aqm: the queue.
-        flows: description of each group of flows -> its Mbit/s while it ran.
+        flows: group of flows as the batch writes it, such as "1xreno" -> its Mbit/s while it ran.
         goodput_mbps: goodput of all flows, over the whole load. 0 without a load.
-        median_ms: median wait of a probe, None if the run has too few probes.
-        p99_ms: 99th percentile of the waits, None if the run has too few probes.
-        dropped_pct: share of packets that the queue dropped, in %, None if the run has no counters.
+        median_ms: median wait of a probe, None if it isn't available, as with too few probes.
+        p99_ms: 99th percentile of the waits, None if it isn't available.
+        dropped_pct: share of packets that the upload's queue dropped, in %, None if the run has no
+            counters, or no packet.
     """
 
     scenario: str
@@ -57,36 +59,37 @@ class Row:
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
     """Yield the lines of a Markdown table of runs of batches/rfc7928.batch: a row for each
-    scenario, with the goodput by group and a probe's median wait in each queue. Raises BadResult or
-    ValueError if a run is not of that batch."""
+    scenario, with the goodput by group and a probe's median wait in each queue, see overview().
+    Raises BadResult if a run's flows or queue are not those of that batch."""
     yield from overview(rows_of(runs))
 
 
 def every_number(runs: Sequence[Run]) -> Iterator[str]:
     """Yield the lines of a Markdown table of runs of batches/rfc7928.batch: a row for each run with
-    all of its numbers. Raises BadResult or ValueError if a run is not of that batch."""
+    goodput by group, median and 99th percentile of waits, and drops, see table(). Raises BadResult
+    if a run's flows or queue are not those of that batch."""
     yield from table(rows_of(runs))
 
 
 def picture(runs: Sequence[Run], folder: Path) -> None:
     """Write the picture of these runs, which are of batches/rfc7928.batch, to img/rfc7928.png in
     `folder`, which is the page's and has a folder img. Raises OSError if it can't be written,
-    BadResult or ValueError if a run is not of that batch."""
+    BadResult if a run's flows or queue are not those of that batch."""
     figure = Figure(figsize=(7, 4), layout="constrained")
     draw(figure, rows_of(runs))
     figure.savefig(folder / PICTURE, dpi=110)
 
 
 def rows_of(runs: Sequence[Run]) -> list[Row]:
-    """Return the rows of runs of batches/rfc7928.batch, sorted by scenario and queue. Raises
-    BadResult if a run is not of that batch."""
+    """Return the rows of runs of batches/rfc7928.batch, sorted by scenario, as text, and queue, in
+    the order of AQMS. Raises BadResult if a run's flows or queue are not those of that batch."""
     return sorted(map(row_of, runs), key=lambda row: (row.scenario, AQMS.index(row.aqm)))
 
 
 def row_of(run: Run) -> Row:
-    """Return the row of a run of batches/rfc7928.batch. Raises BadResult if it is not of that
-    batch: names of other tests' flows have another form, and the page has columns for the queues
-    of AQMS only."""
+    """Return the row of a run of batches/rfc7928.batch. The first word of the run's title is taken
+    for the scenario. Raises BadResult if its queue is not one of AQMS, or a flow of the test has no
+    group, the third word of a flow's name in that batch."""
     other = next((flow.name for flow in run.speed_test if flow.name.count(" ") < 2), None)
     if other is not None:
         raise BadResult(f"{run.path}: not a run of batches/rfc7928.batch: its flow {other!r} has "
@@ -121,8 +124,10 @@ def _or_none(number: Callable[[], float]) -> float | None:
 
 
 def overview(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the lines of a Markdown table: a row for each scenario, with the goodput by group and a
-    probe's median wait in each queue. A queue without a run has an empty cell."""
+    """Yield the lines of a Markdown table: a row for each scenario, with the goodput by group in
+    Mbit/s and a probe's median wait in ms in each queue. The wait is "-" if the run doesn't have
+    it, LOST if it is infinite. A queue without a run has an empty cell. Of several runs of a
+    scenario and queue the last one counts."""
     yield f"| scenario | {' | '.join(NAMES.get(aqm, aqm) for aqm in AQMS)} |"
     yield "|" + "---|" * (len(AQMS) + 1)
     for scenario, of_scenario in collect(rows, lambda row: row.scenario).items():
@@ -134,8 +139,9 @@ def overview(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def table(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the lines of a Markdown table, a row for each run. "-" stands for a number that the run
-    doesn't have."""
+    """Yield the lines of a Markdown table, a row for each run with scenario, queue, goodput by
+    group, median and 99th percentile of waits, and drops. "-" stands for a number that the run
+    doesn't have, LOST for an infinite wait."""
     yield "| scenario | queue | goodput by group, Mbit/s | wait, median ms | p99 ms | dropped % |"
     yield "|---|---|---|---|---|---|"
     for row in rows:

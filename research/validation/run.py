@@ -28,8 +28,10 @@ _BY_NAME = {check.name: check for check in CHECKS}
 
 
 def main() -> int:
-    """Run the checks, print the numbers, and write the page (with --only, only if --output is
-    given). Return the exit status, 1 if a check failed or could not run."""
+    """Run the checks, print the numbers, and write the page, its CSV and its pictures (with --only,
+    only if --output is given). Return the exit status, 1 if a check failed or could not run. Raises
+    OSError if a file can't be written, and when it writes the page, ToolMissing if there is no
+    kernel."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.run",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=sorted(_BY_NAME),

@@ -64,7 +64,8 @@ _AGREE = 0.1
 def main() -> int:
     """Make the part of the page that the command line names, print it and, with -o, write it into
     the page in that folder, with the figure of the part if it has one. Return the exit status, 1 if
-    the results can't be read, or the page can't be written."""
+    the results can't be read, or the page can't be written. Raises OSError if the figure can't be
+    written."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.scorecard",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("part", choices=_PARTS)
@@ -86,14 +87,16 @@ def main() -> int:
 
 
 def table(results: Path, docs: Path | None) -> str:
-    """Return the table of all tests in Markdown, a headline with the tests that lack numbers, a
-    table of other truths, and a comparison with other seeds if there is a folder 2.
+    """Return the table of all tests in Markdown, a headline with the tests that failed in some
+    runs, a table of other truths, and a comparison with other seeds if there is a folder 2.
 
     Args:
         results: folder whose folder 1 has the cards, and 2 those of other seeds.
-        docs: folder for the figure, None for no figure.
+        docs: folder of the page, in which the figure is written to img/scorecard.png. None for no
+            figure.
 
-    Raises AqmError if a card is missing or damaged, or the two folders have too little in common.
+    Raises AqmError if a folder has no cards, a card is damaged, or the two folders have too little
+    in common, OSError if the figure can't be written.
     """
     shown = _read_cards(results / "1")
     if docs:
@@ -120,8 +123,10 @@ def table(results: Path, docs: Path | None) -> str:
 
 
 def worst(results: Path, docs: Path | None) -> str:
-    """Return a Markdown list of the line on which each test is farthest from the truth, below the
-    number of lines that were tried. A test that was searched for both has two items.
+    """Return a Markdown list, below a line with the number of lines that were tried: an item for
+    each search, with the line on which its test was farthest from the truth, see _describe_worst().
+    A test that was searched for both latency and throughput has two items, one that was not
+    searched has none.
 
     Args:
         results: folder of the searches, of latency in 1 and of throughput in 2.
@@ -142,8 +147,9 @@ def worst(results: Path, docs: Path | None) -> str:
 
 def _describe_worst(worst_line: WorstLine) -> str:
     """Return a search's result in few words: "right on all" and the largest error; or the worst
-    line with the shown and the true value, the simplest line that is as wrong, if it is another
-    one, and with which changes of one setting the test is right there."""
+    line with the shown and the true value, the simpler line with most of that error, if it is
+    another one, and with which changes of one setting the test is right there, or "no one change
+    mends it"."""
     if worst_line.is_right:
         return f"right on all; {_describe_error(worst_line, worst_line.worst)}"
     as_wrong = [worst_line.simple] if worst_line.simple != worst_line.worst else []
@@ -161,14 +167,16 @@ def _describe_error(one: WorstLine, error: LineError) -> str:
 
 
 def real_time(results: Path, docs: Path | None) -> str:
-    """Return a sentence on which tests tell queues apart in namespaces, and a comparison with the
-    order in the lab if there is a folder 1.
+    """Return a sentence on how well each test tells queues apart in namespaces, and a comparison
+    with the order in the lab if there is a folder 1. Tests without that score are left out of the
+    sentence.
 
     Args:
         results: folder of the cards, of namespaces in 2 and of the lab in 1.
         docs: not used.
 
-    Raises AqmError if a card is missing or damaged, or too little is in common.
+    Raises AqmError if a folder has no cards, a card is damaged, or the two have too little in
+    common.
     """
     del docs
     shown = _read_cards(results / "2")
@@ -182,14 +190,15 @@ def real_time(results: Path, docs: Path | None) -> str:
 
 
 def others(results: Path, docs: Path | None) -> str:
-    """Return a Markdown list of the scores of tests on fewer lines, without intervals, which would
-    be wide.
+    """Return a Markdown list with an item for each test: the latency that it shows on lines that
+    stall beside the true one, and its scores, without those of cost and without intervals. It is
+    for tests that ran on few lines.
 
     Args:
         results: folder of the cards.
         docs: not used.
 
-    Raises AqmError if a card is missing or damaged.
+    Raises AqmError if there are no cards, or one is damaged.
     """
     del docs
     shown = _read_cards(results)
@@ -202,13 +211,16 @@ def others(results: Path, docs: Path | None) -> str:
 
 def browser(results: Path, docs: Path | None) -> str:
     """Return a sentence on how far this package's client of Cloudflare's method is from
-    Cloudflare's own client in Chromium, over the same lines and seeds.
+    Cloudflare's own client in Chromium, over the same lines and seeds: whether they agree within 10
+    %, and the least and the greatest ratio of their throughputs and of their latencies, by
+    direction.
 
     Args:
         results: folder whose folder 1 has the cards of both.
         docs: not used.
 
-    Raises AqmError if a card is missing or damaged, or the two have no line in common.
+    Raises AqmError if one of both cards is missing, a card is damaged, or both have no line in
+    common.
     """
     del docs
     by_test = {card.test: {one.place: one for one in card.readings}

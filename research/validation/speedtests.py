@@ -64,9 +64,12 @@ AIM = ("streaming", "gaming", "rtc")
 
 
 def estimates(files: Sequence[DataFile]) -> Lines:
-    """Yield the lines of two Markdown tables: each estimate as a share of the live value (median,
-    quartiles and range over all cells, and separate medians for the full queue and the others), and
-    a comparison of AIM's classes. Estimates without a cell are left out."""
+    """Yield the lines of two Markdown tables. The first has each estimate from NDT7's run as a
+    share of the value of the live client in the same cell: median, quartiles and range over all
+    cells with both, and separate medians for the full queue and the others. Estimates without such
+    a cell are left out. The second counts, for each of AIM, the cells by how many classes the
+    estimate is better than the live one, -1 or less to +4. Of several runs of a test in a cell the
+    last one counts."""
     cells = collect([as_run(file) for file in files], lambda run: tuple(
         run.settings.get(name) for name in CELL))
     by_test = {cell: {run.test: run for run in runs} for cell, runs in cells.items()}
@@ -110,9 +113,10 @@ TRIMMINGS: tuple[tuple[str, float | None], ...] = (
 def parameters(files: Sequence[DataFile]) -> Lines:
     """Yield the lines of a Markdown table: a row for each interval and number of connections. For
     each trimming it has the lowest RPM of the managed queues divided by that of the full queue,
-    each of the worse direction. The larger the ratio, the better users can distinguish them. Each
-    row needs a run of the full queue and one of another: else KeyError or ValueError is raised.
-    Raises BadResult if a file lacks foreign or self probes."""
+    each of the worse direction. The larger the ratio, the better users can distinguish them. It
+    also has the test's duration, and both RPMs without the slowest 5 %. Of several runs with one
+    queue in a row the last one counts for the RPMs. Each row needs a run of the full queue and one
+    of another: else KeyError or ValueError is raised. Raises BadResult as _draft_rpm() does."""
     yield ("| interval, s | connections | test lasts, s | " + " | ".join(
         name for name, _ in TRIMMINGS) + " | RPM, drop-tail | RPM, worst of the others |")
     yield "|" + "---|" * (5 + len(TRIMMINGS))
@@ -144,9 +148,11 @@ def _draft_rpm(file: DataFile, way: str, last_s: float, kept: float | None) -> f
         file: the data file of a responsiveness test.
         way: "download" or "upload".
         last_s: length of the period.
-        kept: share of the fastest times to average, None for the 90th percentile.
+        kept: share of the fastest times to average, 1 for all. At least one time is kept. None for
+            the 90th percentile.
 
-    Raises BadResult if the file lacks foreign or self probes.
+    Raises BadResult if the file lacks foreign or self probes. If the period has none of one kind,
+    raises NotAvailable, or IndexError if `kept` is None.
     """
     samples = file.raw_values.get(f"TCP {way}", [])
     times_of = {name: [(one["t"] + one[name] / 1000, one[name]) for one in samples if name in one]
@@ -169,9 +175,11 @@ def _reduced_ms(times_ms: Sequence[float], kept: float | None) -> float:
 
 
 def real_time(files: Sequence[DataFile]) -> Lines:
-    """Yield the lines of a Markdown table, a row for each client: its throughput in the lab, as the
-    median of the seeds, and how much the best run in namespaces differs: disturbances in real time
-    only slow a run down. Clients without runs in both testbeds are left out."""
+    """Yield the lines of a Markdown table, a row for each client, and for each direction: its
+    throughput in the lab in Mbit/s, as the median of the runs, and by how many % the best run in
+    namespaces differs from that. The best one, because disturbances in real time only slow a run
+    down. A direction without throughputs from both testbeds has an empty cell, clients with no
+    other ones are left out."""
     yield "| client | download, Mbit/s, difference | upload |"
     yield "|---|---|---|"
     runs = [as_run(file) for file in files]
@@ -209,8 +217,9 @@ PARTS: Mapping[str, Callable[[Sequence[DataFile]], Lines]] = {
 
 
 def main() -> int:
-    """Read the data files, and print and write the table. Return the exit status, 1 if a file is
-    unsuitable, or the page can't be written."""
+    """Read the data files, print the table that the command line names and, with -o, write it into
+    its page. Return the exit status, 1 if there are no data files, one is unsuitable, or the page
+    can't be written. Raises KeyError if the table of parameters lacks a run of the full queue."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.speedtests",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("part", choices=sorted(PARTS))

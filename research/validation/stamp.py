@@ -49,8 +49,9 @@ class Made:
 
 
 def made_now() -> Made:
-    """Return the stamp of numbers that are measured now, by this package and set-up's kernel.
-    Raises ToolMissing if there is no kernel."""
+    """Return the stamp of numbers that are measured now, by this package and the kernel of
+    find_kernel(), with today's date (UTC) and without a number of runs. Raises ToolMissing if there
+    is no kernel."""
     # The hash tells apart kernels of one version with other options or patches.
     kernel = f"{tool_versions().get('lab kernel')} ({find_kernel().hash or 'unknown'})"
     return Made((__version__,), (kernel,), f"{datetime.now(UTC):%Y-%m-%d}")
@@ -90,8 +91,8 @@ def line(parts: Iterable[Made]) -> str:
 
 def renewed(page: str) -> str:
     """Return a page's text with the line that begins with "*Measured with " written again, from the
-    stamps of the page's parts. Raises ValueError if it doesn't have exactly one such line, or no
-    part with a stamp."""
+    stamps of the page's parts. Raises ValueError if it doesn't have exactly one such line, or has
+    no part with a stamp."""
     lines = page.split("\n")
     places = [place for place, text in enumerate(lines) if text.startswith(LINE)]
     if len(places) != 1:

@@ -80,9 +80,10 @@ class Finding:
 
 
 def main() -> int:
-    """Read the runs, judge the findings, and write the table. Return the exit status, 1 if cells
-    are missing or a file can't be read. Exit with status 2 if there are no data files, or the page
-    can't be written."""
+    """Read the runs of ndt7 with the router model of --router-model, judge the findings, print the
+    table and, with -o, write it into the page. Return the exit status, 1 if cells are missing or a
+    file can't be used. Exit with status 2 if there are no data files, or with -o if no run is of
+    that model, or the page can't be written."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", nargs="+", type=Path)
     parser.add_argument("-o", "--output", type=Path, metavar="DOCS")
