@@ -121,7 +121,7 @@ def main() -> int:
 
 
 class MissingRuns(Exception):
-    """No run has the settings in the message."""
+    """Exception for a cell without runs. Its message names the settings that no run has."""
 
 
 def cell(rows: Sequence[FigureRow], *, burst: bool, cross: bool, delay_ms: float = 0.0,
@@ -148,23 +148,24 @@ def cell(rows: Sequence[FigureRow], *, burst: bool, cross: bool, delay_ms: float
 
 
 def throughputs(rows: Sequence[FigureRow]) -> list[float]:
-    """Return the throughputs in Mbit/s that NDT7 reports for both directions of each run. Missing
-    ones are left out."""
+    """Return the throughputs in Mbit/s that NDT7 reports for both directions of each run, in one
+    list, a run's download first. Missing ones are left out."""
     return [row.mbps[way] for row in rows for way in WAYS if way in row.mbps]
 
 
 def variation(row: FigureRow) -> float:
-    """Return the standard deviation of the upload's throughput in steps of 100 ms, divided by its
-    mean. The first and the last 10 steps don't count, so there must be more than 20; else it is
-    NaN. Raises KeyError if the run has no upload."""
+    """Return the standard deviation of the upload's throughput (payload of captured packets) in
+    steps of 100 ms, divided by its mean. The first and the last 10 steps don't count, so there must
+    be more than 20; else it is NaN. Raises KeyError if the run has no capture of an upload."""
     mbps = row.curves["upload"].mbps[EDGE_STEPS:-EDGE_STEPS]
     return float(mbps.std(dtype=float) / mbps.mean(dtype=float))
 
 
 def underused_at_800(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Judge: less than 700 of 800 Mbit/s without burst shaping. It agrees if all runs of all queues
-    without cross traffic and added delay are below 700 in both directions. Return the measured
-    range and the verdict. Raises MissingRuns if a queue has no run."""
+    without cross traffic and added delay are below 700 in both directions, else it disagrees.
+    Return a text with the measured range, and the verdict. Raises MissingRuns if a queue has no
+    run."""
     mbps = [one for aqm in AQMS for one in throughputs(
         cell(rows, aqm=aqm, rate_mbps=800.0, burst=False, cross=False))]
     return _format_range(mbps, "Mbit/s"), AGREES if max(mbps) < 700 else DISAGREES
@@ -172,8 +173,9 @@ def underused_at_800(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 def used_at_800_with_bursts(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Judge: close to 800 Mbit/s with burst shaping. It agrees if all runs of all queues without
-    cross traffic and added delay are above 95 % of the 765 that TCP can carry, in both directions.
-    Return the measured range and the verdict. Raises MissingRuns if a queue has no run."""
+    cross traffic and added delay are above 95 % of the 765 that TCP can carry, in both directions,
+    else it disagrees. Return a text with the measured range, and the verdict. Raises MissingRuns if
+    a queue has no run."""
     mbps = [one for aqm in AQMS for one in throughputs(
         cell(rows, aqm=aqm, rate_mbps=800.0, burst=True, cross=False))]
     return _format_range(mbps,
@@ -182,9 +184,10 @@ def used_at_800_with_bursts(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 def underused_at_high_rates(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Judge: without burst shaping, only high rates are underused, with fq_codel and without cross
-    traffic and added delay. It agrees if the median throughput exceeds 98 % of what TCP can carry
-    at 100, 200 or 300 Mbit/s, and is below 90 % at 900 and at 1000. Return the measured shares and
-    the verdict. Raises MissingRuns if a rate (100 to 1000 Mbit/s in steps of 100) has no run."""
+    traffic and added delay. It agrees if the median throughput, of runs and directions, exceeds 98
+    % of what TCP can carry at one or more of 100, 200 and 300 Mbit/s, and is below 90 % at both 900
+    and 1000. Else it disagrees. Return a text with the measured shares, and the verdict. Raises
+    MissingRuns if a rate (100 to 1000 Mbit/s in steps of 100) has no run."""
     shares = {}
     for rate in range(100, 1001, 100):
         mbps = throughputs(cell(rows, aqm="fq_codel", rate_mbps=float(rate), burst=False,
@@ -198,10 +201,12 @@ def underused_at_high_rates(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 def deviation(burst: bool, cross: bool, study_mbps: float
               ) -> Callable[[Sequence[FigureRow]], tuple[str, str]]:
-    """Return a function that judges the standard deviation over repetitions of fq_codel at 900
-    Mbit/s without added delay: it agrees if that of one of the directions is within a factor of two
-    of the study's. The function returns the measured deviations and the verdict, CANT_TELL with
-    fewer than five runs. It raises MissingRuns without a run.
+    """Return a function that judges the standard deviation of throughput over repetitions of
+    fq_codel at 900 Mbit/s without added delay: it agrees if that of at least one direction is
+    within a factor of two of the study's, else it disagrees. The function returns a text with the
+    measured deviations, and the verdict. With fewer than five runs the text is their number, and
+    the verdict CANT_TELL. It raises MissingRuns without a run, KeyError if one lacks the throughput
+    of a direction.
 
     Args:
         burst: whether the router shapes bursts.
@@ -224,9 +229,10 @@ def differs_between_queues(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Judge: at 100 Mbit/s with burst shaping and without cross traffic and added delay, the
     distributions of NDT7's results differ between queues. It agrees if throughput or latency of
     some direction does, by the test of Kruskal and Wallis (p below 0.01) and by the medians (more
-    than 1 % apart). Return the differences of the medians, with their p-values, and the verdict. If
-    a queue has fewer than five runs, return their number and CANT_TELL. Raises MissingRuns if a
-    queue has none."""
+    than 1 % apart), else it disagrees. Return a text with the differences of the medians and their
+    p-values, and the verdict. If a queue has fewer than five runs, return the least number of runs
+    and CANT_TELL. Raises MissingRuns if a queue has none, KeyError if a run lacks one of the
+    results."""
     from scipy.stats import kruskal
 
     members = [cell(rows, aqm=aqm, rate_mbps=100.0, burst=True, cross=False) for aqm in AQMS]
@@ -253,9 +259,9 @@ def variable_with_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Judge: throughput varies more over the repetitions of a cell with cross traffic, at 100
     Mbit/s with burst shaping and without added delay. What counts is the standard deviation by the
     mean, in the worse direction. It agrees if that more than doubles and exceeds 1 % with every
-    queue, in part if only with some. Return the measured deviations and the verdict. If a cell has
-    fewer than five runs, return their number and CANT_TELL. Raises MissingRuns if a cell has none.
-    """
+    queue, in part if only with some, else it disagrees. Return a text with the measured deviations,
+    and the verdict. If a cell has fewer than five runs, return their number and CANT_TELL. Raises
+    MissingRuns if a cell has none, KeyError if a run lacks the throughput of a direction."""
     texts, more = [], []
     for aqm in AQMS:
         shares = []
@@ -274,9 +280,10 @@ def variable_with_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 def lowered_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Judge: cross traffic lowers throughput much, with every queue. It agrees if throughput with
-    it, as a share of that without, is below 80 % with each queue, in the median of the rates from
-    100 to 1000 Mbit/s with burst shaping and without added delay. Return the measured shares and
-    the verdict. Raises MissingRuns if a cell has no run."""
+    it (mean of runs and directions), as a share of that without, is below 80 % with each queue, in
+    the median of the rates from 100 to 1000 Mbit/s with burst shaping and without added delay. Else
+    it disagrees. Return a text with the measured shares, and the verdict. Raises MissingRuns if a
+    cell has no run."""
     ratios = {}
     for aqm in AQMS:
         pairs = [[float(numpy.mean(throughputs(cell(
@@ -289,10 +296,10 @@ def lowered_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 
 def latency_raised_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
-    """Judge: cross traffic raises NDT7's latency (MinRTT) much. It agrees if the median over the
-    rates from 100 to 1000 Mbit/s, with burst shaping and without added delay, more than doubles
-    with every queue. Return the measured medians and the verdict. Raises MissingRuns if a cell has
-    no run."""
+    """Judge: cross traffic raises NDT7's latency (MinRTT) much. It agrees if the median of all runs
+    and directions, at rates from 100 to 1000 Mbit/s with burst shaping and without added delay,
+    more than doubles with every queue, else it disagrees. Return a text with the measured medians,
+    and the verdict. Raises MissingRuns if a cell has no run."""
     texts, raised = [], []
     for aqm in AQMS:
         medians = [_ndt7_latency_ms([
@@ -311,8 +318,8 @@ def steady(rate_mbps: float, burst: bool, cross: bool, stable: Sequence[str],
     (standard deviation by mean), in the median of a queue's runs without added delay. It agrees if
     that is at most 5 % with the queues of `stable` and at least 15 % with those of `varying`,
     disagrees if it is above 15 % with one of the former or below 5 % with one of the latter, and
-    otherwise can't tell. The function returns the measured values and the verdict. It raises
-    MissingRuns if a queue has no run.
+    otherwise can't tell. The function returns a text with the values of all AQMS, and the verdict.
+    It raises MissingRuns if one of AQMS has no run, KeyError if a run has no capture of an upload.
 
     Args:
         rate_mbps: rate of the runs.
@@ -338,9 +345,9 @@ def steady(rate_mbps: float, burst: bool, cross: bool, stable: Sequence[str],
 def shifted_by_delay(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Judge: added delay raises latencies by a constant, of 20 ms at 100 Mbit/s without burst
     shaping and cross traffic. It agrees if NDT7's latency (MinRTT) and the median of the probes
-    during the upload both rise by it within 1 ms with every queue, in part if only NDT7's does.
-    Return a text with the measured shifts and throughputs, and the verdict. Raises MissingRuns if a
-    cell has no run."""
+    during the upload both rise by it within 1 ms with every queue, in part if only NDT7's does,
+    else it disagrees. Return a text with the measured shifts and throughputs, and the verdict.
+    Raises MissingRuns if a cell has no run, KeyError if a run has no probes during an upload."""
     own, probes, rates, right, right_probes = [], [], [], [], []
     for aqm in AQMS:
         without, with_delay = (
@@ -360,8 +367,8 @@ def shifted_by_delay(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 
 def _ndt7_latency_ms(rows: Sequence[FigureRow]) -> float:
-    """Return NDT7's latency (MinRTT) in ms, as the median over these runs and their directions.
-    `rows` must not be empty."""
+    """Return NDT7's latency (MinRTT) in ms, as the median over these runs and their directions. NaN
+    if none reports one."""
     return float(numpy.median([one for row in rows for one in row.own_latency_ms.values()]))
 
 

@@ -47,7 +47,8 @@ class Seen:
 
     Attributes:
         row: the figures' row of the run.
-        ring_drops: number of packets that the receive rings dropped.
+        ring_drops: number of packets that the receive rings of both cards dropped until the last
+            sample of the queues. 0 if that is not recorded.
     """
 
     row: FigureRow
@@ -59,20 +60,22 @@ class Seen:
 
     @property
     def router(self) -> tuple[str, str]:
-        """The router's model and "ideal" or "busy" for the hosts, in the form of ROUTERS' keys."""
+        """The router's model, and "ideal" if the client's model is that, else "busy", in the form
+        of ROUTERS' keys."""
         hosts = "ideal" if self.setting("client_model") == "ideal" else "busy"
         return self.setting("router_model"), hosts
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table.
+    """A table with a row for each router and each value of a setting.
 
     Attributes:
         title: its title.
         batches: batches whose runs it shows.
         by: setting for the first column, "" for none.
-        names: values of that setting and how the table shows them, in order.
+        names: values of that setting and how the table shows them, in order. Runs with other values
+            are left out.
     """
 
     title: str
@@ -98,16 +101,17 @@ KNOWN = ("rates", *(batch for table in TABLES for batch in table.batches))
 
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield the lines of the table of `fq_codel` at 900 Mbit/s with burst shaping and cross traffic
-    both ways, with the routers of ON_PAGE only. Raises ConfigError if a run belongs to no table or
-    its file can't be read."""
+    """Yield the lines of the Markdown table of `fq_codel` at 900 Mbit/s with burst shaping and
+    cross traffic both ways, a row for each router of ON_PAGE that has runs. Raises ConfigError if
+    the file of a run can't be read or used, or the run's router or batch belongs to no table."""
     yield from _table_of_batches(TABLES[0],
                                  [one for one in _read_runs(runs) if one.router in ON_PAGE])
 
 
 def other_tables(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield the lines of all tables, each below its title. Raises ConfigError if a run belongs to
-    no table or its file can't be read."""
+    """Yield the lines of all Markdown tables, with all routers, each below its title; last one of
+    latency at lower rates. Raises ConfigError if the file of a run can't be read or used, or the
+    run's router or batch belongs to no table."""
     seen = _read_runs(runs)
     for table in TABLES:
         yield table.title

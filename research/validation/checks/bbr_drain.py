@@ -25,11 +25,12 @@ FULL_STEP = STEP_MS / FRAME_MS
 
 
 def drains_s(entered_s: Seconds) -> list[tuple[float, float]]:
-    """Return start and end, in s, of each period of at least 100 ms with less than a fifth of the
-    packets that fill the link, from 1 s on.
+    """Return start and end, in s as in `entered_s`, of each period of at least 100 ms, from 1 s on,
+    whose steps of STEP_MS each have less than a fifth of the packets that fill the link.
 
     Args:
-        entered_s: time at which each packet arrived.
+        entered_s: time at which each packet arrived, since the first one, in order. It must go on
+            for more than 1 s.
     """
     counts, edges = numpy.histogram(
         entered_s, numpy.arange(1, entered_s[-1], STEP_MS / 1e3))

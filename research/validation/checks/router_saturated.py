@@ -86,7 +86,8 @@ def measure() -> Outcome:
 
 
 def _lost_share(first: CardSample, second: CardSample, passed_ns: int) -> float:
-    """Return the share of packets that found the ring full, by the counters of the router's card.
+    """Return the share of packets that found the ring full between two samples of the router's
+    card, 0 to 1. Raises ZeroDivisionError if no packet came in this time.
 
     Args:
         first: counters at the begin.

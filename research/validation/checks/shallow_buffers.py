@@ -92,8 +92,9 @@ def measure() -> Outcome:
 
 
 def _measure_utilisation(sent: str, control: str, rate_mbps: int, buffer: int) -> float:
-    """Run a flow, and return its goodput in % of what TCP can carry at the link's rate, over 25 s:
-    from 10 s on for Reno, from 20 s on for Cubic.
+    """Run a flow in the lab, and return its goodput in % of what TCP can carry at the link's rate,
+    over 25 s: from 10 s on for Reno, from 20 s on for Cubic. Raises AqmError if the lab fails or
+    iperf3 has no result.
 
     Args:
         sent: PACED or DEFAULT.

@@ -81,8 +81,8 @@ def measure() -> Outcome:
 
 
 def _read_packets(path: Path) -> list[tuple[float, bool, int]]:
-    """Return the time in s, whether the client sent it, and the payload in bytes, of each packet in
-    tcpdump's text."""
+    """Return the time in epoch seconds, whether the client sent it, and the payload in bytes, of
+    each packet to or from the client in tcpdump's text. Other lines are left out."""
     found = (_PACKET.match(line) for line in path.read_text().splitlines())
     return [(float(one[1] or one[3]), bool(one[1]), int(one[2] or one[4] or 0))
             for one in found if one]
@@ -90,12 +90,13 @@ def _read_packets(path: Path) -> list[tuple[float, bool, int]]:
 
 def _retransmissions_ms(packets: list[tuple[float, bool, int]],
                         lost_at_s: list[float]) -> list[float]:
-    """Return the time in ms from each lost segment to its first retransmission. Raises IndexError
-    if one was not sent again.
+    """Return the time in ms from each lost segment to the next segment with payload that the client
+    sent, which is its retransmission. Raises IndexError if the client sent none after it.
 
     Args:
-        packets: time in s, whether the client sent it, and payload in bytes, of each packet.
-        lost_at_s: time at which each lost segment was sent.
+        packets: time in epoch seconds, whether the client sent it, and payload in bytes, of each
+            packet, as _read_packets() returns them.
+        lost_at_s: time at which each lost segment was sent, in epoch seconds.
     """
     waits = []
     for at_s in lost_at_s:
@@ -106,12 +107,14 @@ def _retransmissions_ms(packets: list[tuple[float, bool, int]],
 
 
 def _acknowledgements_ms(packets: list[tuple[float, bool, int]], before_s: float) -> list[float]:
-    """Return how long the client delayed its acknowledgements of single segments, in ms. Those that
+    """Return the time in ms from the last segment with payload that the client received to its next
+    packet without payload, for each such packet: how long it delayed acknowledgements. Those that
     it sent within 1 ms are left out.
 
     Args:
-        packets: time in s, whether the client sent it, and payload in bytes, of each packet.
-        before_s: end of the period that counts.
+        packets: time in epoch seconds, whether the client sent it, and payload in bytes, of each
+            packet, as _read_packets() returns them.
+        before_s: end of the period that counts, in epoch seconds.
     """
     waits, came_s = [], 0.0
     for time_s, ours, payload in packets:

@@ -38,8 +38,8 @@ class Claim:
 
     def row(self, run: Run) -> list[str]:
         """Return the cells of its table row: its name, and those of HEAD (published number, bounds,
-        measured number). The measured number is bold if, rounded as the table shows it, it is
-        outside of the bounds. Raises what `measure` raises."""
+        measured number). The measured number is bold if it is outside of the bounds, all rounded as
+        the table shows them. Raises what `measure` raises."""
         here = self.measure(run)
         numbers = (self.published, self.lowest, self.highest, here)
         published, lowest, highest, own = (f"{one:.{self.digits}f}" for one in numbers)
@@ -66,8 +66,9 @@ class Paper:
     claims: tuple[Claim, ...]
 
     def lines(self, runs: Sequence[Run]) -> Iterator[str]:
-        """Yield the lines of the Markdown table, a row for each claim. Raises BadResult if a cell
-        has no run, or a claim can't be measured in its run."""
+        """Yield the lines of the Markdown table, a row for each claim. Of several runs of a cell
+        the last one counts. Raises BadResult if a cell has no run, and what the claims' `measure`
+        raises: NotAvailable, another BadResult or ValueError."""
         by_title = {run.title: run for run in runs}
         lacking = sorted({claim.cell for claim in self.claims} - set(by_title))
         if lacking:
