@@ -312,8 +312,8 @@ class _Records:
 
 
 class _Tally:
-    """Converts counted keys (fields of packets, _Key) to amounts per class and direction, and to
-    transfers.
+    """Converts counted keys (fields of packets, _Key) to amounts of payload and wire bytes per
+    class and direction, and to transfers. Call add_step() for each time step.
 
     Args:
         ip_version: IP version of all packets, 4 or 6.
@@ -321,7 +321,8 @@ class _Tally:
         classes: classes of flows.
 
     Attributes:
-        external: number of packets that belong to no class, or that have IP options.
+        external: number of packets that belong to no class, or that have IP options. They are in no
+            amount.
         transfers: the connections' data.
     """
 

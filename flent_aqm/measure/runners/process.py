@@ -362,6 +362,7 @@ def text_of(stream: IO[str]) -> str:
 
 def last_line(stream: IO[str]) -> str:
     """Return the last line of a tool's output that isn't blank, without white space at its ends. It
-    usually is the error message. "it printed nothing" if there is none."""
+    usually is the error message. "it printed nothing" if there is none. The stream is read from its
+    start, wherever its position is."""
     lines = text_of(stream).split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "it printed nothing")

@@ -219,7 +219,8 @@ class Fit:
     Attributes:
         parameters: the fitted parameters.
         measurements: the measurements.
-        best: the tried model with the least sum of squares, to three decimals.
+        best: the tried model whose misfit(), rounded to three decimals, is the least; of equal
+            ones, the first by its values.
         table: each model that was tried -> its result in each setting.
     """
 

@@ -563,8 +563,9 @@ def _options_writer(flags: Sequence[str] = (), **values: Writer) -> Callable[[Wo
 
 
 def _codel_writer(**more: Writer) -> Callable[[Words], Words | None]:
-    """Return a function that converts the options of CoDel and those in `more`, and returns None if
-    one is unknown or lacks its value. It adds `noecn` if `ecn` isn't shown.
+    """Return a function that converts the options of CoDel, and those in `more`, from the words
+    that tc shows to those that it takes, and returns None if one is unknown or lacks its value. It
+    adds `noecn` if `ecn` isn't shown.
 
     Args:
         more: name of an option -> function that converts its value, None for an option that is left

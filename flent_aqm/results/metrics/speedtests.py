@@ -70,8 +70,8 @@ def cloudflare_points(run: Run, experience: str) -> float:
 
 
 def _idle_loss(run: Run) -> float | None:
-    """Return the share of probes lost on the idle line, 0 to 1. None without idle probes, or if
-    they can't tell losses."""
+    """Return the share of the run's own probes, not the speed test's, that were lost before the
+    load, 0 to 1. None without such probes, or if they can't tell losses."""
     try:
         idle = run.idle()
     except NotAvailable:

@@ -17,7 +17,8 @@ from flent_aqm.servers.protocols.watermarks import stop_at_once
 
 
 class _Tls(SSLProtocol):
-    """asyncio's TLS with a small read buffer, and a write buffer that is full at once."""
+    """asyncio's TLS with a read buffer of 32 KiB. Writing is paused as soon as the kernel doesn't
+    take all data, so that hardly any data wait in this process."""
 
     max_size = 1 << 15
 

@@ -201,13 +201,13 @@ class GitTree:
 
     def changed_since(self, older: str) -> dict[str, tuple[bytes | None, bytes | None]]:
         """Return path -> (content then, content now) of each C file and header that differs from an
-        older tree of this repository, None for a file that isn't there or is empty. In the
-        contents, bytes that aren't UTF-8 are replaced, and all line ends are \\n.
+        older tree of this repository. A content is None if the tree doesn't have the file, if it is
+        empty, or if git can't read it. In the contents, bytes that aren't UTF-8 are replaced, and
+        all line ends are \\n.
 
         older: git's name of the older tree.
 
-        Raises SetupError if the older tree is gone, or if git can't compare the trees. A content
-        that git then can't read is b"".
+        Raises SetupError if the older tree is gone, or if git can't compare the trees.
         """
         # Without -z, git quotes names that aren't ASCII.
         names = self._git("diff", "-z", "--name-only", "--no-renames", "--diff-filter=AMD",

@@ -209,7 +209,7 @@ REFUSED = {
     "queue that the kernel lacks": (
         [], tc_that_says("' sfq'", "Error: Specified qdisc kind is unknown."),
         ("the router lacks sfq (its kernel refuses it: Error: Specified qdisc kind is unknown.); "
-         "flent-aqm doctor --testbed shows what it has; to leave it out: --batch-override "
+         "flent-aqm doctor --testbed ADDRESS shows what it has; to leave it out: --batch-override "
          "aqm=no_aqm,codel,fq_codel")),
     "filter that the kernel lacks": (
         ["tiers=3"], tc_that_says("' u32 '", "RTNETLINK answers: No such file or directory"),

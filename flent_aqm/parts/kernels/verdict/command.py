@@ -365,8 +365,8 @@ def _folders_for_new_runs(args: argparse.Namespace) -> list[Path]:
 
 
 def _undecided(comparison: Comparison, judged: Sequence[JudgedMetric]) -> list[Cell]:
-    """Return the cells with an effect for which a number of seeds is known that may decide it
-    (`seeds_needed`). Empty once a metric got worse."""
+    """Return the cells in which a metric isn't decided yet, and for which it is known how many
+    seeds would probably decide it (`seeds_needed` of its effect). Empty once a metric got worse."""
     names = {effect.cell for metric in judged for effect in metric.effects if effect.seeds_needed}
     return [] if is_worse(judged) else [cell for cell in comparison.cells if cell.name in names]
 
