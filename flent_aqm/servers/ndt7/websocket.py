@@ -319,9 +319,11 @@ class FrameReader:
         self._opcode, self._final = Opcode(first & 0x0F), bool(first & 0x80)
         self._in_payload, self._left_bytes, self._kept = True, length, None
         if self._opcode >= Opcode.CLOSE:
-            if length > _MAX_CONTROL_BYTES or not self._final:
-                raise Violation(CloseCode.PROTOCOL_ERROR, "control frame of more than "
-                                f"{_MAX_CONTROL_BYTES} bytes, or in fragments")
+            if not self._final:
+                raise Violation(CloseCode.PROTOCOL_ERROR, "a control frame in fragments")
+            if length > _MAX_CONTROL_BYTES:
+                raise Violation(CloseCode.PROTOCOL_ERROR, f"a control frame of {length} bytes; "
+                                f"expected at most {_MAX_CONTROL_BYTES}")
             self._kept = bytearray()
             return
         if (self._opcode is Opcode.CONT) == (self._message is Opcode.CONT):

@@ -40,6 +40,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from OpenSSL import SSL
 
 from flent_aqm.base.errors import BadResult, cause_of
+from flent_aqm.base.json_text import json_text
 
 BITS = 2048
 EXPONENT = 65537
@@ -200,7 +201,7 @@ class End:
         # aioice has no setting to leave out the machine's other addresses.
         aioice.ice.get_host_addresses = lambda use_ipv4, use_ipv6: [address]
         use_fixed_certificate()
-        self._length_s = length_s
+        self._address, self._length_s = address, length_s
         self._picture = Picture(length_s)
         self._record = EndRecord()
         self._report_at: Any = None
@@ -213,9 +214,10 @@ class End:
 
     async def offer(self) -> str:
         """Return this end's session description (SDP), with its address, to begin a call. Hand it
-        to the other end's answer(), and what that returns to accept()."""
+        to the other end's answer(), and what that returns to accept(). Raises BadResult if no UDP
+        socket can be opened at the address."""
         await self._connection.setLocalDescription(await self._connection.createOffer())
-        return str(self._connection.localDescription.sdp)
+        return self._description()
 
     async def accept(self, answer: str) -> None:
         """Process the other end's session description, its answer to that of offer(). Raises
@@ -229,7 +231,8 @@ class End:
 
     async def answer(self, offer: str) -> str:
         """Process the other end's session description, which its offer() returned. Return this
-        end's session description. Raises BadResult if the other end's description isn't valid."""
+        end's session description. Raises BadResult if the other end's description isn't valid, or
+        if no UDP socket can be opened at this end's address."""
         try:
             await self._connection.setRemoteDescription(RTCSessionDescription(offer, "offer"))
             await self._connection.setLocalDescription(await self._connection.createAnswer())
@@ -237,7 +240,16 @@ class End:
         except Exception as fault:
             raise BadResult("the other end's session description can't be answered "
                             f"({cause_of(fault)}); it starts with {offer[:60]!r}") from None
-        return str(self._connection.localDescription.sdp)
+        return self._description()
+
+    def _description(self) -> str:
+        """Return this end's session description. Raises BadResult if it has no address, because
+        aiortc could not open a UDP socket there, and tells only its log."""
+        description = str(self._connection.localDescription.sdp)
+        if "\na=candidate:" not in description:
+            raise BadResult(f"no UDP socket for the call could be opened at {self._address}: is "
+                            "its port taken, or the address link-local?")
+        return description
 
     async def call(self) -> tuple[float, EndRecord]:
         """Wait until the call is connected, then run it until 2 s after length_s since this end's
@@ -283,17 +295,18 @@ class End:
     def _refuse_broken(self) -> None:
         """Raise BadResult if the other end's picture can't be received, or if the call could not be
         connected or isn't connected any more."""
+        fault: BaseException | None = None
         if (self._receiving is not None and self._receiving.done()
                 and not self._receiving.cancelled()):
             fault = self._receiving.exception()
-            # aiortc's MediaStreamError, which has no text, is the end of the picture.
-            why = (cause_of(fault) if isinstance(fault, Exception)
-                   and not isinstance(fault, MediaStreamError) else "it ended")
-            raise BadResult(f"the other end's picture can't be received any more: {why}")
-        if self._connection.connectionState != "connected":
-            raise BadResult("the call is not connected, or not any more: the state of its "
-                            f"connection is {self._connection.connectionState!r}; expected that "
-                            "UDP packets of any port reach the other end during the whole call")
+        # aiortc's MediaStreamError is the end of the picture, because the connection has ended.
+        if isinstance(fault, Exception) and not isinstance(fault, MediaStreamError):
+            raise BadResult("the other end's picture can't be received any more: "
+                            f"{cause_of(fault)}")
+        if fault is not None or self._connection.connectionState != "connected":
+            raise BadResult("the call could not be connected, or was broken off (state of its "
+                            f"connection: {self._connection.connectionState}): was the other end "
+                            "stopped, or do UDP packets of some port not reach it?")
 
     def _receive_track(self, track: MediaStreamTrack) -> None:
         """Called by aiortc when the other end's picture begins: start to receive it."""
@@ -345,4 +358,4 @@ def from_json(value: Any) -> EndRecord:
              for at_s, lost, jitter_ms, rtt_ms in value["reports"]])
     except (LookupError, TypeError, ValueError, OverflowError) as fault:
         raise BadResult(f"the other end's report can't be read ({cause_of(fault)}); it starts with "
-                        f"{str(value)[:60]!r}") from None
+                        f"{json_text(value)[:60]!r}") from None

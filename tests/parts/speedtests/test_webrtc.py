@@ -230,12 +230,18 @@ def test_report_with_an_infinite_number_is_refused() -> None:
         from_json(whole | {"sent": float("inf")})
 
 
+def test_missing_report_is_quoted_as_json() -> None:
+    """As the other end sent it, not as Python writes it."""
+    with pytest.raises(BadResult, match=r"it starts with 'null'$"):
+        from_json(None)
+
+
 @pytest.mark.parametrize(("fault", "why"), [
-    (ValueError("no frame in these packets"), "no frame in these packets"),
-    (MediaStreamError(), "it ended")])
+    (ValueError("no frame in these packets"), "any more: no frame in these packets$"),
+    (MediaStreamError(), r"broken off .*: was the other end stopped, or do UDP packets .*\?$")])
 def test_picture_that_breaks_off_ends_the_call_with_the_reason(fault: Exception, why: str) -> None:
-    """A made track, as no real end sends what aiortc can't decode. The end of a track was told by
-    the name of aiortc's class."""
+    """A made track, as no real end sends what aiortc can't decode. A track ends with the
+    connection."""
     class Broken(MediaStreamTrack):  # type: ignore[misc]  # aiortc has no types
         kind = "video"
 
@@ -251,5 +257,18 @@ def test_picture_that_breaks_off_ends_the_call_with_the_reason(fault: Exception,
         finally:
             await end.close()
 
-    with pytest.raises(BadResult, match=f"any more: {why}$"):
+    with pytest.raises(BadResult, match=why):
         asyncio.run(call())
+
+
+def test_address_without_a_socket_is_named() -> None:
+    """aiortc leaves it out, and the other end would wait for packets, and tell of a firewall."""
+    async def offer() -> None:
+        end = End("192.0.2.1", 1.0)  # of no machine
+        try:
+            await end.offer()
+        finally:
+            await end.close()
+
+    with pytest.raises(BadResult, match=r"no UDP socket .* could be opened at 192\.0\.2\.1: is "):
+        asyncio.run(offer())

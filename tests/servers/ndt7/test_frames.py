@@ -61,3 +61,13 @@ def test_payload_counts_before_its_message_is_whole() -> None:
 def test_fragments_in_wrong_order_are_told_apart(stream: bytes, why: str) -> None:
     with pytest.raises(Violation, match=why):
         list(FrameReader().feed(memoryview(stream)))
+
+
+@pytest.mark.parametrize(("stream", "why"), [
+    # The library writes none of them.
+    (b"\x09\x81" + bytes(4), "^a control frame in fragments$"),
+    (b"\x89\xfe\x00\x7e" + bytes(4), "^a control frame of 126 bytes; expected at most 125$"),
+])
+def test_faults_of_control_frames_are_told_apart(stream: bytes, why: str) -> None:
+    with pytest.raises(Violation, match=why):
+        list(FrameReader().feed(memoryview(stream)))
