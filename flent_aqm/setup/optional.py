@@ -73,16 +73,26 @@ def optional_path(name: str) -> Path:
         return path
     why = program.why or _who_needs(program)
     if program.source:
-        raise ToolMissing(f"{why}; run: flent-aqm setup --speedtests {program.setup_name}; or "
-                          "leave that test out")
+        raise ToolMissing(f"{why}{_not_found(program)}; run: flent-aqm setup --speedtests "
+                          f"{program.setup_name}; or leave that test out")
     if program.variable:
         folder = os.environ.get(program.variable)
         raise ToolMissing(f"{why}; {program.variable} is {folder!r}, and {program.name} is not "
                           "there; set it to that folder, or leave that test out" if folder else
                           f"{why}; {program.variable} is not set; set it to that folder, or leave "
                           "that test out")
-    raise ToolMissing(f"{why}, which is not on PATH; install it (docs/reference/tools.md), "
-                      "or leave that test out")
+    raise ToolMissing(f"{why}{_not_found(program)}; install it (docs/reference/tools.md), or leave "
+                      "that test out")
+
+
+def _not_found(program: Program) -> str:
+    """Return ", which …", the clause that says of a program, script or Python package why find()
+    may not have found it."""
+    if is_python(program):
+        return ", which this Python can't import"
+    if program.is_script:
+        return ", which is neither on PATH nor in the cache"
+    return ", which is not installed, not on PATH, or this user may not execute it"
 
 
 def _who_needs(program: Program) -> str:

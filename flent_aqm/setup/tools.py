@@ -64,5 +64,6 @@ def tool_path(name: str) -> Path:
     """
     path = find_tool(name)
     if path is None:
-        raise ToolMissing(f"{name} is not installed; flent-aqm doctor says how to install it")
+        raise ToolMissing(f"{name} is not installed, not on PATH, or this user may not execute it; "
+                          "see flent-aqm doctor")
     return path

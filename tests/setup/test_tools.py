@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.setup.tools import find_tool, put_tools_on_path
+from flent_aqm.base.errors import ToolMissing
+from flent_aqm.setup.tools import find_tool, put_tools_on_path, tool_path
 
 
 def program(folder: Path, name: str) -> Path:
@@ -44,3 +45,13 @@ def test_path_inside_of_a_lab_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/usr/bin")
     put_tools_on_path()
     assert os.environ["PATH"] == "/usr/bin"
+
+
+def test_program_that_may_not_be_executed_is_not_called_missing_only(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It counts as not found, and nothing is gained by installing it once more."""
+    program(tmp_path / "bin", "tool-of-test").chmod(0o644)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    with pytest.raises(ToolMissing, match="^tool-of-test is not installed, not on PATH, or this "
+                                          "user may not execute it; see flent-aqm doctor$"):
+        tool_path("tool-of-test")
