@@ -91,6 +91,24 @@ def test_required_patch_that_does_not_fit_is_refused_by_name(tree: Path) -> None
         patching.apply_all(tree, [("0001-a.patch", HALF)], keep=KernelTree(tree).keep)
 
 
+@pytest.mark.parametrize(("content", "why"), [
+    (FIRST + b"--- a/net/gone.c\n+++ b/net/gone.c\n@@ -1 +1 @@\n-x\n+y\n",
+     "fit the source: the source has no net/gone.c$"),
+    (FIRST + b"--- /dev/null\n+++ b/file\n@@ -0,0 +1 @@\n+x\n",
+     r"fit the source: The next patch would create the file file, which already exists!"),
+    (FIRST + b"--- a/file\n+++ /dev/null\n@@ -1 +0,0 @@\n-line 0\n",
+     "fit the source: file: Not deleting file file as content differs from patch$"),
+    (FIRST.replace(b" line 3", b"garbage"), "fit the source: patch: .* malformed patch at line"),
+    (b"--- /home/me/old/file\n+++ b/file\n@@ -1 +1 @@\n-line 0\n+x\n",
+     "^mine: '/home/me/old/file' is not a path in the kernel's source; expected one such as a/"),
+])
+def test_reason_names_the_file_that_it_is_about(tree: Path, content: bytes, why: str) -> None:
+    """And not that of the part before it, or only the files that patch has looked at."""
+    with pytest.raises(SetupError, match=why):
+        patching.apply_own(tree, "mine", content, keep=KernelTree(tree).keep)
+    assert (tree / "file").read_text() == "".join(LINES)
+
+
 def test_patches_can_be_taken_back_and_the_optional_ones_left_out(tree: Path) -> None:
     """As for a source on which one fits and doesn't compile."""
     patches = [("0001-a.patch", FIRST), (OPTIONAL, SECOND)]

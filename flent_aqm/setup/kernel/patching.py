@@ -112,13 +112,17 @@ def apply_own(tree: Path, name: str, content: bytes, *, keep: Keep) -> None:
         name: name of the patch, for messages.
         content: content of the patch.
         keep: called with the names of the patch's files (files_of()) before they are changed, and
-            before it is known whether the patch fits. If it raises an error, that is raised, and
-            nothing is changed.
+            before it is known whether the patch fits. If it raises an error, that is raised (a
+            SetupError with the patch's name), and nothing is changed.
     """
     names = files_of(content)
     if not names:
-        raise PatchDoesntFit(f"{name} is not a patch: no line begins with --- or +++")
-    keep(names)
+        raise PatchDoesntFit(f"{name} has no line that begins with --- or +++; expected a patch of "
+                             "text files, as git diff or diff -u writes it")
+    try:
+        keep(names)
+    except SetupError as fault:
+        raise SetupError(f"{name}: {fault}") from None
     try:
         _run_patch(tree, content, "--dry-run")
     except CommandFailed as error:
@@ -126,23 +130,26 @@ def apply_own(tree: Path, name: str, content: bytes, *, keep: Keep) -> None:
         if error.returncode != _DOESNT_FIT and not malformed:
             raise
         raise PatchDoesntFit(f"{name} doesn't fit the source: "
-                             f"{_failed_hunks(error.stdout or error.stderr)}") from None
+                             f"{_failed_hunks(error.stdout + error.stderr)}") from None
     _run_patch(tree, content)
 
 
 def _failed_hunks(output: str) -> str:
     """Return the lines of the output that tell what doesn't fit, such as "FILE: Hunk #1 FAILED at
-    12.", with "; " between them. A line before the first file's name has no FILE. If there are no
-    such lines, return the output in one line. At most 500 characters.
+    12.", with "; " between them. FILE is left out of lines that aren't about the file named last.
+    If there are no such lines, return the output in one line. At most 500 characters.
 
     output: output of the program patch.
     """
     failures, file = [], ""
-    for line in output.splitlines():
+    for line in output.replace(",\nwhich", ", which").splitlines():
         if line.startswith(("checking file ", "patching file ")):
             file = line.split(" ", 2)[2]
-        elif re.match(r"Hunk .*FAILED", line) or "can't find file" in line or "malformed" in line \
-                or "previously applied" in line:
+        elif line.startswith("|--- "):  # quoted from the patch, for a file that isn't there
+            failures.append(f"the source has no {line.split()[1].partition('/')[2] or line}")
+        elif line.startswith("The next patch would ") or "malformed" in line:
+            failures.append(line.strip())
+        elif re.match(r"Hunk .*FAILED|Not deleting ", line) or "previously applied" in line:
             failures.append(f"{file}: {line.strip()}" if file else line.strip())
     return "; ".join(failures)[:500] or " ".join(output.split())[:500]
 

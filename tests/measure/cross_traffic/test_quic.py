@@ -48,5 +48,6 @@ def test_run_without_the_package_is_refused_before_it_starts(
     assert "quic" in needs.servers
     monkeypatch.setattr(optional, "find_spec", lambda name: None)
     with pytest.raises(ToolMissing, match=r"cross_traffic=quic, http_version=3\) needs the Python "
-                       "package aioquic; run: flent-aqm setup --speedtests aioquic"):
+                       "package aioquic, which this Python can't import; run: "
+                       "flent-aqm setup --speedtests aioquic"):
         optional.check_tools(["aioquic"])
