@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 
 from flent_aqm.base.errors import AqmError, SetupError
+from flent_aqm.base.words import end_of
 
 
 @contextmanager
@@ -37,8 +38,9 @@ def beside(do: Callable[[], None]) -> Iterator[None]:
         fault = receiver.recv()
     except EOFError:
         process.join()
-        raise SetupError("set-up's second process was killed (exit status "
-                         f"{process.exitcode}); run flent-aqm setup again") from None
+        raise SetupError(f"set-up's second process ended with {end_of(process.exitcode or 0)} "
+                         "before its work was done: was it stopped, such as for lack of memory? "
+                         "run the same command again") from None
     finally:
         process.terminate()
         process.join()

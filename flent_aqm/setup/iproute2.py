@@ -15,7 +15,7 @@ from flent_aqm.base.shell import find_program
 from flent_aqm.setup import debs, install
 from flent_aqm.setup.apt import DebianArchive
 from flent_aqm.setup.progress import Progress
-from flent_aqm.setup.versions import version_of
+from flent_aqm.setup.versions import version_of, why_no_version
 from flent_aqm.setup.whole_program import is_whole
 
 # Oldest version of iproute2 that knows DualPI2.
@@ -67,9 +67,9 @@ def set_up_new_tc(cache: Path, archive: DebianArchive, *, update: bool = False) 
         version = tc_version(wrapper)
         if version < OLDEST:
             fault = (f"is of iproute2 {version[0]}.{version[1]}, older than 6.18" if any(version)
-                     else "does not run on this machine, or prints no version of iproute2 by "
-                          "tc -V; expected 6.18 or newer")
-            raise SetupError(f"tc of Debian's package iproute2 {packages[0].version} {fault}")
+                     else f"can't be used: {why_no_version([wrapper, '-V'])}")
+            raise SetupError(f"tc of Debian's package iproute2 {packages[0].version} {fault}; "
+                             "install iproute2 6.18 or newer yourself, with its tc on PATH")
         target = cache / "tools" / f"iproute2-{packages[0].version}"
         install.publish(result, target, lambda folder: _is_whole_tc(folder / "tc"))
     install.link(target / "tc", cache / "new-tc" / "tc")

@@ -15,7 +15,7 @@ from flent_aqm.base.shell import find_program
 from flent_aqm.setup import debs, install
 from flent_aqm.setup.apt import DebianArchive
 from flent_aqm.setup.progress import Progress
-from flent_aqm.setup.versions import version_of
+from flent_aqm.setup.versions import version_of, why_no_version
 
 OLDEST_GO = (1, 22)
 
@@ -43,8 +43,7 @@ def set_up_irtt(cache: Path, archive: DebianArchive, *, update: bool = False) ->
         go = go_version(result / "irtt")
         if not is_fit(result / "irtt"):
             fault = (f"was built with Go {go[0]}.{go[1]}; expected 1.22 or newer" if any(go)
-                     else "does not run on this machine, or prints no version of Go by "
-                          "irtt version; expected 1.22 or newer")
+                     else f"can't be used: {why_no_version([result / 'irtt', 'version'])}")
             raise SetupError(f"Debian's irtt {package.version} {fault}")
         target = cache / "tools" / f"irtt-{package.version}"
         install.publish(result, target, lambda folder: is_fit(folder / "irtt"))

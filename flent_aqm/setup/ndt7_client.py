@@ -10,11 +10,12 @@ from pathlib import Path
 
 from flent_aqm.base.errors import CommandFailed, SetupError, ToolMissing
 from flent_aqm.base.shell import run
+from flent_aqm.base.words import end_of
 from flent_aqm.setup import install
 from flent_aqm.setup.kernel.patching import apply_own
 from flent_aqm.setup.progress import Progress
 from flent_aqm.setup.stream import run_watched
-from flent_aqm.setup.versions import version_of
+from flent_aqm.setup.versions import version_of, why_no_version
 from flent_aqm.setup.whole_program import is_whole
 
 VERSION = "0.3.1"
@@ -71,9 +72,10 @@ def set_up_ndt7_client(cache: Path) -> None:
                  "--root", work / "root", "--target-dir", work / "target"],
                 count, env=environment(cargo), log=log)
         except CommandFailed as error:
-            wrong = [line for line in error.stderr.splitlines() if line.startswith("error")]
-            raise SetupError(f"ndt7-client did not compile: {(wrong or ['no error message'])[0]}; "
-                             f"the whole output is in {log}") from None
+            wrong = next((line for line in error.stderr.splitlines() if line.startswith("error")),
+                         f"cargo ended with {end_of(error.returncode)}")
+            raise SetupError(f"ndt7-client did not compile: {wrong}; the whole output is in {log}"
+                             ) from None
         target = cache / "tools" / FOLDER
         install.publish(work / "root" / "bin", target,
                         lambda folder: is_whole(folder / "ndt7-client"))
@@ -125,9 +127,10 @@ def _run_cargo(cargo: Path, folder: Path, *words: str) -> None:
     try:
         run([cargo, *words, "--quiet"], cwd=folder, env=environment(cargo), timeout_s=300)
     except CommandFailed as error:
-        wrong = " ".join(error.stderr.split())[:300] or "it printed nothing"
-        raise SetupError(f"cargo could not fetch the source of ndt7-client {VERSION}: {wrong}; "
-                         "check the network and cargo's registry") from None
+        # The cause is in the last of cargo's lines.
+        wrong = " ".join(error.stderr.split())[-300:] or "it printed nothing"
+        raise SetupError(f"cargo {words[0]} failed for ndt7-client {VERSION}: {wrong}; check the "
+                         "network, cargo's registry and its home folder") from None
 
 
 def find_cargo() -> Path:
@@ -142,7 +145,7 @@ def find_cargo() -> Path:
         if version >= OLDEST_RUST:
             return Path(candidate)
         rejected.append(f"{candidate} is {version[0]}.{version[1]}" if any(version) else
-                        f"{candidate} does not run, or prints no version")
+                        why_no_version([candidate, "--version"]))
     raise ToolMissing(f"building ndt7-client {VERSION} needs cargo 1.88 or newer "
                       f"({'; '.join(rejected) or 'none found'}); run: make packages")
 

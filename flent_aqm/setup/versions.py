@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,3 +25,18 @@ def version_of(argv: Sequence[str | Path], pattern: str) -> tuple[int, int]:
     except AqmError:
         return (0, 0)
     return (int(match[1]), int(match[2])) if match else (0, 0)
+
+
+def why_no_version(argv: Sequence[str | Path]) -> str:
+    """Return the reason, as text for a message, why version_of() found no version: that the program
+    may not be executed, the error of running it, or that it prints none of the expected form.
+
+    argv: the command, with the path of the program.
+    """
+    if os.path.isfile(argv[0]) and not os.access(argv[0], os.X_OK):
+        return f"{argv[0]} may not be executed: is its file system mounted noexec?"
+    try:
+        run(argv)
+    except AqmError as error:
+        return str(error)
+    return "it prints no version of the expected form"

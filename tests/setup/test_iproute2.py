@@ -110,9 +110,9 @@ def test_new_tc_when_damaged_is_fetched_again(cache: Path, tmp_path: Path) -> No
 
 @needs_dpkg
 @pytest.mark.parametrize(("version", "message"), [
-    ("6.17.0", r"is of iproute2 6\.17, older than 6\.18"),
-    ("ss200127", "prints no version of iproute2 by tc -V"),
-    ("", "prints no version of iproute2 by tc -V")])
+    ("6.17.0", r"is of iproute2 6\.17, older than 6\.18; install iproute2 6\.18 or newer yourself"),
+    ("ss200127", r"can't be used: it prints no version of the expected form; install iproute2"),
+    ("; exit 3", r"can't be used: /.*/tc -V: ended with status 3: .*; install iproute2")])
 def test_new_tc_when_too_old_or_broken_is_not_kept(
         cache: Path, tmp_path: Path, version: str, message: str) -> None:
     """Told in one line, and nothing is found afterwards."""

@@ -139,7 +139,7 @@ def test_a_patch_tells_its_files_and_may_not_leave_the_source(
             b"--- /dev/null\n+++ b/net/new.c\n@@ -0,0 +1 @@\n+x\n"
             b"rename from old.c\nrename to new/old.c\n")
     assert {"in", "net/new.c", "old.c", "new/old.c"} <= set(files_of(text))
-    with pytest.raises(SetupError, match="'a/../../etc/passwd' is not a path in the kernel's source; "):
+    with pytest.raises(SetupError, match="/etc/passwd' is not a path in the kernel's source; exp"):
         tree.keep(["a/../../etc/passwd"])
 
 

@@ -11,11 +11,13 @@ import pytest
 from flent_aqm.base.errors import SetupError, ToolMissing
 from flent_aqm.setup import ndt7_client
 from flent_aqm.setup.ndt7_client import fetch_source, find_cargo
+from flent_aqm.setup.versions import why_no_version
 
 
 @pytest.mark.parametrize(("script", "words"), [
     ("echo 'error: no route to registry' >&2; exit 101",
-     r"could not fetch the source of ndt7-client [0-9.]+: error: no route to registry; check"),
+     r"cargo info failed for ndt7-client [0-9.]+: error: no route to registry; check the"),
+    ("yes a warning | head -40 >&2; echo 'error: the cause' >&2; exit 101", ": the cause; check"),
     ("true", r"its source is not in /.*/registry/src; .* set CARGO_HOME$"),
 ])
 def test_source_that_cargo_does_not_give_is_told_of(
@@ -33,9 +35,16 @@ def test_source_that_cargo_does_not_give_is_told_of(
 def test_cargo_that_prints_no_version_is_not_called_an_old_one(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cargo = tmp_path / "cargo"
-    cargo.write_text("#!/bin/sh\nexit 1\n")
+    cargo.write_text("#!/bin/sh\necho 'no default toolchain' >&2\nexit 1\n")
     cargo.chmod(0o755)
     monkeypatch.setattr(shutil, "which", lambda _name: str(cargo))
     monkeypatch.setattr(ndt7_client, "OLDEST_RUST", (99, 0))
-    with pytest.raises(ToolMissing, match=r"/cargo does not run, or prints no version"):
+    with pytest.raises(ToolMissing, match=r"/cargo --version: ended .*: no default toolchain\)"):
         find_cargo()
+
+
+def test_program_that_may_not_be_executed_is_not_called_broken(tmp_path: Path) -> None:
+    """As on a file system that is mounted noexec."""
+    (tmp_path / "irtt").write_text("#!/bin/sh\n")
+    assert why_no_version([tmp_path / "irtt", "version"]) == (
+        f"{tmp_path}/irtt may not be executed: is its file system mounted noexec?")

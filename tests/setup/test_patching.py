@@ -93,7 +93,7 @@ def test_required_patch_that_does_not_fit_is_refused_by_name(tree: Path) -> None
 
 @pytest.mark.parametrize(("content", "why"), [
     (FIRST + b"--- a/net/gone.c\n+++ b/net/gone.c\n@@ -1 +1 @@\n-x\n+y\n",
-     "fit the source: the source has no net/gone.c$"),
+     r"fit the source: the source has no net/gone\.c$"),
     (FIRST + b"--- /dev/null\n+++ b/file\n@@ -0,0 +1 @@\n+x\n",
      r"fit the source: The next patch would create the file file, which already exists!"),
     (FIRST + b"--- a/file\n+++ /dev/null\n@@ -1 +0,0 @@\n-line 0\n",

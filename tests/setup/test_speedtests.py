@@ -110,13 +110,13 @@ def test_debian_package_without_root_names_the_command(
 
 
 @pytest.mark.parametrize(("name", "who"), [
-    ("udpst", "the test obudpst needs the program udpst, which is not installed, not on PATH, or "
-              "this user may not execute it; install it"),
+    ("udpst", ("the test obudpst needs the program udpst, which is not installed, not on PATH, or "
+               "this user may not execute it; install it")),
     ("msak-client", "the test msak needs the program msak-client,"),
-    ("nuttcp", "the test nuttcp needs the program nuttcp, which is not installed, not on PATH, or "
-               "this user may not execute it; run: flent-aqm setup"),
+    ("nuttcp", ("the test nuttcp needs the program nuttcp, which is not installed, not on PATH, or "
+                "this user may not execute it; run: flent-aqm setup")),
     ("bbperf", "needs the Python package bbperf, which this Python can't import; run: flent-aqm"),
-    ("ndt7-js", "needs M-Lab's ndt7.js, which is neither on PATH nor in the cache; run: flent-aqm"),
+    ("ndt7-js", r"needs M-Lab's ndt7\.js, which is neither on PATH nor in the cache; run: flent-"),
 ])
 def test_missing_program_is_told_with_the_tests_that_need_it(
         name: str, who: str, monkeypatch: pytest.MonkeyPatch) -> None:

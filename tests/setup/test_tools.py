@@ -52,6 +52,6 @@ def test_program_that_may_not_be_executed_is_not_called_missing_only(
     """It counts as not found, and nothing is gained by installing it once more."""
     program(tmp_path / "bin", "tool-of-test").chmod(0o644)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    with pytest.raises(ToolMissing, match="^tool-of-test is not installed, not on PATH, or this "
+    with pytest.raises(ToolMissing, match=r"^tool-of-test is not installed, not on PATH, or this "
                                           "user may not execute it; see flent-aqm doctor$"):
         tool_path("tool-of-test")

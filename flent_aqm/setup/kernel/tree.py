@@ -90,8 +90,8 @@ class KernelTree:
         """
         for name in names:
             if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
-                raise SetupError(f"{name!r} is not a path in the kernel's source; expected one such "
-                                 "as a/net/sched/sch_fifo.c")
+                raise SetupError(f"{name!r} is not a path in the kernel's source; expected one "
+                                 "such as a/net/sched/sch_fifo.c")
             if self._watches:
                 now = self.path / name
                 self.changed.setdefault(name, now.read_bytes() if now.is_file() else None)
