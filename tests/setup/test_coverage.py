@@ -229,8 +229,8 @@ def test_a_change_of_what_is_not_compiled_is_refused(tmp_path: Path) -> None:
                                          "compiled"):
         refuse_not_compiled(tmp_path, ["net/sched/sch_ets.c", "net/sched/Makefile"], [])
     with pytest.raises(SetupError, match=r"net/ets\.h is not compiled .* \(switch .*; "
-                                         r"drivers/gpu/a\.c is not for User-Mode Linux"):
-        refuse_not_compiled(tmp_path, ["include/net/ets.h"], ["drivers/gpu/a.c"])
+                                         r"Documentation/a\.rst is left out by set-up, as User"):
+        refuse_not_compiled(tmp_path, ["include/net/ets.h"], ["Documentation/a.rst"])
     assert refuse_not_compiled(
         tmp_path, ["net/sched/sch_ets.c", "include/net/codel.h"], []) == ["net/sched/sch_ets.c"]
 

@@ -189,6 +189,9 @@ def test_all_errors_of_the_compiler_are_told() -> None:
         line(number).strip() for number in (1, 2))
     assert all_faults("".join(map(line, range(9)))).endswith("; and 4 more")
     assert all_faults(noise) == "make[3]: *** [sch_foo.o] Error 1"
+    no_rule = "make[4]: *** No rule to make target 'sch_bar.o', needed by 'built-in.a'.  Stop.\n"
+    assert all_faults("make: *** Waiting for unfinished jobs....\n" + noise + no_rule
+                      ) == no_rule.strip()
 
 
 @pytest.mark.lab

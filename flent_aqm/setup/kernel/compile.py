@@ -49,7 +49,8 @@ MOST_FAULTS = 5
 # Error messages of compiler, kconfig, make and linker, the most informative first.
 _FAULTS = (re.compile(r"^\S+:\d+(:\d+)?: (fatal )?error: "),
            re.compile(r"^\S+:\d+: (syntax error|.*invalid)"),
-           re.compile("undefined reference|multiple definition"), re.compile("rror"))
+           re.compile(r"undefined reference|multiple definition|\*\*\* (?!\[|Waiting)"),
+           re.compile("rror"))
 
 
 def configure(tree: Path, fragment: str) -> None:
@@ -223,7 +224,7 @@ def refuse_not_compiled(tree: Path, names: Sequence[str], left_packed: Sequence[
                   for files, cause in (
                       (not_compiled, ("not compiled with the lab's options (switch the code on by "
                                       "--config)")),
-                      (left_packed, "not for User-Mode Linux, so that set-up doesn't unpack them"))
+                      (left_packed, "left out by set-up, as User-Mode Linux compiles no such file"))
                   if files]
         raise SetupError(f"{NOT_IN_KERNEL}: {'; '.join(causes)}")
     return unused

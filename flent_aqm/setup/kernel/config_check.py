@@ -48,6 +48,7 @@ def check_config(fragment: str, generated: str) -> None:
     differing = [f"{name}={got.get(name, 'n')} (wanted {value})"
                  for name, value in wanted.items() if got.get(name, "n") != value]
     if differing:
-        raise SetupError("kconfig changed requested options (of the lab, or of --config), because "
-                         "this kernel's source lacks them or their dependencies are not met: "
-                         f"{', '.join(differing)}")
+        raise SetupError("kconfig changed requested options (of the lab, or of --config): "
+                         f"{', '.join(differing)}; expected options that this kernel's source has, "
+                         "whose dependencies are met, that no other option selects, and with a "
+                         "value of their kind (not m, as the lab has no modules)")
