@@ -5,6 +5,7 @@ Small trees with the real git; the build itself is tests/parts/kernels/test_own_
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -150,8 +151,17 @@ def test_a_folder_in_no_repository_is_taken_too(source: Path, tmp_path: Path) ->
     fill(origin, tmp_path / "tree")
     assert (tmp_path / "tree" / "sch.c").read_text() == "one\n"
     assert not (source / ".git").exists()
-    with pytest.raises(ConfigError, match=r"is not the top folder of a git .* no commit 'v9'"):
+    with pytest.raises(ConfigError, match=r"commit 'v9': fatal: not a git repository"):
         GitOrigin(tmp_path / "trees", source, "v9")
+
+
+def test_folder_below_the_top_of_a_repository_is_told_with_the_top(
+        repository: Path, tmp_path: Path) -> None:
+    """git's own refusals have other causes, such as another owner."""
+    (repository / "net").mkdir()
+    with pytest.raises(ConfigError, match=rf"'v1': the top folder of its repository is "
+                                          rf"{re.escape(str(repository))}; give that$"):
+        GitOrigin(tmp_path / "trees", repository / "net", "v1")
 
 
 @pytest.mark.parametrize(("text", "output"), [
@@ -204,6 +214,20 @@ def test_short_hash_of_several_commits_asks_for_more_digits(tmp_path: Path) -> N
         commit_of("--source", repository, free)
 
 
+def test_short_hash_of_other_objects_is_not_called_one_of_commits(
+        repository: Path, tmp_path: Path) -> None:
+    """More digits would not help."""
+    for number in range(1500):
+        (tmp_path / f"{number}").write_text(f"{number}\n")
+    hashes = git(repository, "hash-object", "-w",
+                 *(str(tmp_path / f"{number}") for number in range(1500))).split()
+    commits = {one[:4] for one in git(repository, "log", "--all", "--format=%H").split()}
+    several = next(one for one, count in Counter(each[:4] for each in hashes).items()
+                   if count > 1 and one not in commits)
+    with pytest.raises(ConfigError, match=f"has no commit '{several}'$"):
+        commit_of("--source", repository, several)
+
+
 class _Archive:
     """Stands for Debian's: two versions of one package, and another package."""
 
@@ -245,8 +269,11 @@ def test_installed_package_is_unpacked_once(tmp_path: Path) -> None:
 
 def test_program_that_unpacks_is_asked_for_by_its_name(tmp_path: Path) -> None:
     """xz and dpkg-deb are on each Debian, but not elsewhere."""
-    with pytest.raises(ToolMissing, match="no-such-xz is not installed, and unpacks the kernel's"):
+    with pytest.raises(ToolMissing, match=r"^no-such-xz is not installed, or not on PATH; see"):
         _unpack([["no-such-xz", "-dc"]], tmp_path)
+    (tmp_path / "xz").touch()
+    with pytest.raises(ToolMissing, match="xz can't be started: Permission denied; give it the"):
+        _unpack([[str(tmp_path / "xz"), "-dc"]], tmp_path)
 
 
 def test_files_of_other_machines_are_not_unpacked(tmp_path: Path) -> None:

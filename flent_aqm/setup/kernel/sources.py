@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from flent_aqm.base.errors import CommandFailed, ConfigError, SetupError, ToolMissing
-from flent_aqm.base.shell import find_program, run
+from flent_aqm.base.errors import CommandFailed, ConfigError, SetupError
+from flent_aqm.base.shell import find_program, run, start_error
 from flent_aqm.setup.apt import DebianArchive, Package
 from flent_aqm.setup.kernel.recipe import KernelSource
 from flent_aqm.setup.kernel.tree import NOTES
@@ -114,8 +114,9 @@ class DebianOrigin:
                         ["tar", "-xO", f".{INSTALLED}/{source.package}.tar.xz"],
                         ["xz", "-dc", "-T0"]], tree):
             deb.unlink(missing_ok=True)
-            raise SetupError(f"{deb.name} could not be unpacked: it is damaged, or the disk is "
-                             "full. It was removed; run the same command again")
+            raise SetupError(f"{deb.name} could not be unpacked, see the lines above: is it "
+                             "damaged, or the disk full? It was removed; run the same command "
+                             "again")
         (tree / NOTES).mkdir()
 
 
@@ -143,7 +144,7 @@ class InstalledOrigin:
             version = ""
         if not version or not self._tarball.is_file():
             raise SetupError(f"the package {package} is not installed, or lacks {self._tarball}; "
-                             f"install it: apt-get install {package}")
+                             f"install it: apt-get install --reinstall {package}")
         self.source = KernelSource(package, version)
         self.series = package.removeprefix("linux-source-")
         self.folder = DebianOrigin.folder_of(self.source)
@@ -155,8 +156,8 @@ class InstalledOrigin:
             return
         progress.step(f"unpacking {self._tarball}")
         if not _unpack([["xz", "-dc", "-T0", str(self._tarball)]], tree):
-            raise SetupError(f"{self._tarball} could not be unpacked: is it damaged, or the disk "
-                             "full?")
+            raise SetupError(f"{self._tarball} could not be unpacked, see the lines above: is it "
+                             "damaged, or the disk full?")
         (tree / NOTES).mkdir()
 
 
@@ -272,16 +273,17 @@ class GitOrigin(GitTree):
         """
         self._top = top.resolve()
         if not find_program("git"):
-            raise ConfigError("--source: a folder or repository needs git, which is not installed")
+            raise ConfigError("--source: a folder or repository needs git, which is not installed, "
+                              "not on PATH, or this user may not execute it")
         if not (self._top / "Kconfig").is_file() and ref is None:
             raise ConfigError(f"--source: {top} has no Kconfig; expected the top folder of a "
-                              "kernel's source")
+                              "kernel's source, or REPOSITORY@REF for a commit")
         self.folder = "git-" + hashlib.sha256(os.fsencode(self._top)).hexdigest()[:12]
         self._own = trees / f"{self.folder}.git"
         repository = self._repository()
         if ref is not None and repository is None:
-            raise ConfigError(f"--source: {top} is not the top folder of a git repository that "
-                              f"git can read, so it has no commit {ref!r}")
+            raise ConfigError(f"--source: {top} can't be read as a git repository, to find the "
+                              f"commit {ref!r}: {self._why_no_repository()}")
         if not self._own.is_dir():
             self._own.parent.mkdir(parents=True, exist_ok=True)
             run(["git", "init", "--quiet", "--bare", self._own])
@@ -309,6 +311,15 @@ class GitOrigin(GitTree):
             return (self._top / bare).resolve()
         # A folder inside another project's repository doesn't count as that repository.
         return (self._top / folders[1]).resolve() if Path(folders[0]) == self._top else None
+
+    def _why_no_repository(self) -> str:
+        """Return the reason why _repository() returned None, as the end of a message: the top
+        folder of the repository in which the folder is, or git's error."""
+        try:
+            top = run(["git", "-C", self._top, "rev-parse", "--show-toplevel"]).strip()
+        except CommandFailed as error:
+            return " ".join(error.stderr.split())
+        return f"the top folder of its repository is {top}; give that"
 
     def _find_tree_id(self, repository: Path | None) -> str:
         """Return git's name of the tree object: the commit's, or that of the current files, which
@@ -351,9 +362,11 @@ def commit_of(option: str, repository: Path, ref: str) -> str:
         return run(["git", "-C", repository, "rev-parse", "--verify", "--quiet",
                     "--end-of-options", f"{ref}^{{commit}}"]).strip()
     except CommandFailed:
-        # git refuses less than four digits.
-        if re.fullmatch("[0-9a-f]{4,}", ref) and len(run(
-                ["git", "-C", repository, "rev-parse", f"--disambiguate={ref}"]).split()) > 1:
+        # git refuses less than four digits, and tells other objects, too.
+        found = run(["git", "-C", repository, "rev-parse", f"--disambiguate={ref}"]
+                    ) if re.fullmatch("[0-9a-f]{4,}", ref) else ""
+        if run(["git", "-C", repository, "cat-file", "--batch-check=%(objecttype)"],
+               stdin=found).count("commit") > 1:
             raise ConfigError(f"{option}: several commits of {repository} begin with {ref!r}; "
                               "give more digits") from None
         raise ConfigError(f"{option}: {repository} has no commit {ref!r}") from None
@@ -436,7 +449,8 @@ def _download(cache: Path, archive: DebianArchive, source: KernelSource, folder:
 def _unpack(stages: Sequence[list[str]], tree: Path) -> bool:
     """Unpack a tar archive into a folder, without the files of NOT_UNPACKED and the archive's top
     folder. Return whether all programs succeeded. If not, a part of it may be in the folder. Raises
-    ToolMissing if a program isn't installed.
+    ToolMissing if a program isn't installed or can't be started, OSError if this machine can't
+    start any.
 
     Args:
         stages: commands of a pipe, whose last writes the archive, not compressed, to its standard
@@ -453,9 +467,8 @@ def _unpack(stages: Sequence[list[str]], tree: Path) -> bool:
                 processes.append(subprocess.Popen(
                     argv, stdin=source_of_input,
                     stdout=subprocess.DEVNULL if argv is last else subprocess.PIPE))
-            except FileNotFoundError:
-                raise ToolMissing(f"{argv[0]} is not installed, and unpacks the kernel's source; "
-                                  "run: make packages, or see flent-aqm doctor") from None
+            except OSError as error:
+                raise start_error(error, argv, None, None) from None
             if len(processes) > 1:
                 # Close our end of the pipe, so that a program notices when its reader ends.
                 previous = processes[-2].stdout
