@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from flent_aqm.base import defaults, environment, paths
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, ToolMissing
 from flent_aqm.lab.own_programs import OwnPrograms
 from flent_aqm.lab.package_copy import package_folder
 from flent_aqm.lab.path_model import path_models
@@ -325,7 +325,10 @@ def _tc_of_kernel(scenario: Scenario) -> Path | None:
     if not any(queue_of(aqm).external for aqm in scenario.router.queues):
         return None
     kernel = find_named(scenario.lab.kernel)
-    return find_tc(kernel.tc) if kernel.tc else None
+    try:
+        return find_tc(kernel.tc) if kernel.tc else None
+    except ToolMissing as fault:
+        raise ToolMissing(f"{fault}: {kernel.command}") from None
 
 
 def _first_lines_of_script(python: str) -> str:

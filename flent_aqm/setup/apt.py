@@ -171,8 +171,10 @@ class DebianArchive:
             if version not in there:
                 raise SetupError(
                     f"Debian's suites have no source of {name} {version}, but of "
-                    f"{', '.join(dict.fromkeys(there)) or 'no version'}; for a newer {name} run: "
-                    "flent-aqm setup --update") from None
+                    f"{', '.join(dict.fromkeys(there)) or 'no version'}; "
+                    + (f"for a newer {name} run: flent-aqm setup --update" if there else
+                       f"if {URI_VARIABLE} or apt names a mirror without sources, use another")
+                    ) from None
             raise SetupError(f"the source of {name} {version} could not be downloaded: {error}; "
                              "run the same command again") from None
         return folder
@@ -204,9 +206,9 @@ class DebianArchive:
             run([*self._apt("apt-get"), "-q", *options, "update"], timeout_s=600)
         except CommandFailed as error:
             text = "; ".join(line for line in error.stderr.splitlines() if line.startswith("E:"))
-            raise SetupError(f"Debian's archive could not be read: {text or error}; check the "
-                             f"network, or set {URI_VARIABLE} to the address of another mirror"
-                             ) from None
+            raise SetupError(f"Debian's archive could not be read: {text or error}; if it can't be "
+                             f"reached, check the network, or set {URI_VARIABLE} to the address of "
+                             "another mirror") from None
 
     def _query(self, *words: str) -> str:
         """Run apt-cache with this archive's settings, and return its standard output. _update()
@@ -242,9 +244,9 @@ def archive_uri() -> str:
     for uri in listed.split():
         if re.search(r"/debian/?$", uri):
             return uri
-    raise SetupError("this machine's apt has no index of Debian's archive, from which packages "
-                     "could be downloaded; run apt-get update, or, if apt has no source of Debian, "
-                     f"set {URI_VARIABLE} to the address of a Debian mirror, and install "
+    raise SetupError("this machine's apt has read no index of Debian's archive from an address "
+                     "that ends in /debian; run apt-get update, or, if apt has no source of "
+                     f"Debian, set {URI_VARIABLE} to the address of a Debian mirror, and install "
                      "debian-archive-keyring")
 
 

@@ -46,8 +46,8 @@ def set_up_speedtests(names: Iterable[str], cache: Path) -> list[str]:
         try:
             FETCHERS[program.source](program, cache, progress)
             if find(program) is None:
-                raise SetupError(f"{program.package} was installed, but has no program "
-                                 f"{program.name}")
+                raise SetupError(f"{program.package} was installed, but {program.name} is not "
+                                 "found in it")
             progress.finish("is there now")
         except AqmError as error:
             progress.finish(f"skipped: {error}")
@@ -105,9 +105,9 @@ def _install_with_pip(program: Program, cache: Path, progress: Progress) -> None
     """Install a Python package in this virtual environment. Raises SetupError outside of a virtual
     environment, or if pip fails."""
     if sys.prefix == sys.base_prefix:
-        raise SetupError(f"pip may not change the system's Python; in a checkout: make setup, then "
-                         f".venv/bin/flent-aqm setup --speedtests {program.name}; else install "
-                         "flent-aqm in a virtual environment")
+        raise SetupError("Python packages are installed only in a virtual environment, and this "
+                         "Python is in none; in a checkout: make setup, then .venv/bin/flent-aqm "
+                         f"setup --speedtests {program.setup_name}; else install flent-aqm in one")
     progress.step(f"fetching {program.version}")
     _run_client(program, [Path(sys.executable), "-m", "pip", "install", "--quiet",
                        "--disable-pip-version-check", f"{program.package}=={program.version}"],
@@ -140,7 +140,8 @@ def _find_client(program: str, requirement: str) -> Path:
     """
     path = find_program(program)
     if path is None:
-        raise SetupError(f"needs {requirement}, but {program} is not on PATH; install it")
+        raise SetupError(f"needs {requirement}, but {program} is not on PATH; install it, or put "
+                         "it on this user's PATH")
     return path
 
 

@@ -47,8 +47,9 @@ def read_files(files: Iterable[Path]) -> list[tuple[str, bytes]]:
     for path in files:
         named = re.fullmatch(rf"q_({REGISTERED})\.c", path.name)
         if named is None:
-            raise ConfigError(f"--tc: {path.name!r} is not called q_NAME.c, with the queue's "
-                              "name as NAME, as files in iproute2's folder tc are")
+            raise ConfigError(f"--tc: {path.name!r} is not called q_NAME.c; expected the queue's "
+                              "name as NAME, of at most 15 lower-case letters, digits and _, with "
+                              "a letter first")
         content = read_bytes("--tc", path)
         if f"{named[1]}_qdisc_util" not in content.decode("utf-8", "replace"):
             raise ConfigError(f"--tc: {path} defines no {named[1]}_qdisc_util, by which tc finds "
@@ -128,8 +129,8 @@ def _refuse_unloadable(tc: Path, folder: Path, name: str) -> None:
                              error.stderr)
         if missing:
             raise SetupError(f"q_{name}.c can't be loaded by tc, which has no "
-                             f"{', '.join(dict.fromkeys(missing))}; expected functions of this "
-                             f"version's tc ({tc.resolve().parent.name})") from None
+                             f"{', '.join(dict.fromkeys(missing))}; expected functions of "
+                             f"{tc.resolve()}") from None
 
 
 def find_tc(folder: str) -> Path:

@@ -5,7 +5,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from flent_aqm.base.errors import ToolMissing
+from flent_aqm.lab import guest_files
 from flent_aqm.lab.guest_files import _write_programs
+from flent_aqm.setup.kernel.named import NamedKernel
 from flent_aqm.spec.scenario import Scenario
 
 
@@ -16,3 +21,17 @@ def test_script_for_flent_is_not_written_through_a_link(tmp_path: Path) -> None:
                     {"flent": tmp_path / "flent"})
     assert (tmp_path / "flent").read_text() == "of the host"
     assert "run_flent" in (tmp_path / "bin" / "flent").read_text()
+
+
+def test_lost_tc_of_a_kernel_is_told_with_the_command_that_builds_both(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which of several kernels it is, and its options, are in that."""
+    def lost(_folder: str) -> Path:
+        raise ToolMissing("the tc is gone; build the kernel again")
+
+    kernel = NamedKernel("mine", "", "", "", "", "flent-aqm kernel build mine --tc q_foo.c", tc="x")
+    monkeypatch.setattr(guest_files, "find_named", lambda _name: kernel)
+    monkeypatch.setattr(guest_files, "find_tc", lost)
+    scenario = Scenario.from_settings({"aqm": "foo", "kernel": "mine"})
+    with pytest.raises(ToolMissing, match=r"again: flent-aqm kernel build mine --tc q_foo\.c$"):
+        guest_files._tc_of_kernel(scenario)

@@ -5,6 +5,7 @@ packed, and with headers beside C files. By the real git and patch on a small tr
 from __future__ import annotations
 
 import base64
+import os
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +15,14 @@ import pytest
 
 from flent_aqm.base.errors import ConfigError, SetupError
 from flent_aqm.setup.kernel import build, published
-from flent_aqm.setup.kernel.additions import CONTROL, QUEUE, Addition, FileKind, read_additions
+from flent_aqm.setup.kernel.additions import (
+    CONTROL,
+    QUEUE,
+    Addition,
+    FileKind,
+    read_additions,
+    read_bytes,
+)
 from flent_aqm.setup.kernel.compile import all_faults
 from flent_aqm.setup.kernel.patching import PatchDoesntFit
 from flent_aqm.setup.kernel.recipe import KernelSource, Recipe
@@ -175,8 +183,33 @@ def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
     for file in files:
         file.parent.mkdir()
         file.write_text('.id = "foo"\n')
-    with pytest.raises(ConfigError, match=r"--qdisc: two files are called sch_foo\.c; give one"):
+    with pytest.raises(ConfigError, match=r"--qdisc: sch_foo\.c is given twice; give one"):
         read_additions(QUEUE, "--qdisc", files)
+
+
+def test_file_that_registers_several_names_is_quoted_with_each(tmp_path: Path) -> None:
+    """As the kernel's sch_fifo.c: under another name it would be there twice."""
+    (tmp_path / "sch_fifo.c").write_text('.id = "pfifo",\n.id = "bfifo",\n')
+    with pytest.raises(ConfigError, match=r'line \.id = "fifo", but "pfifo", "bfifo"; .*--patch$'):
+        read_additions(QUEUE, "--qdisc", [tmp_path / "sch_fifo.c"])
+
+
+def test_name_of_a_file_for_tc_is_told_with_its_letters(tmp_path: Path) -> None:
+    """Q_My-Queue has a name, but none that tc and the kernel take."""
+    with pytest.raises(ConfigError, match=r"'q_My-Queue\.c' is not .*15 lower-case letters, "):
+        read_files([tmp_path / "q_My-Queue.c"])
+
+
+def test_file_that_is_none_is_told_from_a_missing_one(tmp_path: Path) -> None:
+    """A pipe of the shell is there; the option may be --config."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ConfigError, match=r"^--config: /.*/pipe is a folder, pipe or device; exp"):
+        read_bytes("--config", tmp_path / "pipe")
+    with pytest.raises(ConfigError, match=r"^--config: there is no file /.*/none$"):
+        read_bytes("--config", tmp_path / "none")
+    (tmp_path / "long").write_bytes(bytes(2_000_001))
+    with pytest.raises(ConfigError, match=r"long has 2,000,001 bytes; expected at most 2,000,000$"):
+        read_bytes("--config", tmp_path / "long")
 
 
 def test_all_errors_of_the_compiler_are_told() -> None:
@@ -208,5 +241,5 @@ def test_options_that_tc_can_not_load_are_told_when_they_are_built(tmp_path: Pat
     cache = cache_to_write()
     with locked(cache), pytest.raises(
             SetupError, match=r"q_gonedrop\.c can't be loaded by tc, which has no "
-                              r"sprint_rate_of_old; expected functions of this version's tc"):
+                              r"sprint_rate_of_old; expected functions of /.*tc$"):
         build_tc(cache, read_files([path]))

@@ -66,7 +66,7 @@ def test_go_program_is_built_once_and_found(
 
 
 @pytest.mark.parametrize(("go", "why"), [
-    ("", "needs Go 1.22 or newer, but go is not on PATH; install it"),
+    ("", "needs Go 1.22 or newer, but go is not on PATH; install it, or put it on"),
     ("echo first; echo this version is not available >&2; exit 1", "this version is not available"),
     ("true", "go built 0 programs of "),
     (": >$GOBIN/one; : >$GOBIN/two", "go built 2 programs of "),

@@ -321,7 +321,7 @@ def test_kernel_missing_is_said_before_anything_runs(bench: Any) -> None:
     bench.batch(SHORT)
     done = bench.flent(env={"FLENT_AQM_KERNEL": "/nowhere/linux"})
     assert done.returncode == 1
-    assert "/nowhere/linux is not a program" in last_error(done.stderr)
+    assert "/nowhere/linux is not a file that this user may execute" in last_error(done.stderr)
 
 
 def test_disobedient_router_fails_the_run_and_not_the_others(bench: Any) -> None:

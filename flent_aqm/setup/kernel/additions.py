@@ -136,12 +136,13 @@ def read_additions(kind: FileKind, option: str, files: Iterable[Path]) -> list[A
         registered = re.findall(rf'{re.escape(kind.field)}\s*=\s*"([^"]*)"',
                                 content.decode("utf-8", "replace"))
         if named[1] not in registered:
-            others = f', but "{", ".join(registered)}"' if registered else ""
+            others = ", but " * bool(registered) + ", ".join(f'"{each}"' for each in registered)
             raise ConfigError(f'{option}: {path} has no line {kind.field} = "{named[1]}"{others}; '
                               f"register {named[1]} there, or rename the file to "
-                              f"{kind.prefix}NAME.c with the name that it registers")
+                              f"{kind.prefix}NAME.c with the name that it registers; change other "
+                              "files of the kernel by --patch")
         if named[1] in additions:
-            raise ConfigError(f"{option}: two files are called {path.name}; give one of them")
+            raise ConfigError(f"{option}: {path.name} is given twice; give one file of this name")
         additions[named[1]] = Addition(kind, named[1], content,
                                        tuple(_read_own_headers(option, path.parent,
                                                                content).items()))
@@ -178,10 +179,11 @@ def read_bytes(option: str, path: Path) -> bytes:
     """
     try:
         if not path.is_file():
-            raise ConfigError(f"{option}: there is no file {path}")
+            raise ConfigError(f"{option}: {path} is a folder, pipe or device; expected a file"
+                              if path.exists() else f"{option}: there is no file {path}")
         if path.stat().st_size > LONGEST_BYTES:
-            raise ConfigError(f"{option}: {path} is larger than {LONGEST_BYTES:,} bytes; expected "
-                              "a source file or patch")
+            raise ConfigError(f"{option}: {path} has {path.stat().st_size:,} bytes; expected at "
+                              f"most {LONGEST_BYTES:,}")
         return path.read_bytes()
     except OSError as error:
         raise ConfigError(f"{option}: can't read {path}: {cause_of(error)}") from None

@@ -123,8 +123,8 @@ def _build_newest_that_fits(cache: Path, archive: DebianArchive) -> KernelSource
             Progress("lab kernel").step(f"{faults[-1]}; trying the version before it")
         else:
             return source
-    raise SetupError("the required patches of this flent-aqm fit none of Debian's kernel sources; "
-                     f"update flent-aqm: {'; '.join(faults)}")
+    raise SetupError("the required patches of this flent-aqm fit none of Debian's kernel sources "
+                     f"({'; '.join(faults)}); update flent-aqm")
 
 
 def kernel_is_there() -> bool:

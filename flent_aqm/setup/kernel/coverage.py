@@ -298,8 +298,8 @@ def write_note(folder: Path, program: Path) -> None:
                                  timeout_s=300),
                              program.parent)
     if not rows:
-        raise SetupError(f"{program}: the instrumented kernel has no line numbers, so executed "
-                         "lines can't be recorded")
+        raise SetupError(f"{program}: objdump finds no line numbers in the instrumented kernel, so "
+                         "executed lines can't be recorded; expected binutils as new as gcc")
     starts = sorted(int(start, 16) for start in _FUNCTION.findall(run(["nm", program])))
     graph = _Graph()
     for first, last in _function_ranges(sorted({address for _, _, address, _ in rows}), starts):

@@ -70,7 +70,8 @@ def find_lab_kernel() -> Kernel:
         if path is not None:
             return _kernel_with_note(path, name)
     if not choices:
-        raise ToolMissing("the lab kernel is not built; run: flent-aqm setup")
+        raise ToolMissing("the lab kernel is not built, or the note on it in the cache can't be "
+                          "read; run: flent-aqm setup")
     why = unfit_ready_made() or "the lab kernel is not built for these options and patches"
     raise ToolMissing(f"{why}; run: flent-aqm setup")
 
@@ -140,7 +141,7 @@ def _kernel_of_user(path: Path) -> Kernel:
     hash. Its version is "unknown" unless it has a note beside it. Raises ToolMissing if the file
     isn't a program."""
     if not os.access(path, os.X_OK) or not path.is_file():
-        raise ToolMissing(f"{VARIABLE}: {path} is not a program; unset it, or give the path of a "
-                          "User-Mode Linux kernel")
+        raise ToolMissing(f"{VARIABLE}: {path} is not a file that this user may execute; unset it, "
+                          "or give the path of a User-Mode Linux kernel")
     # Its recipe is unknown, so the hash is that of the file.
     return _kernel_with_note(path, hashlib.sha256(path.read_bytes()).hexdigest()[:16])

@@ -122,14 +122,14 @@ def find_named(name: str) -> NamedKernel:
     path = find_cached(FOLDER, f"{name}.json")
     kernel = None if path is None else _read_description(path)
     if path is not None and kernel is None:
-        raise ToolMissing(f"kernel: the description of {name!r}, {path}, can't be read or is "
-                          f"damaged; build the kernel again: flent-aqm kernel build {name}")
+        raise ToolMissing(f"kernel: the description of {name!r}, {path}, can't be read, is "
+                          "damaged, or is of another version of flent-aqm; build the kernel again, "
+                          f"with its options: flent-aqm kernel build {name} …")
     if kernel is None:
         names = [kernel_of_user.name for kernel_of_user in all_named()]
         there = f"known: {', '.join(['stock', *names])}"
-        raise ToolMissing(f"kernel: no kernel is called {name!r}"
-                          f"{did_you_mean(name, ['stock', *names]) or '; ' + there}; make one with "
-                          f"flent-aqm kernel build {name}")
+        raise ToolMissing(f"kernel: no kernel is called {name!r}; make one with flent-aqm kernel "
+                          f"build {name}{did_you_mean(name, ['stock', *names]) or '; ' + there}")
     series = series_of(kernel.version)
     if kernel.lab_hash != recipe.current_recipe(KernelSource("", ""), series).lab_hash:
         raise ToolMissing(f"kernel: {name} was built by another version of the lab, with other "
@@ -167,8 +167,8 @@ def remove(cache: Path, name: str) -> None:
     path = cache / FOLDER / f"{name}.json"
     kernel = _read_description(path)
     if kernel is None and path.exists():
-        raise ConfigError(f"kernel remove: the description of {name!r} can't be read or is "
-                          f"damaged; remove the file {path}")
+        raise ConfigError(f"kernel remove: the description of {name!r} can't be read, is damaged, "
+                          f"or is of another version of flent-aqm; remove the file {path}")
     if kernel is None:
         raise ConfigError(f"kernel remove: {_why_not_removed(cache, name)}")
     path.unlink()

@@ -211,7 +211,7 @@ def test_kernel_missing_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> 
     done = lab_command("--", "true")
     assert done.returncode == 1
     line, = done.stderr.decode().splitlines()
-    assert "FLENT_AQM_KERNEL: /nowhere/linux is not a program; unset it" in line
+    assert "FLENT_AQM_KERNEL: /nowhere/linux is not a file that this user may execute; u" in line
 
 
 @pytest.fixture(params=["carriers=on", "carriers=off"])
