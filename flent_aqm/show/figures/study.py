@@ -88,15 +88,17 @@ def on_grid(rows: Sequence[FigureRow]) -> list[FigureRow]:
               and isinstance(row.settings.get(RATE), (int, float))]
     if not usable:
         raise ConfigError("none of the runs records both its queue and one rate for both "
-                          "directions; expected runs of flent-aqm's batches")
+                          "directions; expected runs of flent-aqm's batches, with the same rate "
+                          "for download and upload")
     return usable
 
 
 def grid(rows: Sequence[FigureRow]) -> Grid:
     """Return the grid of all figures, from the runs of on_grid(). Raises ConfigError if they are of
     different testbeds or router models."""
-    models = collect(rows, lambda row: (str(row.settings.get("router_model", "")),
-                                          str(row.settings.get("testbed", ""))))
+    # A setting that isn't recorded is None for --where, too.
+    models = collect(rows, lambda row: (str(row.settings.get("router_model")),
+                                        str(row.settings.get("testbed"))))
     if len(models) > 1:
         names = "; ".join(f"{len(members)} with router_model={model}, testbed={testbed}"
                           for (model, testbed), members in models.items())
@@ -107,7 +109,7 @@ def grid(rows: Sequence[FigureRow]) -> Grid:
         rates_mbps=[float(str(rate)) for rate in
                     sorted_values(RATE, [row.settings[RATE] for row in rows])],
         aqms=order([*AQMS, *(str(row.settings[AQM]) for row in rows)]),
-        model=f"router model {model}, testbed {testbed}" if model else "")
+        model="" if model == "None" else f"router model {model}, testbed {testbed}")
 
 
 def rows_of(figure: Figure, rows: Sequence[FigureRow], test: str) -> list[FigureRow]:

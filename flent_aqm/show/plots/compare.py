@@ -17,7 +17,13 @@ from flent_aqm.show.plots.axes import from_zero, name_latency_axis
 from flent_aqm.show.plots.chart import ChartPlotter, about, probes_of
 from flent_aqm.show.plots.distributions import draw_side_by_side
 from flent_aqm.show.plots.places import axis_label, condition_grid, short_labels
-from flent_aqm.show.plots.values import QUANTITIES, directions, values, why_no_direction
+from flent_aqm.show.plots.values import (
+    QUANTITIES,
+    directions,
+    values,
+    why_no_direction,
+    why_no_value,
+)
 
 
 class ComparePlotter(ChartPlotter):
@@ -37,7 +43,8 @@ class ComparePlotter(ChartPlotter):
         self.counted = 0
         self._draw(runs, ways)
         if not self.counted:
-            raise NotAvailable(f"none of the runs has a {self.quantity.label}")
+            raise NotAvailable(f"none of the runs to draw has a {self.quantity.label}: "
+                               f"{why_no_value(self.quantity, runs)}")
         self.note(about(runs, self.counted, self.quantity.what,
                         probes_of(runs) if self.quantity.unit == "ms" else ()))
 

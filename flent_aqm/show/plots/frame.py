@@ -14,7 +14,13 @@ from typing import Any
 from flent_aqm.base.errors import cause_of
 from flent_aqm.base.flent_plotting import Plotter
 from flent_aqm.show.looks import QUIET, caption, legend_columns, wrapped
-from flent_aqm.show.plots.paper import PAPER_INCHES, is_height_open, letters, write_caption
+from flent_aqm.show.plots.paper import (
+    PAPER_INCHES,
+    caption_path,
+    is_height_open,
+    letters,
+    write_caption,
+)
 
 # Height in inches by which a narrow picture grows for each line of a long legend.
 LEGEND_LINE = 0.13
@@ -151,7 +157,7 @@ class Framed(Plotter):
                                             *self.notes])
             except OSError as fault:
                 raise RuntimeError(f"Unable to save the caption of {self.output}: "
-                                   f"{fault.filename}: {cause_of(fault)}") from None
+                                   f"{caption_path(self.output)}: {cause_of(fault)}") from None
         else:
             caption(self.figure, self.notes)
 

@@ -13,7 +13,8 @@ from typing import Any
 
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.queue_samples import QueueSamples, column, queues
-from flent_aqm.results.result_set import once, samples_of
+from flent_aqm.results.reading.series import series_of
+from flent_aqm.results.result_set import data_file_of, once, samples_of
 
 CAPTURE = "Capture"
 
@@ -55,6 +56,15 @@ def captured_in(results: Any) -> Captured | None:
     computed once. None without a capture. Raises BadResult if a sample lacks a field or has one
     that is not a number."""
     return once(results, "captured", lambda: captured(samples_of(results)))
+
+
+def why_not_captured(results: Any) -> str:
+    """Return the reason why a result set of Flent has no capture: the failure that its file records
+    for the series, or that it has no such series. Raises BadResult as data_file_of() does."""
+    series = series_of(data_file_of(results)).get(CAPTURE)
+    return (series.failure if series else "") or (
+        f"the file has no samples of a series {CAPTURE!r}, which a test such as iperf3_upload "
+        "records")
 
 
 def queues_in(results: Any) -> dict[str, QueueSamples]:

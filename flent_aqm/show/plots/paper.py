@@ -67,15 +67,20 @@ def drop_untouched(picture: str) -> None:
         path.unlink()
 
 
+def caption_path(picture: str | Path) -> Path:
+    """Return the path of the text file with a picture's caption, which is beside the picture, with
+    the suffix .txt in place of the picture's."""
+    return Path(picture).with_suffix(".txt")
+
+
 def write_caption(picture: str | Path, lines: Iterable[str]) -> Path:
-    """Write lines to a text file beside a picture, with the suffix .txt in place of the picture's,
-    and return its path. Empty lines are left out. An existing file is overwritten. Raises OSError
-    if it can't be written.
+    """Write lines to caption_path(), the text file beside a picture, and return its path. Empty
+    lines are left out. An existing file is overwritten. Raises OSError if it can't be written.
 
     Args:
         picture: path of the picture.
         lines: its title and the lines of its caption.
     """
-    path = Path(picture).with_suffix(".txt")
+    path = caption_path(picture)
     path.write_text("\n".join(filter(None, lines)) + "\n", encoding="utf-8")
     return path

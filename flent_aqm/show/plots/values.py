@@ -90,6 +90,18 @@ def values(quantity: Quantity, runs: Sequence[Run], direction: str) -> Numbers:
     return numpy.concatenate(of_runs) if of_runs else numpy.empty(0)
 
 
+def why_no_value(quantity: Quantity, runs: Sequence[Run]) -> str:
+    """Return the reason why the first run that lacks a value of the quantity, in a direction that
+    it loads, has none: "the test doesn't load the link" if there is no such run."""
+    for run in runs:
+        for direction in directions([run]):
+            try:
+                quantity.of(run, direction)
+            except NotAvailable as reason:
+                return str(reason)
+    return "the test doesn't load the link"
+
+
 def metric_named(name: str | None) -> Metric:
     """Return the metric that --metric names, or DEFAULT_METRIC for None or "". Raises ConfigError
     if it is unknown."""

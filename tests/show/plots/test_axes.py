@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from matplotlib.colors import to_hex
 
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.show.looks import AQM_LOOKS, OTHER_LOOKS, mixed, shades
+from flent_aqm.show.plots import frame
 from flent_aqm.show.plots.axes import LogTicks
 from flent_aqm.show.plots.comparing import looks_of
 from flent_aqm.show.plots.latency import short_name, spans
@@ -183,6 +185,17 @@ def test_caption_apart_is_a_file_beside_the_picture(draw: Draw, tmp_path: Path) 
         assert plotter.figure.get_figwidth() == pytest.approx(3.346, abs=0.001)
         assert "client to server" in (tmp_path / f"{plot}.txt").read_text()
         assert "client" not in output(plotter)
+
+
+def test_caption_that_does_not_fit_the_disk_is_named(
+        draw: Draw, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error of a full disk has no file."""
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(frame, "write_caption", full)
+    with pytest.raises(RuntimeError, match=r"/latency_tail\.txt: No space left on device$"):
+        draw("latency_tail", [UPLOADS[0]], "--caption-apart", "--width", "8.5cm")
 
 
 def without_irtt(path: Path, folder: Path) -> Path:

@@ -192,6 +192,14 @@ def test_what_makes_no_sense_is_one_line(
     assert not (tmp_path / "out").exists()
 
 
+def test_runs_with_two_rates_are_not_said_to_be_of_another_origin(
+        tmp_path: Path, variant: Variant, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each records its rates, but the figures have one axis."""
+    file = variant("odd", test="ndt7", aqm="codel", rate_down_mbps=100.0, rate_up_mbps=20.0)
+    assert main(["figures", str(file), "-o", str(tmp_path / "out")]) == 1
+    assert "batches, with the same rate for download and upload" in capsys.readouterr().err
+
+
 def test_runs_of_two_router_models_are_refused_and_can_be_chosen_from(
     sweep: Path, tmp_path: Path, variant: Variant, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -200,6 +208,12 @@ def test_runs_of_two_router_models_are_refused_and_can_be_chosen_from(
     out = tmp_path / "out"
     assert main(["figures", str(sweep), "-o", str(out)]) == 1
     assert "--where router_model=NAME" in capsys.readouterr().err
+    variant("old", test="ndt7", aqm="codel", rate_mbps=900, router_model=None)
+    assert main(["figures", str(sweep), "-o", str(out)]) == 1
+    assert "1 with router_model=None, testbed=virtual" in capsys.readouterr().err
+    assert main(["figures", str(sweep), "-o", str(out), "--where", "router_model=None",
+                 "--figure", "1"]) == 0
+    assert "figure  1: 1 run; " in capsys.readouterr().out
     assert main(["figures", str(sweep), "-o", str(out), "--where", "router_model=omnia",
                  "--figure", "1"]) == 0
     assert "figure  1: 1 run; 6 cells without a value: " in capsys.readouterr().out

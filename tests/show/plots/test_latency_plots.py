@@ -229,6 +229,26 @@ def test_run_whose_flows_names_tell_no_direction_is_not_called_one_without_load(
 def test_runs_without_a_probe_under_load_say_why(draw: Draw, variant: Variant) -> None:
     words = output(draw("latency_and_throughput", [variant("idle", change=only_irtt_until(0))]))
     assert "none of the runs has a latency under load: no probe was sent under load" in words
+    words = output(draw("compare_latency_box", [variant("box", change=only_irtt_until(0))]))
+    assert ("none of the runs to draw has a round-trip time under load: no probe was sent during "
+            "the upload") in words
+
+
+def test_run_without_a_capture_says_why(draw: Draw, variant: Variant) -> None:
+    """The failure that the file records, or which tests have one."""
+    def without(data: dict[str, Any]) -> None:
+        del data["raw_values"]["Capture"]
+        data["metadata"]["SERIES_META"].pop("Capture", None)
+
+    def failed(data: dict[str, Any]) -> None:
+        data["raw_values"]["Capture"] = []
+        data["metadata"]["SERIES_META"]["Capture"] = {
+            "RUNNER": "AqmCaptureRunner", "UNITS": "Mbits/s", "ERROR": ["tcpdump: no permission"]}
+
+    for name, change, why in (
+            ("without", without, "no samples of a series 'Capture', which a test such as iperf3_"),
+            ("failed", failed, "captured in this run: Capture: tcpdump: no permission")):
+        assert why in output(draw("throughput_instant", [variant(name, change=change)]))
 
 
 def test_run_without_a_latency_before_the_load_is_not_said_to_send_no_probe(
