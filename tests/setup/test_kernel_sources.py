@@ -17,6 +17,7 @@ from flent_aqm.base.errors import ConfigError, SetupError, ToolMissing
 from flent_aqm.setup.apt import DebianArchive, Package
 from flent_aqm.setup.kernel.sources import (
     GitOrigin,
+    GitTree,
     InstalledOrigin,
     _unpack,
     absolute_source,
@@ -104,6 +105,16 @@ def test_commits_change_in_a_kept_tree_only_what_differs(repository: Path, tmp_p
     assert after[1] != times[1]
     assert {path: path.stat().st_mtime_ns for path in repository.rglob("*")
             if path.is_file()} == before
+
+
+def test_repository_that_is_gone_is_named(repository: Path, tmp_path: Path) -> None:
+    """git names only set-up's own repository, and an object."""
+    trees = tmp_path / "trees"
+    origin = GitOrigin(trees, repository, "main")
+    repository.rename(tmp_path / "moved")
+    with pytest.raises(SetupError, match=rf"the repository {re.escape(str(repository))}/\.git is "
+                                         r"gone, .*: put it back, or build the kernel again"):
+        GitTree(trees, origin.folder, origin.tree_id).changed_since(origin.commit)
 
 
 def test_changed_files_may_have_names_that_are_not_ascii(repository: Path, tmp_path: Path

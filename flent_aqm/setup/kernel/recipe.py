@@ -228,8 +228,8 @@ def _backport_for(series: str) -> Backport | None:
     donor = stock_source()
     if donor is None:
         raise ToolMissing(f"Linux {series} is too old to run in the lab as it is: the lab takes "
-                          "User-Mode Linux from the source of its own kernel, which set-up hasn't "
-                          "chosen yet; run: flent-aqm setup")
+                          "User-Mode Linux from the source of its own kernel, and no cache has a "
+                          "note on that which can be read; run: flent-aqm setup")
     return Backport(donor, (path.name, path.read_bytes()))
 
 

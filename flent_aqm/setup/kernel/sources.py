@@ -244,7 +244,17 @@ class GitTree:
         except CommandFailed as error:
             if not status_matters:
                 return ""
-            raise SetupError(f"git failed on the source {self._top}: {error}") from None
+            raise SetupError(f"git failed on the source {self._top}: {error}{self._gone()}"
+                             ) from None
+
+    def _gone(self) -> str:
+        """Return a clause, which begins with "; ", that names the user's repository, from which
+        files are read, if it is gone. "" if it is there or isn't known."""
+        note = self._own / "objects" / "info" / "alternates"
+        objects = Path(note.read_text().strip()) if note.is_file() else None
+        return "" if objects is None or objects.is_dir() else (
+            f"; the repository {objects.parent} is gone, from which its files are read: put it "
+            "back, or build the kernel again from another --source")
 
 
 class GitOrigin(GitTree):
