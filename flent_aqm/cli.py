@@ -23,7 +23,7 @@ from flent_aqm.commands.table import COMMANDS, fill, module_of
 # Python packages that pip installs with this package, but that a distribution may lack.
 MAY_BE_MISSING = ("pyarrow",)
 # Least limit on the address space: reading a file takes 400 MB, and programs in Go start with 800.
-LEAST_BYTES = 1_000_000_000
+LEAST_BYTES = 1_000_000 << 10
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -77,8 +77,9 @@ def _refuse_little_memory() -> None:
     little, commands fail, or OpenBLAS tries for ever to get more."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY and limit < LEAST_BYTES:
-        raise AqmError(f"the limit on memory, ulimit -v, is {limit / 1e6:.0f} MB; expected "
-                       f"{LEAST_BYTES / 1e6:.0f} MB or more, and 4 GB for the lab; raise the limit")
+        raise AqmError(f"ulimit -v is {limit >> 10} KiB; expected an address space of "
+                       f"{LEAST_BYTES >> 10} KiB or more, and 4 GiB for the lab; raise the limit: "
+                       "ulimit -v unlimited, if need be as root, who may raise hard limits")
 
 
 def _report_defect(words: Sequence[str], error: Exception) -> int:

@@ -12,6 +12,7 @@ from typing import IO, Any
 
 # Size limit of the package's own JSON files. The causes of ten thousand failed runs take less.
 MAX_NOTE_BYTES = 8 << 20
+_IRREGULAR = "it is a pipe, a device or a socket, not a regular file"
 
 
 def open_regular(path: Path) -> IO[bytes]:
@@ -20,13 +21,18 @@ def open_regular(path: Path) -> IO[bytes]:
     Raises OSError if the file can't be opened, or is a folder, pipe, terminal, device or socket:
     opening some of these waits for ever, or has an effect. Raises ValueError if the path has a NUL.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno in (errno.ENXIO, errno.ENODEV):  # sockets, and devices without a driver
+            raise OSError(errno.EINVAL, _IRREGULAR) from None
+        raise
     try:
         kind = os.fstat(descriptor).st_mode
         if stat.S_ISDIR(kind):
             raise OSError(errno.EISDIR, "it is a folder")
         if not stat.S_ISREG(kind):
-            raise OSError(errno.EINVAL, "it is a pipe, a device or a socket, not a regular file")
+            raise OSError(errno.EINVAL, _IRREGULAR)
         return os.fdopen(descriptor, "rb")
     except BaseException:
         os.close(descriptor)

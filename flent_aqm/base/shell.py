@@ -89,11 +89,14 @@ def run(
             out, err = _exchange(process, stdin.encode(), timeout_s, until_s)
             status = process.wait(max(0.0, until_s - time.monotonic()))
         except _LimitExceeded as error:
+            # One that has ended by itself was not killed.
+            status = process.poll()
             process.kill()
-            raise CommandFailed(words, -9, "", str(error)) from None
+            raise CommandFailed(words, -9 if status is None else status, "", str(error)) from None
         except subprocess.TimeoutExpired:
             process.kill()
-            raise CommandFailed(words, -9, "", f"still running after {timeout_s:g} s") from None
+            raise CommandFailed(words, -9, "", f"still running after {timeout_s:g} s, so it was "
+                                               "killed") from None
         except BaseException:
             process.kill()
             raise
@@ -186,8 +189,10 @@ def _exchange(process: subprocess.Popen[bytes], unwritten: bytes, timeout_s: flo
                     continue
                 waiting.unregister(key.fd)
             if not ready or time.monotonic() > until_s:
-                raise _LimitExceeded(f"{_decode(output[process.stderr.fileno()])}"
-                                     f"still running after {timeout_s:g} s")
+                why = (f"still running after {timeout_s:g} s, so it was killed"
+                       if process.poll() is None else "a process that it left behind still had "
+                       f"its output open after {timeout_s:g} s")
+                raise _LimitExceeded(f"{_decode(output[process.stderr.fileno()])}{why}")
             if sum(map(len, output.values())) > MOST_BYTES:
                 raise _LimitExceeded(f"stopped, because it printed more than {MOST_BYTES >> 20} "
                                      "MiB")

@@ -42,7 +42,8 @@ def load_test_or_host(stock: Function) -> Function | None:
         if not is_only_ours(test_name, _stock_dir()):
             stock(self, test_name)
         elif self.NAME not in (None, test_name):
-            raise RuntimeError(f"Multiple test names specified: {self.NAME} and {test_name}.")
+            raise RuntimeError(f"Multiple test names specified: {self.NAME} and {test_name}; "
+                               "a run is of one test; leave one out, or give a host with -H")
         else:
             self.NAME = test_name
 

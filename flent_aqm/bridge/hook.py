@@ -117,8 +117,10 @@ class _NoPlotsFinder:
         """Raise ModuleNotFoundError for numpy and matplotlib. Return None for all other modules,
         which other finders find."""
         if fullname in ("numpy", "matplotlib"):
-            raise ModuleNotFoundError(f"{fullname} is switched off by FLENT_AQM_WITHOUT_PLOTS",
-                                      name=fullname)
+            raise ModuleNotFoundError(
+                f"{fullname} is switched off by FLENT_AQM_WITHOUT_PLOTS in the environment; a "
+                "program that needs it runs as: env -u FLENT_AQM_WITHOUT_PLOTS PROGRAM",
+                name=fullname)
 
 
 # Only Flent's runner for D-ITG uses this module, which imports HTTP, TLS and e-mail.
@@ -133,8 +135,8 @@ class _LazyModule(type(sys)):  # type: ignore[misc]
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):  # the import system reads these attributes
-            raise AttributeError(f"module {_RARELY_NEEDED!r} is not loaded yet, and has no "
-                                 f"{name!r} before", name=name, obj=self)
+            raise AttributeError(f"{_RARELY_NEEDED!r} is loaded at the first use of a public name; "
+                                 f"what stands for it has no {name!r}", name=name, obj=self)
         if sys.modules.get(_RARELY_NEEDED) is self:
             del sys.modules[_RARELY_NEEDED]
         return getattr(__import__(_RARELY_NEEDED, fromlist=[name]), name)

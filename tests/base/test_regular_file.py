@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,14 @@ def test_what_is_no_note_is_passed_over(kind: str, tmp_path: Path,
     if kind not in ("nothing", "loop"):  # which leads to none
         with pytest.raises(BadResult, match=r"card\.json: not a scorecard file"):
             list(read_all(tmp_path / "cards"))
+
+
+def test_socket_is_told_like_other_irregular_files(tmp_path: Path) -> None:
+    """Linux calls one that is opened a device that isn't there."""
+    with socket.socket(socket.AF_UNIX) as one:
+        one.bind(str(tmp_path / "note"))
+        with pytest.raises(OSError, match="it is a pipe, a device or a socket"):
+            read_note(tmp_path / "note")
 
 
 def test_note_of_the_largest_size_is_read(tmp_path: Path) -> None:

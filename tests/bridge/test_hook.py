@@ -163,3 +163,17 @@ def test_run_in_the_guest_loads_neither_numpy_nor_matplotlib() -> None:
             [sys.executable, "-c", code], capture_output=True, text=True, check=True,
             env={**os.environ, "FLENT_AQM_CELL": "1", "FLENT_AQM_WITHOUT_PLOTS": value})
         assert done.stdout.startswith(loaded)
+
+
+def test_module_that_a_run_does_without_is_named_with_the_way_to_have_it() -> None:
+    """A user's server in Python inherits the variable, too. What stands for xmlrpc.client may
+    outlive its loading."""
+    code = ("import xmlrpc.client as c\nc.ServerProxy\n"
+            "try: c.__odd__\nexcept AttributeError as e: print(e)\nimport numpy")
+    done = subprocess.run(
+        [sys.executable, "-c", f"from flent_aqm.bridge import hook; hook.install()\n{code}"],
+        capture_output=True, text=True, check=False,
+        env={**os.environ, "FLENT_AQM_WITHOUT_PLOTS": "1"})
+    assert done.stdout == ("'xmlrpc.client' is loaded at the first use of a public name; what "
+                           "stands for it has no '__odd__'\n")
+    assert done.stderr.endswith("runs as: env -u FLENT_AQM_WITHOUT_PLOTS PROGRAM\n")
