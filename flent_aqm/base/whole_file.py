@@ -19,16 +19,21 @@ from typing import IO
 
 _SUFFIX = ".part"
 _TRIES, _AGAIN_S = 50, 0.01
+# Errors of creating a file that are about its folder, as there is no file yet.
+_OF_THE_FOLDER = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 @contextlib.contextmanager
 def written_whole(path: Path) -> Iterator[IO[bytes]]:
     """Context manager: yield a file open for writing bytes, which replaces `path` when the block
     ends without an error. After an error, `path` stays as it was, and the new file is removed. The
-    folder must exist. Raises OSError if the file can't be written.
+    folder must exist. Raises OSError if the file can't be written; its text names the folder if
+    that is the reason.
 
     Threads of one process must not write the same path at once.
     """
+    if not path.name:  # such as "."
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     part = path.with_name(f".{path.name}.{os.getpid()}{_SUFFIX}")
     try:
         with _create_locked(part) as file:
@@ -75,6 +80,9 @@ def _create_locked(path: Path) -> IO[bytes]:
             file = os.fdopen(os.open(
                 path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o666), "wb")
         except OSError as error:
+            if error.errno in _OF_THE_FOLDER:
+                raise OSError(error.errno, f"{error.strerror}: folder {path.parent}", str(path)
+                              ) from None
             if error.errno != errno.ELOOP:
                 raise
             path.unlink(missing_ok=True)

@@ -138,7 +138,7 @@ def test_files_have_all_rows_of_all_parts(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         write_table(tmp_path / "no" / "x.csv", schema, parts)
     assert str(caught.value) == (f"{tmp_path / 'no' / 'x.csv'}: can't be written: No such file or "
-                                 "directory")
+                                 f"directory: folder {tmp_path / 'no'}")
 
 
 def test_rows_come_in_batches_of_256() -> None:

@@ -341,7 +341,9 @@ def test_false_condition_without_a_metric_fails(tmp_path: Path, capsys: Capture)
 
 @pytest.mark.parametrize(("words", "why"), [
     (["1 < 2", str(RUNS / "ndt7.flent.gz"), "--junit", "/nowhere/a.xml"],
-     "--junit: can't write /nowhere/a.xml: No such file or directory"),
+     "--junit: can't write /nowhere/a.xml: No such file or directory: folder /nowhere"),
+    (["1 < 2", str(RUNS / "ndt7.flent.gz"), "--junit", "."],
+     "--junit: can't write .: Is a directory"),
     (["p99(latency_loaded) < 20", str(RUNS)], "give the number a unit"),
     (["latency_loaded_p99_ms", str(RUNS)], "not a condition"),
     (["1 < 2", "nowhere"], "nowhere: not found"),
