@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import ConfigError, cause_of
+from flent_aqm.base.paths import resource_dir
 from flent_aqm.base.waiting import with_progress
 from flent_aqm.base.words import counted, plain
 from flent_aqm.results.jobs_option import add_jobs
@@ -97,25 +99,29 @@ def main(args: argparse.Namespace) -> int:
         reasons = [f"{len(faults)} can't be used"] if faults else []
         if usable:
             reasons.append(f"--where excludes {usable}")
-        raise ConfigError(f"none of {len(paths)} files has a run to draw: {', '.join(reasons)}")
+        raise ConfigError(f"none of {counted(len(paths), 'file')} has a run to draw: "
+                          f"{', '.join(reasons)}")
     if not any(row.has(test=args.test) for row in rows):
         tests = ", ".join(sorted({str(row.settings["test"]) for row in rows}))
         what, or_another = ("the runs that --where leaves are of", ", or another --where") \
             if usable > len(rows) else ("these files have", "")
-        raise ConfigError(f"no run of test {args.test!r}; {what}: {tests}; choose one with --test"
-                          f"{or_another}")
+        unknown_tests = f" ({len(faults)} can't be used)" if faults else ""
+        raise ConfigError(f"no run of test {args.test!r}; {what}: {tests}{unknown_tests}; choose "
+                          f"one with --test{or_another}")
     rows = on_grid(rows)
     if not any(key == BASE_DELAY for key, _ in filters):
         rows = of_least_delay(rows)
     common = grid(rows)
+    _make_output(args.output)
     try:
-        args.output.mkdir(parents=True, exist_ok=True)
         drawn = ((number, _draw_in_size(FIGURES[number - 1], rows, common, args, width))
                  for number in wanted)
         empty = [number for number, has_run in with_progress(drawn, len(wanted), "drawing figures")
                  if not has_run]
+    except BrokenPipeError:  # of standard output
+        raise
     except OSError as error:
-        raise ConfigError(f"{error.filename or args.output}: can't be written: "
+        raise ConfigError(f"the figures can't be made: {error.filename or args.output}: "
                           f"{cause_of(error)}") from None
     # Figure 10 also shows the verdicts of other tests' runs.
     tests_shown = {args.test, *(test for _, test, _ in VERDICTS if test and 10 in wanted)}
@@ -124,6 +130,17 @@ def main(args: argparse.Namespace) -> int:
           + (f"; without a run: {', '.join(map(str, empty))}" if empty else "")
           + (f"; {len(faults)} left out" if faults else ""))
     return 0
+
+
+def _make_output(folder: Path) -> None:
+    """Make the folder of --output, and those above, unless it is there. Raises ConfigError if it
+    can't be made."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise ConfigError(f"-o: {folder} is there and is no folder; give another name") from None
+    except OSError as error:
+        raise ConfigError(f"-o: the folder {folder} can't be made: {cause_of(error)}") from None
 
 
 def _print_left_out(faults: Sequence[str]) -> None:
@@ -167,19 +184,26 @@ def _draw_speedtests(args: argparse.Namespace) -> int:
             faults.append(text if plain(path) in text else f"{plain(path)}: {text}")
     _print_left_out(faults)
     if excluded and not pages:
-        raise ConfigError(f"--where excludes all runs of speed tests ({excluded}) in {len(paths)} "
-                          "files; name a setting that some of them have")
+        raise ConfigError(f"--where excludes all runs of speed tests ({excluded}) in "
+                          f"{counted(len(paths), 'file')}; give a setting and value that some of "
+                          "them have")
     if not pages:
-        raise ConfigError(f"none of {len(paths)} files has a run of a speed test that this figure "
-                          "shows; make some: flent -B batches/speedtests.batch")
+        damaged = f" ({len(faults)} can't be used)" if faults else ""
+        batch = Path("batches", "speedtests.batch")
+        if not os.path.isfile(batch):  # outside of a checkout
+            batch = resource_dir("batches") / batch.name
+        raise ConfigError(f"none of {counted(len(paths), 'file')} has a run of a speed test that "
+                          f"this figure shows{damaged}; make some: flent -B {batch}")
+    _make_output(args.output)
     try:
-        args.output.mkdir(parents=True, exist_ok=True)
         for page in sorted(pages, key=in_order):
             # The same data gives the same bytes. Dollar signs in text from files begin no formulas.
             with matplotlib.rc_context({"svg.hashsalt": "flent-aqm", "text.parse_math": False}):
                 _draw_page(args, page, pages[page])
+    except BrokenPipeError:  # of standard output
+        raise
     except OSError as error:
-        raise ConfigError(f"{error.filename or args.output}: can't be written: "
+        raise ConfigError(f"the figures can't be made: {error.filename or args.output}: "
                           f"{cause_of(error)}") from None
     return 0
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import io
 import shutil
@@ -18,6 +19,8 @@ from matplotlib.figure import Figure
 
 from flent_aqm.base.errors import LostProbe
 from flent_aqm.cli import main
+from flent_aqm.commands import figures
+from flent_aqm.commands.table import fill
 from flent_aqm.results.metrics.table import METRICS, Unavailable, middle, ranked
 from flent_aqm.show.figures.boxes import _spacing_text
 from flent_aqm.show.figures.gather import FigureRow
@@ -198,6 +201,41 @@ def test_runs_with_two_rates_are_not_said_to_be_of_another_origin(
     file = variant("odd", test="ndt7", aqm="codel", rate_down_mbps=100.0, rate_up_mbps=20.0)
     assert main(["figures", str(file), "-o", str(tmp_path / "out")]) == 1
     assert "batches, with the same rate for download and upload" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("which", [(), ("--set", "speedtests")])
+def test_folder_that_is_none_is_told_of(which: tuple[str, ...], sweep: Path, tmp_path: Path,
+                                        capsys: pytest.CaptureFixture[str]) -> None:
+    """Linux' words would be "File exists", which -o allows."""
+    (tmp_path / "out").write_text("")
+    words = ["figures", str(sweep), "-o", str(tmp_path / "out"), *which]
+    assert main(words) == 1
+    assert "out is there and is no folder; give another name" in capsys.readouterr().err
+    words[3] += "/below"
+    assert main(words) == 1
+    assert "/out/below can't be made: Not a directory" in capsys.readouterr().err
+
+
+def test_reader_that_goes_away_is_no_fault_of_the_folder(
+        sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """flent-aqm figures RESULTS -o DIR | head -n 1"""
+    monkeypatch.setattr("flent_aqm.commands.figures._draw", _nobody_reads)
+    words = [str(sweep), "-o", str(tmp_path / "out"), "--figure", "1"]
+    with pytest.raises(BrokenPipeError):
+        figures.main(fill(argparse.ArgumentParser(), "figures").parse_args(words))
+
+
+def test_runs_that_cannot_be_read_may_be_of_the_test(
+        sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """So the message doesn't hide that there are some."""
+    (sweep / "broken.flent.gz").write_bytes(b"\x1f\x8bnothing")
+    assert main(["figures", str(sweep), "-o", str(tmp_path / "out"), "--test", "rrul"]) == 1
+    assert "iperf3_upload, ndt7 (1 can't be used); choose" in capsys.readouterr().err
+
+
+def _nobody_reads(*_: object) -> int:
+    """Fail as print() does."""
+    raise BrokenPipeError(32, "Broken pipe")
 
 
 def test_runs_of_two_router_models_are_refused_and_can_be_chosen_from(

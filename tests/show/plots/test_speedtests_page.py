@@ -121,9 +121,11 @@ def test_runs_without_a_queue_are_named_and_words_of_files_name_no_folder(
 
 
 @pytest.mark.parametrize(("words", "message"), [
-    ([str(GOLDEN / "ping_exp.flent.gz")], "make some: flent -B batches/speedtests.batch"),
+    ([str(GOLDEN / "ping_exp.flent.gz")],
+     "shows; make some: flent -B batches/speedtests.batch"),
+    ([__file__], "none of 1 file has a run of a speed test that this figure shows (1 can't be"),
     ([str(GOLDEN / "ndt7.flent.gz"), "--where", "rate=17"],
-     "--where excludes all runs of speed tests (1) in 1 files"),
+     "--where excludes all runs of speed tests (1) in 1 file; give a setting and value"),
 ])
 def test_files_of_no_speed_test_are_refused(
     words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
