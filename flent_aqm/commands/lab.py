@@ -112,8 +112,9 @@ def main(args: argparse.Namespace) -> int:
         return record_command(scenario, command, args.record, results=args.results,
                               time_limit=args.time_limit, wall_limit_s=args.wall_limit)
     if args.time_limit is not None:
-        raise ConfigError("--time-limit: only --record measures a time; use timeout S COMMAND, "
-                          "which counts virtual time, too")
+        raise ConfigError("--time-limit: it limits only a command that --record measures; add "
+                          "--record FILE, or give the command as timeout S COMMAND, which counts "
+                          "virtual time, too")
     if not command:
         check_terminal(EXAMPLE)
     if not command and scenario.path.topology != DUMBBELL:

@@ -77,7 +77,7 @@ def publish(args: argparse.Namespace, files: Sequence[Path], copy: Callable[[Pat
         copies.mkdir()
         if copy(copies):
             raise BadResult("the folder was not made, because the files named above can't be "
-                            "shared: leave them out")
+                            "shared; mend the causes that are named, or leave these files out")
         packed = archive.pack_data(sorted(copies.iterdir()), target)
         batch, why_none = archive.pack_batch([file.parent for file in files], args.batch, target)
         archive.pack_overrides([file.parent for file in files], target)
@@ -108,5 +108,6 @@ def _run_count(text: str) -> int:
     """Parse the number of --replay. Raises ArgumentTypeError if it is not a whole number of up to 6
     digits."""
     if not text.isdecimal() or len(text) > 6:
-        raise argparse.ArgumentTypeError(f"{text!r}; expected a whole number of runs, 0 to 999999")
+        raise argparse.ArgumentTypeError(f"{text!r}; expected a whole number of runs, of at most "
+                                         "6 digits")
     return int(text)

@@ -47,7 +47,7 @@ def main(args: argparse.Namespace) -> int:
             folder = args.keep or Path(temporary)
             was = recorded.read(args.file, folder, args.trace,
                                 run_programs=args.run_programs)
-            if os.path.exists(was.cell.data_file):
+            if os.path.lexists(was.cell.data_file):
                 raise ConfigError(f"--keep: {was.cell.data_file} exists already; name another "
                                   "folder")
             print(f"replaying {_run_title(was.cell)}", file=sys.stderr, flush=True)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flent_aqm.base.errors import ConfigError, cause_of
+from flent_aqm.base.errors import ConfigError, cause_of, why_unreadable
 from flent_aqm.base.words import counted, plain
 from flent_aqm.results import status
 from flent_aqm.results.jobs_option import add_jobs
@@ -59,20 +59,24 @@ def main(args: argparse.Namespace) -> int:
     from flent_aqm.show.report.html import render
     from flent_aqm.show.report.model import build
     from flent_aqm.show.report.odd import odd_runs
-    from flent_aqm.show.report.read import read, require_content
+    from flent_aqm.show.report.read import files_of, read, require_content
 
     results = args.results
     if not results:
         newest = status.newest_folder(Path(status.RESULTS))
         if newest is None:
-            raise ConfigError("there are no data files in ./results or its subfolders; name data "
-                              "files or folders")
+            why = why_unreadable(Path(status.RESULTS))
+            raise ConfigError(
+                (f"the folder ./results can't be read: {why}" if why else "there are no data files "
+                 "in ./results and its subfolders, of which deeper ones are not searched")
+                + "; name data files or folders")
         results = [newest]
     if args.follow:
         return _serve_following(args, results)
     folder = results[0] if len(results) == 1 and os.path.isdir(results[0]) else None
     output = args.output or (folder / "report.html" if folder else None)
     if output is None:
+        files_of(results)  # which refuses what isn't there
         raise ConfigError("no page to write is named; add -o FILE, such as -o report.html")
     if output.suffix not in (".html", ".htm"):
         raise ConfigError(f"{output}: the report is an HTML page; expected a name that ends in "

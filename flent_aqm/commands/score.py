@@ -60,12 +60,12 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError("no files given; name data files or folders, such as: flent-aqm score "
                           "results/")
     names = _parse_metrics(args.metrics)
-    if args.pool and not args.by:
-        raise ConfigError("--pool: needs --by, which groups the runs, such as --by aqm --pool "
-                          "seed")
     if args.by is not None and not parse_keys(args.by):
         raise ConfigError(f"--by: {args.by!r} names no setting; give one or more, such as "
                           "--by aqm,rate")
+    if args.pool and not args.by:
+        raise ConfigError("--pool: needs --by, which groups the runs, such as --by aqm --pool "
+                          "seed")
     scored: list[ScoredFile] = []
     damaged = 0
     for _, result in each_run(find_files(args.files), score):
@@ -107,15 +107,13 @@ def _default_metrics(form: str, scored: Sequence[ScoredFile]) -> tuple[str, ...]
 
 
 def _parse_metrics(text: str | None) -> tuple[str, ...]:
-    """Parse the value of --metrics: names separated by commas, or "all". Return () without the
-    option or without a name in it. Raises ConfigError if a metric is unknown."""
+    """Parse the value of --metrics: names separated by commas, one of which may be "all". Return ()
+    without the option or without a name in it. Raises ConfigError if a metric is unknown."""
     if text is None:
         return ()
-    if text == "all":
-        return tuple(METRICS)
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     for name in names:
-        if name not in METRICS:
+        if name not in METRICS and name != "all":
             raise ConfigError(f"--metrics: unknown metric {name!r}; 'flent-aqm score --list' has "
                               "all")
-    return names
+    return tuple(METRICS) if "all" in names else names

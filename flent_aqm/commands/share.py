@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 import tempfile
@@ -48,12 +49,12 @@ def main(args: argparse.Namespace) -> int:
     except BrokenPipeError:  # of standard output, which is no fault of the folder
         raise
     except OSError as error:
-        if os.path.isfile(args.output):
-            raise ConfigError(f"{args.output}: is a file; expected a folder for the copies: name "
-                              "another with -o") from None
+        if os.path.lexists(args.output) and not os.path.isdir(args.output):
+            raise ConfigError(f"{args.output}: is no folder; expected a folder for the copies: "
+                              "name another with -o") from None
         # The fault may be in another folder, such as the temporary one; os.link() has two names.
         where = error.filename2 or error.filename or args.output
-        raise ConfigError(f"{plain(where)}: can't be written: {cause_of(error)}") from None
+        raise ConfigError(f"can't make the copies: {plain(where)}: {cause_of(error)}") from None
 
 
 def _write_copies(files: Sequence[Path], output: Path, *, named: bool = True) -> int:
@@ -155,6 +156,11 @@ def _name_copies(copies: Sequence[tuple[Path, Path, StrippedFile]], output: Path
                 os.link(copy, target)  # unlike rename, never replaces a file
             except FileExistsError:
                 why = f"{target} is there already; name another folder"
+            except OSError as error:
+                if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS):
+                    raise
+                # The file system has no links, as those of memory sticks.
+                os.rename(copy, target)
         if why:
             faults += 1
             print(f"flent-aqm: skipped: {BadResult(f'{file}: {why}')}", file=sys.stderr)

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from flent_aqm.base import environment
-from flent_aqm.base.errors import ConfigError, cause_of
+from flent_aqm.base.errors import ConfigError, cause_of, why_unreadable
 from flent_aqm.base.words import plain
 from flent_aqm.results.advice.speedtest import advice, report
 from flent_aqm.results.data_file import DataFile
@@ -136,10 +136,12 @@ def main(args: argparse.Namespace) -> int:
     mode = args.mode or ("" if idle_s else "sequential")
     if args.output and not args.output.name.endswith(".flent.gz"):
         raise ConfigError(f"-o: {str(args.output)!r}; expected a name that ends in .flent.gz")
-    if args.output and not (mode and os.path.isdir(args.output.absolute().parent)):
-        raise ConfigError("-o: " + (f"there is no folder {args.output.absolute().parent}" if mode
-                                    else "it keeps a speed test, and -i alone measures the idle "
-                                         "line; add -s or -c"))
+    if args.output and not mode:
+        raise ConfigError("-o: it keeps a speed test, and -i alone measures the idle line; add -s "
+                          "or -c")
+    if args.output and not os.path.isdir(folder := args.output.absolute().parent):
+        raise ConfigError(f"-o: {folder}: {why_unreadable(folder)}; name a file in a folder that "
+                          "is there")
     if args.output:
         _refuse_unfit(args.output)
     check_tools()

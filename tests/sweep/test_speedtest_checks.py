@@ -23,6 +23,7 @@ from flent_aqm.base.errors import (
     TestbedError,
     ToolMissing,
 )
+from flent_aqm.cli import main
 from flent_aqm.commands.speedtest import _streams
 from flent_aqm.sweep import speedtest
 from flent_aqm.sweep.speedtest import (
@@ -296,3 +297,13 @@ def test_error_of_a_tool_ends_a_speed_test_only_if_it_has_one(
     for error in nothing:
         whole["metadata"]["SERIES_META"][name]["ERROR"] = error
         assert measure(idle, dots=False, keep=None).whole == whole
+
+
+@pytest.mark.parametrize(("folder", "why"), [
+    ("none", "none: No such file or directory; name a file in"),
+    (__file__, "test_speedtest_checks.py: Not a directory; name")])
+def test_place_for_the_data_file_is_checked_before(
+        folder: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not when everything is measured, and with the system's reason."""
+    assert main(["speedtest", "-o", f"{folder}/x.flent.gz"]) == 1
+    assert why in capsys.readouterr().err

@@ -291,7 +291,7 @@ def test_gitlab_job_runs_reports_and_checks(tmp_path: Path) -> None:
     (["--record", "x.flent.gz", "--time-limit", "soon", "--", "true"], 1,
      "--time-limit: 'soon'; expected whole seconds, from 1 to 86400"),
     (["--record", "x.flent.gz"], 1, "--record: there is no command to measure"),
-    (["--time-limit", "3", "--", "true"], 1, "--time-limit: only --record"),
+    (["--time-limit", "3", "--", "true"], 1, "--time-limit: it limits only"),
     (["--wall-limit", "6", "--", "sleep", "infinity"], 1,
      "the lab was stopped after 6 s of wall time"),
 ])

@@ -225,9 +225,9 @@ def test_lost_percentile_is_worse_than_any_in_groups(tmp_path: Path, capsys: Cap
 
 @pytest.mark.parametrize(("words", "why"), [
     ([], "no files given; name data files"), (["nowhere"], "nowhere: not found"),
-    (["--metrics", "x", str(RUNS)], "unknown metric 'x'"),
+    (["--metrics", "all,x", str(RUNS)], "unknown metric 'x'"),
     (["--by", ",", str(RUNS)], "--by: ',' names no setting; give one or more, such as --by aqm"),
-    (["--by", "", str(RUNS)], "--by: '' names no setting"),
+    (["--by", "", "--pool", "seed", str(RUNS)], "--by: '' names no setting"),
     (["--by", "colour", str(RUNS)], "no run has the setting 'colour'; known: aqm"),
     (["--by", "aqm", "--pool", "colour", str(RUNS)], "no run has the setting 'colour'; known: aqm"),
 ])

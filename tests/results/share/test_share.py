@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -328,3 +330,28 @@ def test_folder_with_a_damaged_file_is_shared_without_it(
     assert "bad.flent.gz: damaged" in capsys.readouterr().err
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "x-2.flent.gz", "x.flent.gz"]
+
+
+def test_copies_are_made_where_there_are_no_hard_links(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on memory sticks, whose file system Linux lets refuse them as not permitted."""
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", refuse)
+    assert main(["share", str(golden("ndt7")), "-o", str(tmp_path / "out")]) == 0
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [golden("ndt7").name]
+
+
+def test_output_that_is_no_folder_is_told_of(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A link that leads nowhere is no file either. A fault elsewhere is told with its place."""
+    out = tmp_path / "out"
+    for target in (__file__, "/no/such/folder"):
+        out.symlink_to(target)
+        assert main(["share", str(golden("ndt7")), "-o", str(out)]) == 1
+        assert f"{out}: is no folder; expected a folder" in capsys.readouterr().err
+        out.unlink()
+    out.touch()
+    assert main(["share", str(golden("ndt7")), "-o", f"{out}/below"]) == 1
+    assert f"can't make the copies: {out}/below: Not a directory" in capsys.readouterr().err

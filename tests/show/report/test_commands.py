@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ from urllib.parse import quote
 import pytest
 
 from flent_aqm.base.paths import resource_dir
+from flent_aqm.cli import main
 from flent_aqm.commands.report import purpose_of
 from flent_aqm.results import status
 from flent_aqm.results.metrics.run import load_run
@@ -22,6 +24,7 @@ from flent_aqm.show.report.gather import ReportRow, RunGlitch
 from flent_aqm.show.report.html import glitches_html
 from flent_aqm.show.report.model import MOST_GLITCHES, Folder, build
 from flent_aqm.show.report.read import read
+from tests.files import RUNS
 
 from .made import row
 
@@ -210,3 +213,27 @@ def test_glitch_of_lost_probes_says_so() -> None:
     assert "lost <span class=\"quiet\">(2 probes)" in shown[0]
     assert "77.7 <span class=\"quiet\">(1 probe lost)" in shown[1]
     assert all("can&#39;t be repeated" in one or "can't be repeated" in one for one in shown)
+
+
+@pytest.mark.parametrize(("words", "told"), [
+    ([], "the folder ./results can't be read: No such file or directory; name data files"),
+    (["reslts"], "reslts: not found"),
+    ([str(RUNS / "ndt7.flent.gz")], "no page to write is named; add -o FILE")])
+def test_report_on_nothing_names_what_is_missing(
+        words: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder that isn't there is not one without data files, nor one without a page to write."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", *words]) == 1
+    assert told in capsys.readouterr().err
+
+
+def test_report_without_a_name_tells_how_deep_it_looked(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+        ) -> None:
+    (tmp_path / "results" / "a" / "b").mkdir(parents=True)
+    shutil.copy(RUNS / "ndt7.flent.gz", tmp_path / "results" / "a" / "b")
+    monkeypatch.chdir(tmp_path)
+    assert main(["report"]) == 1
+    assert "and its subfolders, of which deeper ones are not searched; name" \
+        in capsys.readouterr().err
