@@ -97,6 +97,7 @@ def copy_out(made: Path, results: Path, *, since_ns: int | None) -> list[tuple[s
     copy = _CopyState(since_ns)
     # Pairs of one folder's path below made and below results: a folder may have been renamed.
     todo: list[tuple[_RelativePath, _RelativePath]] = [((), ())]
+    to: _RelativePath = ()
     try:
         with _Walk(made) as sources, _Walk(results) as targets:
             while todo:
@@ -104,9 +105,9 @@ def copy_out(made: Path, results: Path, *, since_ns: int | None) -> list[tuple[s
                 folders = _copy_folder(copy, sources.open(path), targets.open(to), "/".join(to))
                 todo += [((*path, name), (*to, got)) for name, got in folders]
     except OSError as error:
-        about = f"{error.filename}: " if error.filename else ""
+        about = f"{os.path.join(*to, str(error.filename))}: " if error.filename else ""
         raise ConfigError(f"can't copy the command's files to {results}: {about}{cause_of(error)}; "
-                          "give a folder that can be written and has room") from None
+                          "expected a folder that can be written and has room") from None
     return copy.kept
 
 

@@ -499,8 +499,8 @@ def _named_files(words: Sequence[str], cwd: Path, hidden: Sequence[str]) -> Iter
                     continue
                 first = Path(path).relative_to(top).parts[0]
                 if top == "/run" and first in OWN_IN_RUN:
-                    raise ConfigError(f"{word} can't be reached in the lab, which has its own "
-                                      f"/run/{first}; move the file to another folder")
+                    raise ConfigError(f"{word}: this machine's {path} can't be reached in the lab, "
+                                      f"which has its own /run/{first}; move it to another folder")
                 yield Path(top, first)
 
 

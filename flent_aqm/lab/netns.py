@@ -169,7 +169,7 @@ def _rehearse(scenario: Scenario) -> None:
             result = place.run()
         except LabTimeout:  # the machine is busy, which is not the kernel's fault
             raise
-        except LabError:
+        except LabError as error:
             output = " ".join(place.console().replace("flent-aqm-guest:", "").split())
             path = scenario.path
             parts = [text for requested, text in (
@@ -178,11 +178,12 @@ def _rehearse(scenario: Scenario) -> None:
                 (scenario.path.dest2_delay_ms is not None, "a second server")) if requested]
             what = f"namespaces with {' and '.join(parts)}" if parts else "namespaces"
             raise ConfigError(f"testbed netns: this machine (Linux {release}) can't create "
-                              f"{what}: {output or 'no message'}") from None
+                              f"{what}: {output[-1000:] or error}") from None
         if result.status:
             output = " ".join(place.stderr.read_text(errors="replace").split())
             raise ConfigError(f"aqm {scenario.router.queues_text}: this machine (Linux {release}) "
-                              f"can't set it up: {output}")
+                              "can't set it up and report it: "
+                              f"{output[-1000:] or f'status {result.status}, without a message'}")
         try:
             prove(scenario, parse_read_back(place.stdout.read_text()))
         except RouterDisagrees as error:

@@ -81,8 +81,9 @@ class OwnPrograms:
         failed = int(number) if number.isdecimal() and int(number) <= len(self.servers) else 0
         if failed and why == "silent":
             raise LabError(f"{self._name(failed)} opened no TCP or UDP port within {PATIENCE_S} s; "
-                           "if it needs none, give a time to wait instead: --ready SECONDS, or "
-                           f"server_ready_s in a batch{_last_line(out / f'server-{failed}')}")
+                           "if it needs none, or longer, give a time to wait instead: --ready "
+                           "SECONDS, or server_ready_s in a batch"
+                           f"{_last_line(out / f'server-{failed}')}")
         for place in range(1, len(self.servers) + 1):
             status = _first_line(out / f"server-{place}-status")
             if place == failed and status == "0":

@@ -116,14 +116,16 @@ def _make_copy(guest_place: str, name: str, spare: Path) -> Path:
             with tempfile.TemporaryDirectory(prefix="new-", dir=base) as temporary:
                 part = Path(temporary) / name
                 _fill_copy(part, guest_place)
-                # If another process was faster, its copy is the same.
-                with contextlib.suppress(OSError):
+                try:
                     part.rename(base / name)
-            if (base / name).is_dir():
-                return base / name
+                except OSError:
+                    # If another process was faster, its copy is the same.
+                    if not (base / name).is_dir():
+                        raise
+            return base / name
         except OSError as error:
             faults.append(f"{error.filename or base}: {cause_of(error)}")
-    raise LabError(f"can't copy the package for the lab: {'; '.join(faults)}; make room there"
+    raise LabError(f"can't copy the package for the lab: {'; '.join(faults)}; mend that"
                    + paths.or_another_cache(paths.cache_to_write(), "that can be written"))
 
 

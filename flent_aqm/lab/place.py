@@ -152,9 +152,9 @@ class RunEnvironment:
         try:
             if set(str(self.folder)) & set(" ,\t\n"):
                 raise ConfigError(f"the folder for temporary files is {self.folder.parent}; "
-                                  "expected a path without blanks and commas, which the lab's "
-                                  "kernel can't take; set TMPDIR to another folder, such as "
-                                  "/var/tmp")
+                                  "expected a path without blanks, line breaks and commas, for "
+                                  "the lab's kernel and scripts; set TMPDIR to another folder, "
+                                  "such as /var/tmp")
             guest_files.write(self.folder, scenario, argv, hidden=self.hidden,
                               on_host=self.on_host, **options)
         except BaseException:
@@ -261,7 +261,12 @@ class RunEnvironment:
                            "kind of file, so its output is lost; let it write to other files")
         status = read_text(self._status)
         if not status.isdecimal():
-            raise LabError(f"{self.name} ended before its command did: {self._failure_text()}")
+            # On a full disk, its scripts can't even write the status.
+            room = os.statvfs(self.folder)
+            full = "" if room.f_bavail and (room.f_favail or not room.f_files) else (
+                f"; {self.folder.parent} is full: make room there, or set TMPDIR to another folder")
+            raise LabError(f"{self.name} ended before its command did: {self._failure_text()}"
+                           f"{full}")
         try:
             virtual_s = None if self.real_time else float(read_text(self._uptime) or 0)
         except ValueError:
@@ -293,8 +298,9 @@ class RunEnvironment:
 
     def _reason_for_not_ending(self) -> str:
         """Return the second half of the message about a command that did not end. By default: "its
-        console shows: " and the text of _failure_text()."""
-        return f"its console shows: {self._failure_text()}"
+        console shows: " and the text of _failure_text(), or "its console shows nothing"."""
+        return (f"its console shows: {self._failure_text()}" if self.console()
+                else "its console shows nothing")
 
     def _kill_and_remove_odd_files(self) -> str:
         """Kill the process, and remove links, pipes, sockets and devices that the command created
@@ -411,8 +417,8 @@ def read_text(path: Path) -> str:
 
 def _remove_all_but_files(folder: Path) -> None:
     """Remove all entries below `folder` except regular files and folders. The folders below it get
-    the mode 0700, so that they can be read. Raises LabError if a folder can't be read, or an entry
-    can't be removed."""
+    the mode 0700, and files that their owner may not read the right to it, so that they can be
+    read. Raises LabError if a folder can't be read, or an entry can't be changed or removed."""
     folders = [str(folder)]
     try:
         while folders:
@@ -422,8 +428,10 @@ def _remove_all_but_files(folder: Path) -> None:
                     folders.append(entry.path)
                 elif not entry.is_file(follow_symlinks=False):
                     os.unlink(entry.path)
+                elif not os.access(entry.path, os.R_OK):
+                    os.chmod(entry.path, entry.stat(follow_symlinks=False).st_mode & 0o777 | 0o400)
     except OSError as error:
-        raise LabError(f"the command's files can't be read: {cause_of(error)}: "
+        raise LabError(f"the command's files can't be handed over: {cause_of(error)}: "
                        f"{str(error.filename)[-200:]!r}") from None
 
 

@@ -26,6 +26,7 @@ from flent_aqm.lab.place import RunEnvironment
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.kernel import STOCK
 from flent_aqm.spec.scenario import Scenario
+from flent_aqm.spec.testbeds import NETNS
 
 
 @dataclass(frozen=True)
@@ -155,18 +156,19 @@ def refuse_virtual_settings(testbed: str, scenario: Scenario) -> None:
             raise ConfigError(f"{key}: {delay_ms:g} ms needs the virtual lab's kernel; on testbed "
                               f"{testbed} give {defaults.MAX_DELAY_MS:g} ms at most")
     if scenario.hosts.host_moderation_us != defaults.HOST_MODERATION_US:
-        raise ConfigError(f"host_moderation_us: can't be set on testbed {testbed}, where the "
-                          "drivers of the hosts' network cards decide; leave the key out")
+        raise ConfigError(f"host_moderation_us: can't be set on testbed {testbed}, only for the "
+                          "cards of the virtual lab's hosts; leave the key out")
     if scenario.router.router_program:
+        by_hand = "" if testbed == NETNS else "start it by hand and "
         raise ConfigError(f"router_program: on testbed {testbed} nothing is started on the router; "
-                          "start it by hand and leave the key out, or use virtual")
+                          f"{by_hand}leave the key out, or use testbed virtual")
 
 
 def refuse_network_of_ours(scenario: Scenario) -> None:
     """Raise ConfigError if the scenario has a setting that needs a network made by flent-aqm:
     modem, second server, reordering, GSO and ECN of the hosts. Behind a real router, the user sets
     up hosts and links."""
-    for key, value in (("modem_down_mbps", scenario.path.modem_down_mbps),
+    for key, value in (("modem_mbps, modem_down_mbps", scenario.path.modem_down_mbps),
                        ("dest2_delay_ms", scenario.path.dest2_delay_ms),
                        ("reorder_ms", scenario.path.reorder_ms or None),
                        ("host_gso", scenario.hosts.host_gso),

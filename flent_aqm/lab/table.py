@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.nearest import unknown_value
 from flent_aqm.base.part import load, parts
 from flent_aqm.lab.netns import NetnsTestbed
 from flent_aqm.lab.protocol import Testbed
@@ -42,5 +43,6 @@ def open_testbed(value: str) -> Testbed:
     ConfigError if there is no such testbed, or if it refuses the value."""
     kind = value.partition("://")[0]
     if kind not in TESTBEDS:
-        raise ConfigError(f"testbed: unknown value {value!r}; known: {', '.join(TESTBEDS)}")
+        known = [one if one in (VIRTUAL, NETNS) else f"{one}://[user@]host" for one in TESTBEDS]
+        raise ConfigError(f"testbed: {unknown_value(value, known)}")
     return TESTBEDS[kind](value)

@@ -115,8 +115,9 @@ def servers_for(command: Sequence[str], mlab: bool = False) -> list[str]:
     if not mlab:
         return names
     if not shutil.which("ndt-server"):
-        raise ConfigError("--mlab-server: M-Lab's ndt-server is not on PATH; leave the option out "
-                          "to use this package's server")
+        raise ConfigError("M-Lab's ndt-server is not on PATH, or this user may not execute it; "
+                          "mend that, or leave out --mlab-server and ndt7_server=mlab to use this "
+                          "package's server")
     return ["ndt-server" if name == "ndt7" else name for name in names]
 
 

@@ -163,8 +163,10 @@ class Lab(RunEnvironment):
         wrong = [f"{name} reports {f'{found_us} us' if found_us >= 0 else 'none'}"
                  for name, found_us in cards.items() if found_us != wanted_us]
         if wrong or not cards:
+            told = ", ".join(wrong[:3]) or "no host reported its setting"
+            more = f" and {len(wrong) - 3} more" if wrong[3:] else ""
             raise LabError(f"host_moderation_us: requested {wanted_us} us for each host's card, "
-                           f"but {', '.join(wrong) or 'no host reported its setting'}"[:300])
+                           f"but {told}{more}; repeat the run, and report it if it happens again")
         return cards
 
     def own_output(self) -> str:
@@ -190,8 +192,8 @@ class Lab(RunEnvironment):
         """
         if status not in ("", "0"):
             last = last_line(output) or "it printed nothing"
-            raise LabError(f"router_program: it ended with status {status[:10]} before the run "
-                           f"did: {last[:200]}")
+            raise LabError("the program on the router (router_program, --router) ended with "
+                           f"status {status[:10]} before the run did: {last[:200]}")
 
     def _refuse_kernel_faults(self, log: str, leaks: str = "") -> None:
         """Raise LabError if a kernel that the user built complained, or kept packets or memory
@@ -341,11 +343,11 @@ def _check_kernel_features(scenario: Scenario) -> None:
         if queue_of(name).external and name not in kinds:
             there = {one for one, queue in QUEUES.items() if queue.kind not in absent} | {*kinds}
             near = did_you_mean(name, there)
+            option = "" if near else f" (option CONFIG_NET_SCH_{name.upper()})"
             raise ConfigError(
-                f"{key}: the kernel {scenario.lab.kernel} was built without the option "
-                f"CONFIG_NET_SCH_{name.upper()}, so it has no queue {name!r}"
-                f"{f'{near} To' if near else '; to'} add a queue of your own: flent-aqm kernel "
-                f"build NAME --qdisc sch_{name}.c")
+                f"{key}: the kernel {scenario.lab.kernel} was built without a queue {name!r}"
+                f"{option}{f'{near} To' if near else '; to'} add a queue of your own: flent-aqm "
+                f"kernel build NAME --qdisc sch_{name}.c")
         if queue_of(name).kind in absent:
             raise ConfigError(f"{key}: {name}: the kernel {scenario.lab.kernel}, Linux "
                               f"{kernel.version}, has no {queue_of(name).kind}; choose another "
@@ -394,8 +396,8 @@ class VirtualTestbed:
         SetupError if a user's kernel is too old.
         """
         if os.environ.get(environment.IN_LAB):
-            raise ConfigError("testbed: virtual can't boot a lab inside a lab; use "
-                              "--batch-override testbed=netns")
+            raise ConfigError("testbed: virtual can't boot a lab inside a lab; run it outside, or "
+                              "a batch with --batch-override testbed=netns")
         for scenario, length_s in {(cell.scenario, cell.length_s) for cell in cells}:
             self.kernel(scenario.lab.kernel)
             _check_kernel_features(scenario)

@@ -170,10 +170,10 @@ def test_many_and_deep_folders_need_few_open_files(made: Path, results: Path) ->
 def test_folder_that_cannot_be_written_is_one_line(made: Path, tmp_path: Path) -> None:
     """It names the folder, and the way out."""
     (made / "file").write_text("new")
-    with pytest.raises(ConfigError, match=r"can't copy the command's files to /proc: .*; give a "
-                                          "folder that can be written and has room"):
+    with pytest.raises(ConfigError, match=r"can't copy the command's files to /proc: .*; expected "
+                                          "a folder that can be written and has room"):
         copy_out(made, Path("/proc"), since_ns=NEVER)
     (tmp_path / "gone").mkdir()
     (tmp_path / "gone").rmdir()
-    with pytest.raises(ConfigError, match="gone: No such file or directory; give a folder"):
+    with pytest.raises(ConfigError, match="gone: No such file or directory; expected a"):
         copy_out(made, tmp_path / "gone", since_ns=NEVER)

@@ -61,8 +61,18 @@ def test_copy_that_cannot_be_written_tells_each_folder_with_its_cause(
     (tmp_path / "flent-aqm").write_text("")
     (tmp_path / "file").write_text("")
     with pytest.raises(LabError, match=r"flent-aqm.*: Not a directory; .*file.*: Not a directory; "
-                                       "make room there, or set XDG_CACHE_HOME"):
+                                       "mend that, or set XDG_CACHE_HOME"):
         package_copy.package_folder("/run/package", tmp_path / "file" / "spare")
+
+
+def test_file_in_the_place_of_the_copy_is_told(cache: Path, tmp_path: Path) -> None:
+    """Not with an empty list of causes."""
+    name = f"{package_copy.package_hash()}-{sys.implementation.cache_tag}"
+    for base in (cache, tmp_path / "spare"):
+        base.mkdir(parents=True)
+        (base / name).touch()
+    with pytest.raises(LabError, match=rf"for the lab: .*/{name}: Not a directory; .*; mend that"):
+        package_copy.package_folder("/run/package", tmp_path / "spare")
 
 
 def test_second_copy_has_the_same_bytes(cache: Path, tmp_path: Path) -> None:

@@ -95,8 +95,8 @@ def test_client_meets_servers_that_listen_over_tcp_and_udp(folder: Path) -> None
      ("the server 'python3 nowhere.py' ended with status 2 before it was ready; it printed last: "
      "python3: can't open file")),
     (["--server", "sleep 1000"], ("the server 'sleep 1000' opened no TCP or UDP port within 30 s; "
-     "if it needs none, give a time to wait instead: --ready SECONDS, or server_ready_s in a "
-     "batch; it printed nothing")),
+     "if it needs none, or longer, give a time to wait instead: --ready SECONDS, or "
+     "server_ready_s in a batch; it printed nothing")),
     # It goes into the background.
     (["--server", "sh -c '(sleep 1; python3 echo.py udp 4433) & exit 0'"],
      ("ended with status 0 before it had opened a port; if it went into the background, have it "
@@ -108,7 +108,8 @@ def test_client_meets_servers_that_listen_over_tcp_and_udp(folder: Path) -> None
     (["--server", "./text"], ("before it was ready; it printed last: /run/lab/server-1: 1: exec: "
      "./text: Exec format error")),
     (["--router", "sh -c 'echo broken; exit 4'"],
-     "router_program: it ended with status 4 before the run did: broken"),
+     ("the program on the router (router_program, --router) ended with status 4 before the run "
+      "did: broken")),
 ])
 def test_program_that_fails_is_named_in_one_line(
     folder: Path, words: list[str], why: str

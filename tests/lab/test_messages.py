@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Messages of the lab and of namespaces that name what is wrong, without booting anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Self, cast
+
+import pytest
+
+from flent_aqm.base.errors import ConfigError, LabError
+from flent_aqm.lab import guest_files, netns, user_command
+from flent_aqm.lab.virtual import Lab
+from flent_aqm.spec.scenario import Scenario
+
+
+def test_hosts_whose_cards_are_wrong_are_counted(tmp_path: Path) -> None:
+    """A topology has dozens, and half a name says nothing."""
+    for number in range(5):
+        (tmp_path / f"card-host{number}").write_text("rx-usecs: 9\n")
+    lab = cast(Any, SimpleNamespace(_scenario=Scenario()))
+    with pytest.raises(LabError, match="host2 reports 9 us and 2 more; repeat the run"):
+        Lab._moderation_by_host(lab, tmp_path)
+
+
+def test_failed_program_of_the_router_is_named_as_option_and_as_key() -> None:
+    """It may have been given as either."""
+    with pytest.raises(LabError, match=r"^the program on the router \(router_program, --router\) "
+                                       "ended with status 4 before the run did: broken$"):
+        Lab._refuse_program_fault("4", "broken\n")
+
+
+def test_missing_server_of_mlab_is_told_with_both_ways_to_request_it(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """The option and the batch key."""
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(ConfigError, match=r"^M-Lab's ndt-server is not on PATH, or this user may "
+                                          "not execute it; .* --mlab-server and ndt7_server=mlab"):
+        user_command.servers_for(["true"], mlab=True)
+
+
+def test_own_folder_of_the_lab_is_not_called_out_of_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is this machine's of the same name that can't be seen inside."""
+    monkeypatch.setattr(guest_files.os.path, "exists", lambda _path: True)
+    with pytest.raises(ConfigError, match=r"^-c=/run/netns/x: this machine's /run/netns/x can't be "
+                                          "reached in the lab, which has its own /run/netns; move"):
+        list(guest_files._named_files(["-c=/run/netns/x"], Path("/home"), ["/run"]))
+
+
+class Silent:
+    """Namespaces whose programs fail without a word."""
+
+    status: int | None = None
+
+    def __init__(self, *_: object, **__: object) -> None:
+        self.stderr = Path("/dev/null")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def console(self) -> str:
+        return ""
+
+    def run(self) -> SimpleNamespace:
+        if self.status is None:
+            raise LabError("the command ended before its command did: no output; signal 9 ended it")
+        return SimpleNamespace(status=self.status)
+
+
+@pytest.mark.parametrize(("status", "told"), [
+    (None, "can't create namespaces.*: no output; signal 9 ended it"),
+    (137, "can't set it up and report it: status 137, without a message")])
+def test_namespaces_that_fail_without_a_word_tell_how_they_ended(
+        status: int | None, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(netns, "Namespaces", Silent)
+    monkeypatch.setattr(Silent, "status", status)
+    with pytest.raises(ConfigError, match=told):
+        netns._rehearse(Scenario.from_settings({"testbed": "netns"}))
