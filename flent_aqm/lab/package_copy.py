@@ -152,7 +152,10 @@ def _fill_copy(folder: Path, guest_place: str) -> None:
         env={"PYTHONHASHSEED": "0", "LANG": "C.UTF-8"}, capture_output=True, text=True, check=False)
     if done.returncode:
         said = done.stdout.strip() or done.stderr.strip() or f"exit status {done.returncode}"
-        raise LabError(f"can't compile the package for the lab: compileall: {said[-300:]}")
+        # The first fault, whose path the user doesn't have.
+        first = said.partition("\n\n")[0].replace(f"{guest_place}/", "")
+        raise LabError("can't compile the package for the lab; if its source was changed, mend it: "
+                       f"compileall: {first[-300:]}")
     for path in [folder, *folder.rglob("*")]:
         if path.is_dir():
             path.chmod(0o755)  # for other users, whatever the umask is

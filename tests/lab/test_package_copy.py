@@ -68,10 +68,10 @@ def test_copy_that_cannot_be_written_tells_each_folder_with_its_cause(
 def test_file_in_the_place_of_the_copy_is_told(cache: Path, tmp_path: Path) -> None:
     """Not with an empty list of causes."""
     name = f"{package_copy.package_hash()}-{sys.implementation.cache_tag}"
-    for base in (cache, tmp_path / "spare"):
-        base.mkdir(parents=True)
-        (base / name).touch()
-    with pytest.raises(LabError, match=rf"for the lab: .*/{name}: Not a directory; .*; mend that"):
+    cache.parent.write_text("in the way\n")
+    (tmp_path / "spare").mkdir()
+    (tmp_path / "spare" / name).touch()
+    with pytest.raises(LabError, match=rf"for the lab: .*; .*/{name}: Not a directory; mend that"):
         package_copy.package_folder("/run/package", tmp_path / "spare")
 
 
@@ -128,3 +128,18 @@ def test_hash_is_that_of_the_code_and_not_of_a_users_batches(tmp_path: Path) -> 
     with (folder / "flent_aqm" / "cli.py").open("a") as file:
         file.write("# more\n")
     assert hashed() != first
+
+
+def test_source_that_does_not_compile_is_named_as_it_is_in_the_checkout(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not by its place in the lab. Of several faults the first one is told."""
+    def sources() -> list[tuple[Path, str]]:
+        return [(tmp_path / f"{name}.py", f"flent_aqm/{name}.py") for name in "ab"]
+
+    for path, _ in sources():
+        path.write_text("def f(:\n")
+    monkeypatch.setattr(package_copy, "_sources", sources)
+    with pytest.raises(LabError) as fault:
+        package_copy._fill_copy(tmp_path / "copy", "/run/package")
+    assert 'File "flent_aqm/a.py", line 1' in str(fault.value)
+    assert str(fault.value).count("SyntaxError") == 1
