@@ -91,8 +91,9 @@ class CrossConnection:
             head += piece
         head, _, begun = head.partition(b"\r\n\r\n")
         if not head.startswith(b"HTTP/1.1 200 ") or b"content-length: %d\r" % size not in head:
-            raise ConnectionError(f"unexpected answer {head[:60].decode('latin-1')!r}; expected a "
-                                  "server started with `flent-aqm serve`")
+            raise ConnectionError(f"unexpected answer {head[:120].decode('latin-1')!r}; expected "
+                                  f"HTTP/1.1 200 with content-length: {size}, as a server started "
+                                  "with `flent-aqm serve` gives")
         self._printer.count_bytes(len(begun))
         size -= len(begun)
         while size:

@@ -41,8 +41,17 @@ def parse_lines(text: str) -> CrossTraffic:
     make the rates, 0 for steps without a line, and the others except the first are the events. The
     bytes of several lines with the same step, as after a clock that went back, are added. Raises
     ParseError if the output is damaged or empty."""
+    if not text.strip():
+        raise ParseError("the cross-traffic client printed nothing, not even its first line: it "
+                         "was stopped before it had started")
+    lines = []
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            lines.append(json.loads(line))
+        except ValueError as fault:
+            raise ParseError(f"line {number} of the output of the cross-traffic client can't be "
+                             f"read ({cause_of(fault)}): {line[:60]!r}") from None
     try:
-        lines = [json.loads(line) for line in text.splitlines()]
         start_s, step_s = float(lines[0]["start"]), float(lines[0]["step_s"])
         counted: dict[int, int] = {}
         for one in lines:
@@ -52,8 +61,6 @@ def parse_lines(text: str) -> CrossTraffic:
         events = [{key: float(value) for key, value in one.items()}
                   for one in lines[1:] if "step" not in one]
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as fault:
-        if not text.strip():
-            raise ParseError("the cross-traffic client printed nothing") from None
         raise ParseError("the output of the cross-traffic client can't be read "
                          f"({cause_of(fault)}); it starts with {text[:60]!r}") from None
     return CrossTraffic(_rates(counted, start_s, step_s), events)
@@ -68,10 +75,14 @@ def parse_call(text: str) -> dict[str, CrossTraffic]:
     frame_ms: the delay of its slowest packet minus that of the fastest packet of all frames, so the
     clocks needn't agree. A loss whose direction irtt doesn't know counts in both.
     """
+    if not text.strip():
+        raise ParseError("irtt wrote no JSON of the call: it was stopped by force, or before it "
+                         "had started")
     try:
         trips = json.loads(text)["round_trips"]
         if not trips:
-            raise ParseError("irtt's JSON of the call has no round trip: no packet was sent")
+            raise ParseError("irtt's JSON of the call has no round trip: no packet was sent before "
+                             "irtt was stopped")
         return {"upload": _parse_direction(trips, "send", ("true", "true_up")),
                 "download": _parse_direction(trips, "receive", ("true", "true_down"))}
     except (ValueError, KeyError, TypeError, AttributeError) as fault:

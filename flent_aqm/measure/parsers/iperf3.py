@@ -122,15 +122,21 @@ def parse_iperf3(text: str) -> Iperf3Output:
     """
     document, notes = _first_document(text)
     if not isinstance(document, dict) or "start" not in document:
-        raise ParseError("iperf3's JSON has no 'start': it is not the output of iperf3 -J")
+        raise ParseError("iperf3's JSON has no 'start', as the output of iperf3 -J has"
+                         f"{_own_error(document)}; it starts with {text.strip()[:60]!r}")
     try:
         return replace(_report_from_json(document), notes=notes)
     except (KeyError, TypeError, ValueError, AttributeError) as fault:
         told = "".join(f"; {note}" for note in notes)
-        own_error = (f"; iperf3 reports the error {str(document['error'])[:200]!r}"
-                     if document.get("error") else "")
         raise ParseError("iperf3's JSON is not of the form of versions 3.9 to 3.18: "
-                         f"{cause_of(fault)}{told}{own_error}") from None
+                         f"{cause_of(fault)}{told}{_own_error(document)}") from None
+
+
+def _own_error(document: object) -> str:
+    """Return the end of a message with the error that iperf3 itself reports in its JSON, "" if
+    there is none."""
+    error = document.get("error") if isinstance(document, dict) else None
+    return f"; iperf3 reports the error {str(error)[:200]!r}" if error else ""
 
 
 def _first_document(text: str) -> tuple[object, tuple[str, ...]]:
@@ -146,11 +152,11 @@ def _first_document(text: str) -> tuple[object, tuple[str, ...]]:
     whole = json_text
     try:
         document, end = json.JSONDecoder().raw_decode(whole)
-    except ValueError as fault:
+    except ValueError:
         whole = _NOT_A_NUMBER.sub(lambda found: "null" if found["none"] else found[0], json_text)
         try:
             document, end = json.JSONDecoder().raw_decode(whole)
-        except ValueError:
+        except ValueError as fault:
             if not begin:
                 raise ParseError("iperf3 printed no JSON; its output "
                                  + (f"starts with {text.strip()[:60]!r}" if text.strip()

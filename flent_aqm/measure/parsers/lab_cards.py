@@ -11,6 +11,9 @@ from dataclasses import dataclass
 
 from flent_aqm.base.errors import ParseError, cause_of
 
+_OTHER_KERNEL = ("was the kernel built by another version of flent-aqm? Build it again, or unset "
+                 "FLENT_AQM_KERNEL")
+
 
 @dataclass(frozen=True)
 class CardSample:
@@ -70,8 +73,7 @@ def parse_cards(text: str) -> tuple[int, dict[str, CardSample]]:
     except (ValueError, KeyError) as fault:
         raise ParseError(
             f"the kernel's list of network cards, {text[:60]!r}, has another form than expected "
-            f"({cause_of(fault)}): was the kernel built by another version of flent-aqm? Build it "
-            "again, or unset FLENT_AQM_KERNEL") from None
+            f"({cause_of(fault)}): {_OTHER_KERNEL}") from None
 
 
 def parse_probes(text: str) -> Iterator[ProbeTimes]:
@@ -83,7 +85,8 @@ def parse_probes(text: str) -> Iterator[ProbeTimes]:
             yield ProbeTimes(device, *map(int, words))
         except (TypeError, ValueError):
             raise ParseError("the kernel's list of probes has the line "
-                             f"{line[:60]!r}; expected a device and 7 whole numbers") from None
+                             f"{line[:60]!r}; expected a device and 7 whole numbers: "
+                             f"{_OTHER_KERNEL}") from None
 
 
 def _parse_card(line: str) -> tuple[str, CardSample]:

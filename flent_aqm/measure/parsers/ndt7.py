@@ -152,7 +152,8 @@ def parse_ndt7(text: str) -> Ndt7Output:
                 _add_event(subtests.setdefault(test, _PartialSubtest()), kind, body)
         except (ValueError, KeyError, TypeError, AttributeError):
             raise ParseError(f"line {number} of the NDT7 client's output is not an "
-                             f"event of a known form: {line[:80]!r}") from None
+                             f"event of a known form: {line[:80]!r}; expected JSON as "
+                             "ndt7-client prints it with -format json") from None
     if not client:
         raise ParseError("the NDT7 client printed nothing")
     return Ndt7Output(

@@ -429,8 +429,9 @@ def parse_tcpdump_counts(text: str) -> TcpdumpCounts:
               re.findall(r"(?m)^(\d+) packets? (captured|dropped by kernel)$", text)}
     if len(counts) < 2:
         last = text.strip().rpartition("\n")[2]
+        said = f"its last line: {last[:200]!r}" if last else "it printed nothing"
         raise ParseError("tcpdump did not print how many packets it captured and the kernel "
-                         f"dropped: it was stopped by force, or is another version; its last line: "
-                         f"{last[:80]!r}; repeat the run, and install Debian's tcpdump if it "
-                         "happens again")
+                         "dropped: it did not start to capture, was stopped by force, its words "
+                         f"could not be stored, or it is another version; {said}; repeat the run, "
+                         "and install Debian's tcpdump if it happens again")
     return TcpdumpCounts(counts["captured"], counts["dropped by kernel"])

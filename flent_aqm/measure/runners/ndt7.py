@@ -10,7 +10,7 @@ import sys
 from typing import IO, Any
 
 from flent_aqm.base import defaults
-from flent_aqm.base.errors import BadResult
+from flent_aqm.base.errors import BadResult, ParseError
 from flent_aqm.base.flent_api import RunnerCheckError, lookup_host, normalise_host
 from flent_aqm.base.shell import find_program
 from flent_aqm.measure.parsers.ndt7 import Subtest, parse_ndt7, rates_mbps
@@ -176,7 +176,11 @@ class AqmNdt7Runner(SupervisedRunner):
         and metadata with the load's times and NDT7's results under NDT7. Raises BadResult if the
         client reports an error, did not complete the test, or has no byte count of the receiver,
         ParseError if the output isn't a client's."""
-        report = parse_ndt7(text_of(output))
+        try:
+            report = parse_ndt7(text_of(output))
+        except ParseError as fault:
+            said = self.complaint(error)
+            raise ParseError(f"{fault}{f'; on standard error: {said}' if said else ''}") from None
         subtest = report.subtests.get(self.direction)
         if subtest is not None and subtest.errors:
             raise BadResult("the NDT7 client reports an error of the "

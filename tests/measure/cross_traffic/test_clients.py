@@ -88,8 +88,8 @@ def test_client_of_another_server_says_so_in_one_line() -> None:
             connection.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
             assert client.stderr is not None
             assert re.fullmatch(r"127\.0\.0\.1 port \d+: unexpected answer 'HTTP/1.1 404 Not .*; "
-                                "expected a server started with `flent-aqm "
-                                "serve`\n", client.stderr.read())
+                                r"expected HTTP/1\.1 200 with content-length: \d+, as a server "
+                                "started with `flent-aqm serve` gives\n", client.stderr.read())
         assert client.returncode == 1
 
 
@@ -119,5 +119,11 @@ def test_other_output_is_refused(text: str) -> None:
     """By the error that runners tell."""
     with pytest.raises(ParseError, match="output of the cross-traffic client can't be read"):
         parse_lines(text)
-    with pytest.raises(ParseError, match="printed nothing"):
+    with pytest.raises(ParseError, match="printed nothing, not even its first line: it was sto"):
         parse_lines("")
+
+
+def test_damaged_line_is_named_by_its_number() -> None:
+    """Python's own words say "line 1" of each."""
+    with pytest.raises(ParseError, match=r"^line 2 of the output .*: '\{\"step\": 1, \"by'$"):
+        parse_lines('{"start": 1, "step_s": 1}\n{"step": 1, "by')

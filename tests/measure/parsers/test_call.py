@@ -72,8 +72,13 @@ def test_frame_is_as_late_as_its_slowest_packet_whatever_the_clocks_say(
         [one["frame_ms"] for one in fair[2:]])
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"round_trips": []}', '{"round_trips": [1]}'])
+@pytest.mark.parametrize("text", ["[]", "{}", '{"round_trips": []}', '{"round_trips": [1]}'])
 def test_other_output_is_refused(text: str) -> None:
     """By the error that runners tell."""
     with pytest.raises(ParseError, match="irtt's JSON of the call"):
         parse_call(text)
+
+
+def test_call_without_output_is_not_called_damaged() -> None:
+    with pytest.raises(ParseError, match=r"^irtt wrote no JSON of the call: it was stopped"):
+        parse_call("\n")

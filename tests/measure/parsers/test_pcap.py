@@ -171,3 +171,9 @@ def test_transfer_lasts_from_the_first_packet_of_data_to_the_last(
     assert transfer.byte_count == sum(length for _, length in data)
     assert packets[0][0] < data[0][0]
     assert data[-1][0] < packets[-1][0]
+
+
+def test_silent_tcpdump_is_told_as_such() -> None:
+    """Not with an empty last line."""
+    with pytest.raises(ParseError, match="is another version; it printed nothing; repeat the run"):
+        pcap.parse_tcpdump_counts("\n")

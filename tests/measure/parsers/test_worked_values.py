@@ -43,6 +43,18 @@ def test_iperf3_json_of_something_else_is_told_by_what_it_lacks(text: str) -> No
         iperf3.parse_iperf3(text)
 
 
+def test_iperf3_words_about_its_own_failure_are_quoted() -> None:
+    """They are the cause."""
+    with pytest.raises(ParseError, match=r"reports the error 'unable to .*'; it starts with '\{"):
+        iperf3.parse_iperf3('{"error": "unable to send control message"}')
+
+
+def test_iperf3_damage_is_told_by_its_own_place() -> None:
+    """Not by that of a number that isn't one, which is forgiven."""
+    with pytest.raises(ParseError, match=r"cut off or damaged \(Expecting .*: line 2 column"):
+        iperf3.parse_iperf3('{"start": -nan,\n"end": ')
+
+
 def message(test: str, **more: Any) -> str:
     """A measurement of the crate's client, as a line."""
     return json.dumps({"Type": "Measurement", "Test": test, "Measurement": more})

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.base.errors import BadResult, ConfigError, ToolMissing
+from flent_aqm.base.errors import BadResult, ParseError, ConfigError, ToolMissing
 from flent_aqm.base.flent_api import RunnerCheckError
 from flent_aqm.measure.runners.ndt7 import AqmNdt7Runner
 from flent_aqm.setup.optional import check_tools, optional_of
@@ -105,6 +105,8 @@ def test_client_that_does_not_start_tells_its_own_words(mlab: Path,
      "an error of the download with 127.0.0.1, port 8080: timed out"),
     ('{"Key":"starting","Value":{"Test":"download"}}', "dial tcp: refused\n",
      "did not complete the download: dial tcp: refused"),
+    ("", "dial tcp: refused\n", "printed nothing; on standard error: dial tcp: refused"),
+    ("soon", "", "is not an event of a known form: 'soon'; expected JSON as ndt7-client"),
     ('{"Key":"starting","Value":{"Test":"download"}}', "",
      "did not complete the download: its output ends with '.*download"),
     ('{"Key":"complete","Value":{"Test":"download"}}', "",
@@ -119,7 +121,7 @@ def test_incomplete_test_tells_the_clients_own_reason(
         name="x", settings=SimpleNamespace(IP_VERSION=4), host="127.0.0.1",
         finish_event=threading.Event(), direction="download", client="mlab")
     with open(tmp_path / "out") as out, open(tmp_path / "err") as err, \
-            pytest.raises(BadResult, match=message):
+            pytest.raises((BadResult, ParseError), match=message):
         runner.read(out, err)
 
 
