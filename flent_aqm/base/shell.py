@@ -90,9 +90,9 @@ def run(
             status = process.wait(max(0.0, until_s - time.monotonic()))
         except _LimitExceeded as error:
             # One that has ended by itself was not killed.
-            status = process.poll()
+            ended = process.poll()
             process.kill()
-            raise CommandFailed(words, -9 if status is None else status, "", str(error)) from None
+            raise CommandFailed(words, -9 if ended is None else ended, "", str(error)) from None
         except subprocess.TimeoutExpired:
             process.kill()
             raise CommandFailed(words, -9, "", f"still running after {timeout_s:g} s, so it was "

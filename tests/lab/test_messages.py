@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Self, cast
@@ -42,7 +43,7 @@ def test_missing_server_of_mlab_is_told_with_both_ways_to_request_it(
 
 def test_own_folder_of_the_lab_is_not_called_out_of_reach(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is this machine's of the same name that can't be seen inside."""
-    monkeypatch.setattr(guest_files.os.path, "exists", lambda _path: True)
+    monkeypatch.setattr(os.path, "exists", lambda _path: True)
     with pytest.raises(ConfigError, match=r"^-c=/run/netns/x: this machine's /run/netns/x can't be "
                                           "reached in the lab, which has its own /run/netns; move"):
         list(guest_files._named_files(["-c=/run/netns/x"], Path("/home"), ["/run"]))

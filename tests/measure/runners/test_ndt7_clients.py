@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.base.errors import BadResult, ParseError, ConfigError, ToolMissing
+from flent_aqm.base.errors import BadResult, ConfigError, ParseError, ToolMissing
 from flent_aqm.base.flent_api import RunnerCheckError
 from flent_aqm.measure.runners.ndt7 import AqmNdt7Runner
 from flent_aqm.setup.optional import check_tools, optional_of
