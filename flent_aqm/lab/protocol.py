@@ -153,8 +153,8 @@ def refuse_virtual_settings(testbed: str, scenario: Scenario) -> None:
     for key, delay_ms in (("base_delay_ms", scenario.path.base_delay_ms),
                           ("dest2_delay_ms", scenario.path.dest2_delay_ms or 0)):
         if delay_ms > defaults.MAX_DELAY_MS:
-            raise ConfigError(f"{key}: {delay_ms:g} ms needs the virtual lab's kernel; on testbed "
-                              f"{testbed} give {defaults.MAX_DELAY_MS:g} ms at most")
+            raise ConfigError(f"{key}: {delay_ms:.15g} ms needs the virtual lab's kernel; on "
+                              f"testbed {testbed} give {defaults.MAX_DELAY_MS:g} ms at most")
     if scenario.hosts.host_moderation_us != defaults.HOST_MODERATION_US:
         raise ConfigError(f"host_moderation_us: can't be set on testbed {testbed}, only for the "
                           "cards of the virtual lab's hosts; leave the key out")

@@ -100,12 +100,13 @@ class Models(Record):
 
     @property
     def only_in_lab(self) -> str:
-        """Error message for a testbed in real time if a model isn't IDEAL, otherwise "": real
+        """Error message for a testbed in real time if a model isn't IDEAL, otherwise "": their
         machines have their own cards. The caller puts the testbed in place of "{testbed}"."""
         host, text = next(((host, text) for host, text in self.by_host.items() if text != IDEAL),
                           ("", ""))
-        return host and (f"{host}_model: {text} is a model of the virtual lab; on testbed "
-                         f"{{testbed}} the {host} is real: leave {host}_model out")
+        return host and (f"{host}_model: {text} is a model of the virtual lab, which testbed "
+                         f"{{testbed}} doesn't have: leave {host}_model out, or use testbed "
+                         "virtual")
 
     def not_with_topology(self) -> dict[str, bool]:
         """Return whether each host's model has cards, by `client_model`, `server_model` and

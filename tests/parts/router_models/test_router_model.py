@@ -8,6 +8,7 @@ import re
 import pytest
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.lab.protocol import refuse_virtual_settings
 from flent_aqm.parts.router_models.known_routers import KNOWN_ROUTERS
 from flent_aqm.parts.router_models.model import (
     PARAMETERS,
@@ -145,3 +146,10 @@ def test_message_names_the_key_that_was_given(settings: dict[str, object], messa
     with pytest.raises(ConfigError, match=f"^{re.escape(message)}") as caught:
         Scenario.from_settings(settings)
     assert caught.value.key == next(iter(settings))
+
+
+def test_model_is_refused_on_another_testbed_without_calling_its_router_real() -> None:
+    """Namespaces are none."""
+    with pytest.raises(ConfigError, match="omnia is a model of the virtual lab, which testbed netns "
+                                          "doesn't have: leave router_model out, or use testbed v"):
+        refuse_virtual_settings("netns", Scenario.from_settings({"router_model": "omnia"}))

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.base.errors import CommandFailed
+from flent_aqm.base.errors import CommandFailed, ConfigError
+from flent_aqm.lab.table import open_testbed
 from flent_aqm.parts.ssh.connection import _last_error
 
 
@@ -36,3 +37,9 @@ def test_silence_is_told(tmp_path: Path) -> None:
     output.write_text("\x1b[0m\n")
     assert _last_error(output, "no answer") == "no answer, without a message"
     assert str(CommandFailed(["ssh"], 255, "\x1b[0m", "")).endswith("status 255: no output")
+
+
+def test_unknown_testbed_is_told_how_to_name_a_router() -> None:
+    """The list has forms that work as they stand."""
+    with pytest.raises(ConfigError, match=r"'router'; known: virtual, netns, ssh://\[user@\]host"):
+        open_testbed("router")
