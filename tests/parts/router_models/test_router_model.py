@@ -150,6 +150,6 @@ def test_message_names_the_key_that_was_given(settings: dict[str, object], messa
 
 def test_model_is_refused_on_another_testbed_without_calling_its_router_real() -> None:
     """Namespaces are none."""
-    with pytest.raises(ConfigError, match="omnia is a model of the virtual lab, which testbed netns "
-                                          "doesn't have: leave router_model out, or use testbed v"):
+    with pytest.raises(ConfigError, match="omnia is a model of the virtual lab, which testbed "
+                                          "netns doesn't have: leave router_model out, or use"):
         refuse_virtual_settings("netns", Scenario.from_settings({"router_model": "omnia"}))
