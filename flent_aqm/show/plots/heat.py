@@ -163,7 +163,7 @@ def turn_labels(axis: Any, columns: int) -> bool:
         columns: number of columns.
     """
     axis.figure.draw_without_rendering()  # computes the layout
-    labels = labels_of(axis.xaxis)
+    labels = axis.get_xticklabels()
     if _widest(labels) <= _FILLED * axis.bbox.width / columns:
         return False
     axis.set_xticks(range(columns), [label.get_text().replace("\n", ", ") for label in labels],
@@ -183,7 +183,7 @@ def fit_values(axis: Any, shape: tuple[int, int]) -> bool:
     figure = axis.figure
     for size in _SIZES:
         figure.draw_without_rendering()
-        if _highest(labels_of(axis.yaxis)) <= axis.bbox.height / down:
+        if _highest(axis.get_yticklabels()) <= axis.bbox.height / down:
             break
         axis.tick_params(axis="y", labelsize=size)
     for turned in (0, 90):
@@ -197,11 +197,6 @@ def fit_values(axis: Any, shape: tuple[int, int]) -> bool:
     for text in list(axis.texts):
         text.remove()
     return False
-
-
-def labels_of(part: Any) -> list[Any]:
-    """Return the tick labels of a matplotlib XAxis or YAxis that have a text."""
-    return [label for label in part.get_ticklabels() if label.get_text()]
 
 
 def _widest(texts: Sequence[Any]) -> float:

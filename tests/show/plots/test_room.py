@@ -69,6 +69,21 @@ def test_labels_of_many_settings_below_a_heat_map_are_turned(variant: Variant, d
     assert {text.get_rotation() for text in plotter.axes[0].get_xticklabels()} == {90}
 
 
+def test_wide_titles_below_a_heat_map_are_turned_beside_an_empty_one(
+        variant: Variant, draw: Draw) -> None:
+    """The run without a title keeps its column, and each label stays below its own."""
+    def untitle(data: dict[str, Any]) -> None:
+        del data["metadata"]["TITLE"]
+
+    files = [variant("none", change=untitle),
+             *(variant(number, title=f"{number}, {'wide ' * 9}".strip()) for number in "123456")]
+    plotter = draw("heat_map", files, "--metric", "latency_loaded_median_ms",
+                   "--override-group-by", "title,aqm")
+    shown = plotter.axes[0].get_xticklabels()
+    assert [label.get_text()[:1] for label in shown] == [*"123456", ""]
+    assert {label.get_rotation() for label in shown} == {90}
+
+
 def test_heat_map_without_room_for_numbers_says_so(crowd: list[Path], draw: Draw) -> None:
     """In a picture less than two inches high, of which caption and colour bar take most."""
     plotter = draw("heat_map", crowd, "--metric", "latency_loaded_median_ms", "--width", "2.2in",
