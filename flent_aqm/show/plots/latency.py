@@ -32,7 +32,6 @@ from flent_aqm.results.metrics.latency import (
 from flent_aqm.results.metrics.percentiles import (
     SAMPLES_BEYOND,
     of_sorted,
-    percentile,
     samples_beyond,
 )
 from flent_aqm.results.metrics.probes import Probe
@@ -410,22 +409,23 @@ class AqmTailPlotter(ChartPlotter):
             raise NotAvailable("; ".join(reasons))
         axis, = self.grid()
         for line, latencies in drawn:
-            percentiles = {percent: _percentile_or_none(latencies, percent)
+            percentiles = {f"p{percent:g}": (_percentile_ms(latencies, percent), 1 - percent / 100)
                            for percent in TAIL_PERCENTILES}
             at_ms, share = thinned(*ccdf(latencies), log_share=True)
             self.handles += axis.plot(at_ms, share, color=line.look.colour,
                                       linestyle=line.look.line, linewidth=1.6,
                                       drawstyle="steps-post", label=line.label)
-            marked = [(value, 1 - percent / 100) for percent, value in percentiles.items()
-                      if value is not None]
+            marked = [point for point in percentiles.values() if math.isfinite(point[0])]
             if marked:
                 axis.plot(*zip(*marked, strict=True), color=line.look.colour, linestyle="none",
                           marker=line.look.marker, markersize=5, label="_percentiles",
                           markeredgecolor="white", markeredgewidth=0.5)
-            missing = [f"p{percent:g}" for percent, value in percentiles.items() if value is None]
-            if missing:
-                self.note(f"{line.label}: too few samples for {', '.join(missing)}"
-                          if len(drawn) <= 3 else "no mark: too few samples")
+            for why, of, is_so in (("too few samples", " for", math.isnan),
+                                   ("lost", ":", math.isinf)):
+                missing = [name for name, (value_ms, _) in percentiles.items() if is_so(value_ms)]
+                if missing:
+                    self.note(f"{line.label}: {why}{of} {', '.join(missing)}"
+                              if len(drawn) <= 3 else f"no mark: {why}")
             self.note_lost(line.label, latencies)
         axis.set_xscale("log")
         axis.set_yscale("log")
@@ -465,15 +465,6 @@ def ccdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
     return numpy.maximum(at_ms, LEAST_MS), share
 
 
-def _percentile_or_none(latencies: Numbers, percent: float) -> float | None:
-    """Return a percentile (0 to 100) of latencies in ms, None if there are too few samples or if it
-    is a lost probe."""
-    try:
-        return percentile(latencies, percent)
-    except NotAvailable:
-        return None
-
-
 class AqmPercentilesOverTimePlotter(ChartPlotter):
     """Median, 90th percentile and slowest answered probe of each span of time, see spans(), on a
     logarithmic axis, and lost probes as crosses at the upper edge. At most MOST_RUNS_OVER_TIME
@@ -497,6 +488,9 @@ class AqmPercentilesOverTimePlotter(ChartPlotter):
                     self.note(f"{line.label}: probes {probe.spacing_ms:.0f} ms apart, "
                               "so no 90th percentile")
                     continue
+                known = statistics[name][~numpy.isnan(statistics[name])]
+                if known.size and numpy.isinf(known).all():
+                    self.note(f"{line.label}: lost: the {name} of every span")
                 points = axis.plot(
                     at_s - begin_s, statistics[name], color=line.look.colour,
                     **(options | {"marker": line.look.marker} if "marker" in options else options),
@@ -556,9 +550,9 @@ def spans(probe: Probe, length_s: float, load: Window | None = None
 
     Spans are counted from the load's start (without load from the first probe), backwards and
     forwards, and again from its end, because a span with both would show the load's effect before
-    it began. A lost probe is slower than any other. A percentile that is a lost probe is NaN. The
-    key "90th percentile" is missing if it is NaN in all spans. `slowest` is that of the answered
-    probes, NaN if all were lost.
+    it began. A lost probe is slower than any other. A percentile that is a lost probe is infinite.
+    The key "90th percentile" is missing if it is NaN in all spans. `slowest` is that of the
+    answered probes, NaN if all were lost.
 
     Args:
         probe: the latency series.
@@ -572,8 +566,8 @@ def spans(probe: Probe, length_s: float, load: Window | None = None
         latencies = numpy.sort(probe.rtt_ms[inside])
         finite = latencies[numpy.isfinite(latencies)]
         middles.append(float(probe.sent_s[inside][[0, -1]].mean()))
-        medians.append(_percentile_or_nan(latencies, 50))
-        tails.append(_percentile_or_nan(latencies, 90))
+        medians.append(_percentile_ms(latencies, 50))
+        tails.append(_percentile_ms(latencies, 90))
         slowest.append(finite[-1] if finite.size else numpy.nan)
     statistics = {"median": numpy.array(medians), "slowest": numpy.array(slowest)}
     if not numpy.isnan(tails).all():
@@ -595,13 +589,12 @@ def _span_starts_s(probe: Probe, load: Window | None, length_s: float) -> Number
     return numpy.unique(numpy.concatenate((before, during, after)))
 
 
-def _percentile_or_nan(latencies: Numbers, percent: float) -> float:
-    """Return a percentile of sorted latencies in ms, NaN if it is a lost probe or if fewer than
-    SAMPLES_BEYOND samples lie beyond it."""
+def _percentile_ms(latencies: Numbers, percent: float) -> float:
+    """Return a percentile (0 to 100) of sorted latencies in ms, infinite if it is a lost probe, NaN
+    if fewer than SAMPLES_BEYOND samples lie beyond it."""
     if samples_beyond(latencies.size, percent) < SAMPLES_BEYOND:
         return math.nan
-    value = of_sorted(latencies, percent)
-    return value if math.isfinite(value) else math.nan
+    return of_sorted(latencies, percent)
 
 
 class AqmGlitchesPlotter(ChartPlotter):

@@ -127,6 +127,21 @@ def test_lost_probes_are_at_the_edge_of_boxes_and_said(draw: Draw, variant: Vari
     assert "lost" not in output(plotter)
 
 
+@pytest.mark.parametrize(("plot", "note", "shorter"), [
+    ("latency_tail", "codel: lost: p90, p99", "no mark: lost"),
+    ("latency_percentiles_over_time", "codel: lost: the 90th percentile of every span", "")])
+def test_percentile_that_is_lost_is_not_said_to_lack_samples(
+        plot: str, note: str, shorter: str, draw: Draw, variant: Variant) -> None:
+    """15 % lost. Four lines have no room for their names in a note."""
+    files = [variant(aqm, "ndt7_upload", aqm, change=lose(0.15))
+             for aqm in ("codel", "sfq", "pie", "cake")]
+    for number, noted in ((2, note), (4, shorter or note)):
+        words = output(draw(plot, files[:number]))
+        assert noted in words
+        assert "for p90" not in words
+        assert "so no 90th percentile" not in words
+
+
 def test_distribution_with_lost_probes_ends_below_1(draw: Draw, variant: Variant) -> None:
     """The curve keeps the share of what never came back."""
     run = variant("lossy", change=lose(0.1475))
