@@ -468,11 +468,20 @@ def ccdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
 class AqmPercentilesOverTimePlotter(ChartPlotter):
     """Median, 90th percentile and slowest answered probe of each span of time, see spans(), on a
     logarithmic axis, and lost probes as crosses at the upper edge. At most MOST_RUNS_OVER_TIME
-    series or groups of runs are drawn, of a group its first run. If one of these can't be divided
-    into spans, see span_s(), the picture shows the reason instead of the plot."""
+    series or groups of runs are drawn, of a group its first run. Series, and runs of a group, that
+    can't be divided into spans, see span_s(), are left out, with a note. If no line is left, the
+    picture shows the reason."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
-        drawn = latency_lines(self, runs, MOST_RUNS_OVER_TIME)
+        drawn, reasons = [], []
+        for line in latency_lines(self, runs, MOST_RUNS_OVER_TIME):
+            try:
+                drawn.append(without_failed(self, line, lambda _run, probe: span_s(probe)))
+            except NotAvailable as reason:
+                reasons.append(f"{line.label}: {reason}")
+                self.note(f"left out: {reasons[-1]}")
+        if not drawn:
+            raise NotAvailable("; ".join(reasons))
         drawn = self.first(drawn, MOST_RUNS_OVER_TIME)
         axis, = self.grid()
         if any(len(line.members) > 1 for line in drawn):

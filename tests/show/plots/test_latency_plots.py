@@ -270,6 +270,34 @@ def test_tail_of_a_single_probe_under_load_says_so(draw: Draw, variant: Variant)
     assert "UDP irtt: fewer than two probes were sent under load" in words
 
 
+def test_series_of_a_single_probe_does_not_take_the_others_away(
+        draw: Draw, variant: Variant) -> None:
+    """Nor does a run its group; the plot tells which is left out."""
+    def single(name: str) -> Callable[[dict[str, Any]], None]:
+        def change(data: dict[str, Any]) -> None:
+            probes = data["raw_values"][name]
+            data["raw_values"][name] = [one for one in probes if "val" in one][:1]
+        return change
+
+    plot = "latency_percentiles_over_time"
+    plotter = draw(plot, [variant("one", change=single("Ping (ms) ICMP"))])
+    assert "UDP irtt" in labels(plotter)
+    assert "ICMP" not in labels(plotter)
+    assert "left out: ICMP: Ping (ms) ICMP has a single probe; expected" in output(plotter)
+
+    def alone(data: dict[str, Any]) -> None:
+        data["raw_values"]["Ping (ms) ICMP"] = []
+        single("Ping (ms) UDP irtt")(data)
+
+    files = [variant("bad", aqm="codel", seed=1, change=alone),
+             variant("good", aqm="codel", seed=2)]
+    plotter = draw(plot, files, "--override-group-by", "aqm")
+    assert labels(plotter)[0] == "codel"
+    assert "left out: 1 of 2 runs of codel: Ping (ms) UDP irtt has a single" in output(plotter)
+    assert "Nothing to plot: UDP irtt: Ping (ms) UDP irtt has a single" in output(
+        draw(plot, files[:1]))
+
+
 def only_irtt_until(under_load: int) -> Callable[[dict[str, Any]], None]:
     """Return a change that leaves irtt's probes until so many were sent under load, and no others.
     """
