@@ -145,8 +145,8 @@ def _draw_dots(axis: Any, at: float, width: float, values: Numbers, look: Look, 
 
 
 def _lost_edge(values: Mapping[tuple[int, int], Numbers], log: bool) -> float:
-    """Return the value at which lost probes are drawn: above all others, if the largest of these is
-    positive. 1 or a little more if all probes were lost, infinite if none was.
+    """Return the value at which lost probes are drawn: above all others, and above 0 on a
+    logarithmic axis. 1 or a little more if all probes were lost, infinite if none was.
 
     Args:
         values: values of each cell, infinite for a lost probe.
@@ -157,7 +157,7 @@ def _lost_edge(values: Mapping[tuple[int, int], Numbers], log: bool) -> float:
     if came.size == together.size:
         return math.inf
     highest = float(came.max()) if came.size else 1.0
-    return highest * 1.5 if log else highest * 1.1
+    return (max(0.0, highest) * 1.5 or 1.0) if log else highest + (0.1 * abs(highest) or 1.0)
 
 
 def _differ(values: Numbers) -> bool:

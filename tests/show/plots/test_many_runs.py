@@ -11,6 +11,8 @@ from typing import Any
 import numpy
 import pytest
 
+from flent_aqm.show.looks import AQM_LOOKS
+from flent_aqm.show.plots.distributions import ComparedValue, draw_side_by_side
 from tests.files import load, save
 
 from ...warm_flent import run_flent
@@ -361,6 +363,23 @@ def test_metric_whose_percentile_is_lost_is_drawn_at_the_edge(draw: Draw, varian
     plotter = draw("compare_metric", runs, "--metric", "latency_loaded_p90_ms")
     assert "lost" in [text.get_text() for text in plotter.axes[0].texts]
     assert "that percentile is a lost probe" in output(plotter)
+
+
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("values", [[-20.0, -5.0], [-5.0, 0.0], [3.0, 40.0], []])
+def test_lost_probes_are_drawn_above_values_that_need_not_be_positive(
+        values: list[float], log: bool) -> None:
+    """As an increase of latency. A logarithmic axis shows only positive ones."""
+    from matplotlib.figure import Figure
+
+    axis = Figure().subplots()
+    draw_side_by_side(axis, ["50"], [ComparedValue("codel", AQM_LOOKS["codel"])],
+                      {(0, 0): numpy.array([*values, numpy.inf])}, "dots", log)
+    drawn = {line.get_label(): numpy.asarray(line.get_ydata()).tolist()
+             for line in axis.get_lines()}
+    edge = drawn["_lost"][0]
+    assert drawn["_values"] == [*values, edge]
+    assert edge > max([*values, 0] if log else values, default=0)
 
 
 def test_boxes_stand_apart_for_all_in_which_runs_differ(draw: Draw, variant: Variant) -> None:
