@@ -140,16 +140,18 @@ class Combined(QueueColours):
         stock_group = combiner.group
 
         def group(groups: Mapping[str, Sequence[Any]], config: Any) -> Any:
-            """Return Flent's combined result sets. If there are as many as groups, each gets the
-            list of its group's result sets as attribute MEMBERS. Called by the combiner in place
-            of its own method.
+            """Return Flent's combined result sets. If each is of one group, it gets the list of the
+            group's result sets as attribute MEMBERS. Called by the combiner in place of its own
+            method.
 
             Args:
                 groups: name of a group -> its result sets.
                 config: the plot's definition.
             """
+            series = config["series"]
             made = stock_group(groups, config)
-            if len(made) == len(groups):
+            # Other groupings turn the groups into the series of each result set.
+            if config["series"] is series:
                 for one, members in zip(made, groups.values(), strict=True):
                     one.__dict__[MEMBERS] = list(members)
             return made

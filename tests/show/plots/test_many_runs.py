@@ -67,6 +67,24 @@ def test_group_by_names_the_settings(draw: Draw, matrix: list[Path]) -> None:
     assert "no run has the setting 'colour'; known: aqm," in output(plotter)  # in flent-gui
 
 
+@pytest.mark.parametrize(("by", "named"), [
+    ("groups", ["codel", "sfq", "pie"]), ("batch", ["codel", "sfq", "pie"]),
+    ("series", ["Download", "Upload", "irtt"]), ("batch_series", ["Download", "Upload", "irtt"])])
+def test_series_have_no_labels_and_colours_of_queues(
+        by: str, named: list[str], draw: Draw, variant: Variant) -> None:
+    """Of three series and as many queues. Flent can group by either."""
+    files = []
+    for aqm in ("codel", "sfq", "pie"):
+        def name(data: dict[str, Any], aqm: str = aqm) -> None:
+            data["metadata"] |= {"DATA_FILENAME": f"ndt7-{aqm}.flent.gz", "BATCH_UUID": aqm,
+                                 "BATCH_TITLE": aqm}
+
+        files.append(variant(aqm, "ndt7", aqm, change=name))
+    plotter = draw("box_combine", files, "--override-group-by", by)
+    assert labels(plotter) == named
+    assert (plotter.colours[0] == AQM_LOOKS["codel"].colour) == (named[0] == "codel")
+
+
 def test_heat_map_has_a_number_in_each_cell_but_the_missing_one(
     draw: Draw, matrix: list[Path]
 ) -> None:
