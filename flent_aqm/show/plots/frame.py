@@ -29,7 +29,7 @@ EMPTY = "Nothing was measured that this plot could show."
 
 class Framed(Plotter):
     """Mixin for Flent's plotters, placed before them: title, legend and caption. Flent's options
-    for titles, sizes and notes apply, and those for legends except --reverse-legend.
+    for titles, legends, sizes and notes apply.
 
     Attributes:
         metadata: metadata of a result set, for title and annotation.
@@ -191,6 +191,8 @@ class Framed(Plotter):
         labels = self._filter_labels([handle.get_label() for handle in handles])
         for number, label in enumerate(self.override_labels[:len(labels)]):
             labels[number] = labels[number] if label is None else label
+        if self.legend_reverse:
+            handles, labels = handles[::-1], labels[::-1]
         options: dict[str, Any] = {"fontsize": "small", "handlelength": 3.2}
         above = False
         if self.legend_placement and self.axes:

@@ -372,6 +372,22 @@ def test_options_for_titles_labels_and_bounds_hold(draw: Draw) -> None:
     assert "Tail of latency" not in output(plotter)
 
 
+@pytest.mark.parametrize("plot", ["latency_tail", "totals"])
+def test_legend_is_reversed_with_the_users_labels(plot: str, draw: Draw) -> None:
+    """Each label stays with its line: the option --override-label gives them in the order in which
+    they are drawn."""
+    def entries(*options: str) -> list[tuple[str, str]]:
+        plotter = draw(plot, [UPLOAD], *options)
+        legend, = plotter.figure.legends
+        return [(text.get_text(), line.get_color())
+                for text, line in zip(legend.get_texts(), legend.get_lines(), strict=True)]
+
+    own = entries("--override-label", "mine")
+    assert len(own) > 1
+    assert own[0][0] == "mine"
+    assert entries("--override-label", "mine", "--reverse-legend") == own[::-1]
+
+
 @pytest.mark.parametrize("options", [(), ("--label-y", "mine")])
 def test_latency_is_inverted_under_any_label(options: tuple[str, ...], draw: Draw) -> None:
     plotter = draw("latency_percentiles_over_time", [UPLOAD], "--invert-latency-y", *options)
