@@ -9,7 +9,7 @@ labels, bounds, sizes, axes and notes apply to these plots, too.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy
@@ -142,6 +142,31 @@ class ChartPlotter(Framed):
             self.note(f"{most} of {len(items)} shown; --override-group-by pools runs by the "
                       "settings that it names")
         return items[:most]
+
+    def read_each(self, runs: Sequence[Run], results: Sequence[Any],
+                  read: Callable[[Any], Some]) -> list[tuple[Run, Some]]:
+        """Return each run with what `read` returns for its result set. A run for which it raises
+        BadResult is left out, with a note below the plot.
+
+        Args:
+            runs: the runs, at least one.
+            results: Flent's result sets of the runs, in the same order.
+            read: reads samples of a result set.
+
+        Raises BadResult if no run is left: that of a single run, otherwise one with the reason of
+        the first run.
+        """
+        made, faults = [], []
+        for run, result in zip(runs, results, strict=True):
+            try:
+                made.append((run, read(result)))
+            except BadResult as fault:
+                faults.append(fault)
+                self.note(f"left out: {run.path.name}: {fault}")
+        if not made:
+            raise faults[0] if len(runs) == 1 else BadResult(
+                f"none of the {len(runs)} runs has the values, the first because {faults[0]}")
+        return made
 
     def note_first_runs(self, runs: Sequence[Run], drawn: int) -> None:
         """Note below the plot that only the first run of each group is shown. Nothing is noted if

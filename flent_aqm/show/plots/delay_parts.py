@@ -36,23 +36,12 @@ def parts_in(result: Any) -> DelayParts:
 class AqmDelayPartsPlotter(ChartPlotter):
     """Parts of the probes' RTT: their means under load and in the slowest probes, of at most
     MOST_LINES runs. Above these, if only one run is left to draw and the plot is not a part of
-    another one, the parts over time. Runs without records of the parts, or without answered probes
-    that have them, are left out, with a note. If the samples of one run are damaged, or no run is
-    left, the picture shows the reason instead."""
+    another one, the parts over time. Runs without records of the parts, without answered probes
+    that have them, or whose samples are damaged, are left out, with a note. If no run is left, the
+    picture shows the reason instead."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
-        drawn = []
-        why = ""
-        for run, result in zip(runs, results, strict=True):
-            try:
-                drawn.append((run, parts_in(result)))
-            except NotAvailable as reason:
-                if len(runs) == 1:
-                    raise
-                why = why or str(reason)
-                self.note(f"left out: {run.title}: {reason}")
-        if not drawn:
-            raise NotAvailable(f"none of these runs has the parts of its latency: {why}")
+        drawn = self.read_each(runs, results, parts_in)
         if len(drawn) > MOST_LINES:
             self.note(f"{MOST_LINES} of {len(drawn)} runs shown")
             drawn = drawn[:MOST_LINES]
@@ -105,7 +94,7 @@ class AqmDelayPartsPlotter(ChartPlotter):
             window = run.load_window
             loaded = parts.subset(window.holds(parts.sent_s)) if window else parts
             if not loaded.sent_s.size:
-                self.note(f"left out: {run.title}: {_NO_PROBE}")
+                self.note(f"left out: {run.path.name}: {_NO_PROBE}")
                 continue
             slow = loaded.subset(loaded.whole_ms >= of_any(loaded.whole_ms, 100 * (1 - SLOWEST)))
             for what, one in (("under load", loaded), ("slowest 1 %", slow)):

@@ -23,13 +23,13 @@ class AqmInstantPlotter(ChartPlotter):
     """For one run: payload in Mbit/s, per 100 ms, of the test and of cross traffic in each
     direction, and the tool's own results. Below, if the router's queues were sampled, the packets
     that they dropped or marked. For several runs: the test's payload of each, of at most MOST_LINES
-    groups. Runs without a capture are left out, without a note. The picture shows the reason
-    instead if no run has one, or if samples are damaged."""
+    groups. Runs without a capture are left out, without a note, and those whose samples of it are
+    damaged with one. The picture shows the reason instead if no run is left."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
-        seen = {id(run): captured_in(result)
-                for run, result in zip(runs, results, strict=True)}
-        usable = [run for run in runs if seen[id(run)]]
+        seen = {id(run): capture
+                for run, capture in self.read_each(runs, results, captured_in)}
+        usable = [run for run in runs if seen.get(id(run))]
         if not usable:
             raise NotAvailable("no packets were captured in "
                                + ("this run: " if len(runs) == 1 else "these runs: ")

@@ -360,6 +360,25 @@ def test_damaged_run_among_good_ones_is_named_and_counted(draw: Draw, variant: V
     assert "bad.flent.gz" in output(plotter)
 
 
+@pytest.mark.parametrize(("plot", "test", "series", "field"), [
+    ("delay_parts", "router_model", "Probe parts", "seq"),
+    ("throughput_instant", "iperf3_upload", "Capture", "t")])
+def test_run_with_damaged_samples_does_not_take_the_others_away(
+        plot: str, test: str, series: str, field: str, draw: Draw, variant: Variant) -> None:
+    """They are read for these plots alone. The file is named."""
+    def damage(data: dict[str, Any]) -> None:
+        del data["raw_values"][series][5][field]
+
+    bad, good = variant("bad", test, "sfq", change=damage), variant("good", test, "codel")
+    words = output(draw(plot, [bad, good]))
+    assert "Nothing to plot" not in words
+    assert "left out: bad.flent.gz: a sample of" in words
+    also = variant("also", test, "pie", change=damage)
+    assert ("Nothing to plot: none of the 2 runs has the values, the first because a sample of"
+            in output(draw(plot, [bad, also])))
+    assert "Nothing to plot: a sample of" in output(draw(plot, [bad]))
+
+
 def test_options_for_titles_labels_and_bounds_hold(draw: Draw) -> None:
     """Flent's own options work on our plots."""
     plotter = draw("latency_tail", [UPLOAD], "--override-title", "My title", "--label-x", "mine",
