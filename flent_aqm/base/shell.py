@@ -55,7 +55,7 @@ def run(
     timeout_s: float = 60,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
-    stdin: str = "",
+    stdin: bytes = b"",
 ) -> str:
     """Run a program and return its standard output as text, in which lines end with a line feed.
     Bytes that aren't UTF-8 are replaced.
@@ -68,7 +68,7 @@ def run(
         timeout_s: the program is killed after this time, in s.
         cwd: working folder (default: that of this process).
         env: all environment variables (default: those of this process).
-        stdin: text that the program reads from its standard input.
+        stdin: bytes that the program reads from its standard input.
 
     Raises:
         ToolMissing: if the program isn't there or can't be started, or can't be started in `cwd`.
@@ -86,7 +86,7 @@ def run(
         raise start_error(error, words, cwd, env) from None
     with process:
         try:
-            out, err = _exchange(process, stdin.encode(), timeout_s, until_s)
+            out, err = _exchange(process, stdin, timeout_s, until_s)
             status = process.wait(max(0.0, until_s - time.monotonic()))
         except _LimitExceeded as error:
             # One that has ended by itself was not killed.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -120,12 +121,14 @@ def test_program_that_never_stops_printing_is_ended(monkeypatch: pytest.MonkeyPa
 
 
 def test_program_is_told_and_heard_however_long_both_are() -> None:
-    """More than a pipe holds, either way; ends of lines are one letter."""
-    text = "a line\n" * 100_000
-    assert run(["cat"], stdin=text) == text
-    assert run(["true"], stdin=text) == ""
-    assert run(["sh", "-c", "cat >&2; printf 'a\\r\\nb'"], stdin=text) == "a\nb"
-    assert run(["sh", "-c", "exec <&- ; sleep 0.1; echo heard"], stdin=text) == "heard\n"
+    """More than a pipe holds, either way; ends of lines are one letter. Bytes are told unchanged,
+    also those that aren't UTF-8."""
+    said = b"a line \xfc\n" * 100_000
+    assert run(["cat"], stdin=said) == said.decode("utf-8", "replace")
+    assert run(["sha256sum"], stdin=said).split()[0] == hashlib.sha256(said).hexdigest()
+    assert run(["true"], stdin=said) == ""
+    assert run(["sh", "-c", "cat >&2; printf 'a\\r\\nb'"], stdin=said) == "a\nb"
+    assert run(["sh", "-c", "exec <&- ; sleep 0.1; echo heard"], stdin=said) == "heard\n"
 
 
 def test_program_that_does_not_end_is_ended() -> None:

@@ -75,6 +75,23 @@ def test_damaged_patch_does_not_fit(tree: Path, content: bytes) -> None:
     assert (tree / "file").read_text() == "".join(LINES)
 
 
+def test_bytes_of_a_patch_that_are_not_utf_8_are_applied_as_they_are(tree: Path) -> None:
+    """Its author's name, a comment, and the name of a new file, which is taken back."""
+    patch = ("From: Jürgen\n".encode("latin-1") + FIRST.replace(b"two", "zwölf".encode("latin-1"))
+             + "--- /dev/null\n+++ b/größe.c\n@@ -0,0 +1 @@\n+x\n".encode("latin-1"))
+    kept = KernelTree(tree)
+    patching.apply_own(tree, "mine", patch, keep=kept.keep)
+    new = tree / os.fsdecode("größe.c".encode("latin-1"))
+    assert "zwölf\n".encode("latin-1") in (tree / "file").read_bytes()
+    assert new.read_text() == "x\n"
+    kept.append("file", f"{new.name}\n")
+    assert (tree / "file").read_bytes().endswith("größe.c\n".encode("latin-1"))
+    kept.set_times()
+    kept.take_back()
+    assert not new.exists()
+    assert (tree / "file").read_text() == "".join(LINES)
+
+
 def test_optional_patch_is_left_out_with_those_that_need_it(tree: Path) -> None:
     """By text alone they would fit."""
     name, needing = next((needed, name) for name, one in patching.OPTIONAL.items()

@@ -191,4 +191,4 @@ def _run_patch(tree: Path, content: bytes, *options: str) -> None:
         options: further options of the program.
     """
     run(["patch", "-p1", "--fuzz=0", "--batch", "--forward", "--no-backup-if-mismatch", *options],
-        cwd=tree, stdin=content.decode("utf-8", "surrogateescape"))
+        cwd=tree, stdin=content)

@@ -42,11 +42,12 @@ _PATCHED = re.compile(rb"^(?:--- |\+\+\+ |rename (?:from|to) |copy to )([^\t\n]+
 def files_of(patch: bytes) -> list[str]:
     """Return the paths of the files that a patch changes, creates or deletes, by its lines --- and
     +++, and those of renames and copies: each path as it stands, such as a/FILE and b/FILE, and
-    without its first folder. No path is repeated. Files of which a patch only changes the mode, or
-    a binary content, are missing. Empty if the text has no such lines, as one that is no patch."""
+    without its first folder. A byte that isn't UTF-8 is a lone surrogate. No path is repeated.
+    Files of which a patch only changes the mode, or a binary content, are missing. Empty if the
+    text has no such lines, as one that is no patch."""
     names: dict[str, None] = {}
     for name in _PATCHED.findall(patch):
-        text = name.decode("utf-8", "replace").strip()
+        text = name.decode("utf-8", "surrogateescape").strip()
         if text != "/dev/null":
             # Names have a/ or b/ before the path, except in "rename from" and the like.
             for one in (text, text.partition("/")[2]):
@@ -167,10 +168,10 @@ class KernelTree:
         return there.read_bytes()
 
     def append(self, name: str, text: str) -> None:
-        """Append `text` unchanged to a file of the tree. Its original is saved first, so that
-        take_back() restores it. A symbolic link becomes a file with the content, and the file to
-        which it leads stays as it is. Raises SetupError if the file doesn't exist, or if `name`
-        leads out of the tree.
+        """Append `text` unchanged to a file of the tree; a lone surrogate stands for a byte that
+        isn't UTF-8. The file's original is saved first, so that take_back() restores it. A symbolic
+        link becomes a file with the content, and the file to which it leads stays as it is. Raises
+        SetupError if the file doesn't exist, or if `name` leads out of the tree.
 
         name: path relative to the tree.
         """
@@ -181,7 +182,7 @@ class KernelTree:
                 self.write(name, path.read_bytes())
             with path.open("r+b") as file:
                 file.seek(0, os.SEEK_END)
-                file.write(text.encode())
+                file.write(text.encode("utf-8", "surrogateescape"))
         except FileNotFoundError:
             raise SetupError(f"the kernel's source has no {name}; expected the source of "
                              "Linux") from None
