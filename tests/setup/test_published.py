@@ -91,6 +91,24 @@ def test_mail_that_does_not_fit_is_named_by_its_subject(series: Path, tree: Kern
     assert "testing" not in text
 
 
+@pytest.mark.parametrize(("subject", "told"), [
+    (b"=?x-unknown?q?Gr=C3=B6=C3=9Fer?=", "=?x-unknown?q?Gr=C3=B6=C3=9Fer?="),
+    (b"=?utf-8?q?Gr=F6=DFer?=", "=?utf-8?q?Gr=F6=DFer?="),
+    (b"=?utf-8?b?R?=", "=?utf-8?b?R?="), (b"=?undefined?q?x?=", "=?undefined?q?x?="),
+    (b"Gr\xf6\xdfer", "Gr\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}er"),
+    ("=?utf-8?q?Größer?=".encode("latin-1"),
+     "=?utf-8?q?Gr\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}er?=")])
+def test_subject_that_can_not_be_decoded_is_told_as_it_stands(
+        subject: bytes, told: str, tree: KernelTree) -> None:
+    """It names the mail in messages, and is no reason to refuse the patch."""
+    mail = (b"From 0123 Mon Sep 17 00:00:00 2001\nSubject: " + subject
+            + b"\n\n--- a/sch.c\n+++ b/sch.c\n@@ -1,2 +1,2 @@\n-line 0\n+changed\n line 1\n")
+    assert published.apply(tree.path, "box", mail, keep=tree.keep) == []
+    with pytest.raises(PatchDoesntFit) as raised:
+        published.apply(tree.path, "box", mail, keep=tree.keep)
+    assert str(raised.value).startswith(f"box ({told}) doesn't fit")
+
+
 def test_file_that_the_source_has_is_changed_wherever_it_is(series: Path, tree: KernelTree) -> None:
     """As a repository of one's own has all files."""
     (tree.path / "tools" / "testing").mkdir(parents=True)

@@ -11,6 +11,7 @@ import email
 import email.header
 import re
 from collections.abc import Iterator
+from email.errors import HeaderParseError
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -72,9 +73,16 @@ def _split_mailbox(content: bytes) -> Iterator[tuple[str, bytes]]:
             text = part.get_payload(decode=True)
             if not isinstance(text, bytes) or not files_of(text):  # such as a cover letter
                 continue
-            subject = str(email.header.make_header(email.header.decode_header(
-                message.get("Subject", ""))))
-            yield f" ({' '.join(subject.split())[:80]})", text
+            yield f" ({' '.join(_decode(message.get('Subject', '')).split())[:80]})", text
+
+
+def _decode(header: str | email.header.Header) -> str:
+    """Return the text of a mail's header, as it stands if it can't be decoded: if it has an unknown
+    charset, bytes that its charset doesn't have, or damaged base64."""
+    try:
+        return str(email.header.make_header(email.header.decode_header(header)))
+    except (HeaderParseError, LookupError, ValueError):
+        return str(header)
 
 
 def _split_by_file(patch: bytes) -> list[bytes]:
