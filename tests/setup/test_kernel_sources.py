@@ -154,6 +154,13 @@ def test_an_unpacked_source_package_is_taken_whole(source: Path, tmp_path: Path)
     fill(GitOrigin(tmp_path / "trees", source, None), tmp_path / "tree")
     assert (tmp_path / "tree" / "sch.c").read_text() == "one\n"
     assert not (tmp_path / "tree" / "sch.o").exists()
+    # Also what comes or changes after the first build.
+    (source / "sch.c").write_text("two\n")
+    (source / "sch_foo.c").write_text("foo\n")
+    fill(GitOrigin(tmp_path / "trees", source, None), tmp_path / "tree")
+    assert (tmp_path / "tree" / "sch.c").read_text() == "two\n"
+    assert (tmp_path / "tree" / "sch_foo.c").read_text() == "foo\n"
+    assert not (tmp_path / "tree" / "sch.o").exists()
 
 
 def test_a_folder_in_no_repository_is_taken_too(source: Path, tmp_path: Path) -> None:

@@ -342,10 +342,12 @@ class GitOrigin(GitTree):
             return self._git("rev-parse", f"{self.commit}^{{tree}}").strip()
         env = {"GIT_INDEX_FILE": str(self._own / "worktree-index"),
                "GIT_WORK_TREE": str(self._top)}
-        self._git("add", "--all", ".", env=env)
-        if not self._git("ls-files", "Kconfig", env=env):
-            # Debian's source packages have a .gitignore that leaves out everything.
-            self._git("add", "--all", "--force", ".", *_NO_OBJECTS, env=env)
+        # Debian's source packages have a .gitignore that leaves out everything. That can't be seen
+        # from the index, which has the files of an earlier call.
+        leaves_out_all = self._git("check-ignore", "--no-index", "Kconfig", env=env,
+                                   status_matters=False)
+        self._git("add", "--all", *(("--force", ".", *_NO_OBJECTS) if leaves_out_all else (".",)),
+                  env=env)
         return self._git("write-tree", env=env).strip()
 
     def _read_series(self) -> str:
