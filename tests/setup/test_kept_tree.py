@@ -19,6 +19,7 @@ from flent_aqm.setup.kernel.compile import (
     EXPECTED_LINKS,
     expected_lines,
 )
+from flent_aqm.setup.kernel.patching import apply_own
 from flent_aqm.setup.kernel.tree import NOTES, KernelTree, files_of
 
 MAKEFILE = "out: in\n\tcp in out; echo made\n"
@@ -104,6 +105,24 @@ def test_link_of_the_source_comes_back_and_leads_to_the_same(
     tree.take_back()
     assert os.readlink(tree.path / "link") == target
     assert (tree.path / "in").read_text() == "stock\n"
+
+
+def test_folder_whose_last_file_a_patch_deletes_comes_back(tree: KernelTree) -> None:
+    """The program patch removes it, too. Another folder had only a link."""
+    file, link = (tree.path / "net" / name for name in ("gone/last.c", "also/link"))
+    for path in (file, link):
+        path.parent.mkdir(parents=True)
+    file.write_text("old\n")
+    link.symlink_to("../gone/last.c")
+    for _again in range(2):
+        tree.keep(["net/also/link"])
+        link.unlink()
+        link.parent.rmdir()
+        apply_own(tree.path, "mine", b"--- a/net/gone/last.c\n+++ /dev/null\n@@ -1 +0,0 @@\n-old\n",
+                  keep=tree.keep)
+        assert not file.parent.parent.exists()
+        tree.take_back()
+        assert link.read_text() == file.read_text() == "old\n"
 
 
 def test_link_that_came_back_is_compiled_again(tree: KernelTree) -> None:

@@ -196,6 +196,8 @@ class KernelTree:
             (self._absent / name).unlink()
         for name in _files_below(self._before):
             saved = self._before / name
+            # The program patch also removes the folder of a file that was the last in it.
+            (self.path / name).parent.mkdir(parents=True, exist_ok=True)
             if saved.is_symlink():
                 (self.path / name).unlink(missing_ok=True)
                 (self.path / name).symlink_to(saved.readlink())
