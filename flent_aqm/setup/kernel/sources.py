@@ -378,7 +378,7 @@ def commit_of(option: str, repository: Path, ref: str) -> str:
         found = run(["git", "-C", repository, "rev-parse", f"--disambiguate={ref}"]
                     ) if re.fullmatch("[0-9a-f]{4,}", ref) else ""
         if run(["git", "-C", repository, "cat-file", "--batch-check=%(objecttype)"],
-               stdin=found).count("commit") > 1:
+               stdin=found.encode()).count("commit") > 1:
             raise ConfigError(f"{option}: several commits of {repository} begin with {ref!r}; "
                               "give more digits") from None
         raise ConfigError(f"{option}: {repository} has no commit {ref!r}") from None
