@@ -106,8 +106,11 @@ def fit(rows: Rows, names: list[str], trees: int = 0) -> Fitted:
     classes = numpy.array([CLASSES.index(name) for name in pandas.concat(truths)])
     logistic = LogisticRegression(C=1.0, max_iter=2000).fit(
         log_shares(numpy.concatenate(shares)), classes)
+    # Of two classes, scikit-learn gives the second one less the first.
+    sides = numpy.array([-0.5, 0.5] if len(logistic.classes_) == 2 else [1.0])
     weights, bias = numpy.zeros((len(CLASSES),) * 2), numpy.full(len(CLASSES), -30.0)
-    weights[logistic.classes_], bias[logistic.classes_] = logistic.coef_, logistic.intercept_
+    weights[logistic.classes_] = sides[:, None] * logistic.coef_
+    bias[logistic.classes_] = sides * logistic.intercept_
     runs = rows.drop_duplicates(list(OF_RUN))
     untold = runs[runs["truth"] == CANT_TELL]
     return Fitted({

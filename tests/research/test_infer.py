@@ -151,6 +151,17 @@ def test_shipped_trees_vote_as_those_that_were_trained(monkeypatch: pytest.Monke
     assert (found.argmax(axis=1) == [CLASSES.index(name) for name in rows["truth"]]).mean() > 0.9
 
 
+def test_calibration_of_two_classes_tells_them_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others have no probability."""
+    monkeypatch.setattr(train, "_TREES", 20)
+    rows = _rows(300)
+    rows = rows[rows["truth"].isin(CLASSES[1:3])].reset_index(drop=True)
+    found = train.fit(rows, list(FEATURES)).probabilities(rows)
+    assert (found.argmax(axis=1) == [CLASSES.index(name) for name in rows["truth"]]).mean() > 0.9
+    assert found.max(axis=1).mean() > 0.8
+    assert found[:, [0, 3]].max() < 1e-6
+
+
 def test_prior_changes_the_numbers_of_lines_of_each_kind() -> None:
     """Where a tenth has an AQM instead of four tenths, an AQM is six times less likely by the odds
     against a queue without, and what can't be told lies between."""
