@@ -72,14 +72,14 @@ class Passage:
 def read_packets(path: Path) -> Packets:
     """Return all packets of a capture as a structured array, with fields such as "source",
     "destination_port", "sequence", "tos" and "length" (bytes of the frame). Raises ParseError if
-    guest.sh didn't make it, or it ends within a packet, OSError if it can't be read. That whole
-    packets are missing at its end isn't noticed."""
+    guest.sh didn't make it, or it ends within its header or a packet, OSError if it can't be read.
+    That whole packets are missing at its end isn't noticed."""
     data = path.read_bytes()
-    body = memoryview(data)[_FILE_HEADER_BYTES:]
-    if int.from_bytes(data[:4], "little") != 0xA1B23C4D or len(body) % _RECORD.itemsize:
+    beyond_header = len(data) - _FILE_HEADER_BYTES
+    if int.from_bytes(data[:4], "little") != 0xA1B23C4D or beyond_header % _RECORD.itemsize:
         raise ParseError(f"{path.name} is cut off, or not a capture by guest.sh; expected pcap "
                          f"with nanoseconds and {HEAD_BYTES} bytes of each packet")
-    records = numpy.frombuffer(body, _RECORD)
+    records = numpy.frombuffer(memoryview(data)[_FILE_HEADER_BYTES:], _RECORD)
     if records.size and (records["captured"] != HEAD_BYTES).any():
         raise ParseError(f"{path.name}: expected {HEAD_BYTES} bytes of each packet, found other "
                          "lengths")

@@ -105,7 +105,7 @@ def test_shares_count_bytes_inside_the_window(tmp_path: Path) -> None:
 def test_capture_that_is_cut_or_foreign_is_refused(tmp_path: Path) -> None:
     """A broken capture is an error, not a short one."""
     whole = capture(tmp_path / "x.pcap", [(0, 1, 0)]).read_bytes()
-    for broken in (whole[:-1], b"GIF89a" + whole, b""):
+    for broken in (whole[:-1], whole[:23], whole[:4], b"GIF89a" + whole, b""):
         (tmp_path / "y.pcap").write_bytes(broken)
         with pytest.raises(ParseError, match=r"y\.pcap"):
             read_packets(tmp_path / "y.pcap")
