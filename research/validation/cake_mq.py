@@ -30,7 +30,8 @@ REPORTED: Mapping[str, tuple[float, float]] = {"cake": (550, 1669), "cake_mq": (
 def lines(runs: Sequence[Run]) -> Iterator[str]:
     """Yield the lines of the Markdown table: its head, and a row for each queue of REPORTED, with
     the mean rates over its runs, their deviation from the reported ones, and the marked upload's
-    part of all. Raises BadResult if a queue has no run."""
+    part of all. Raises BadResult if a queue has no run, or a run is of another
+    test."""
     yield ("| queue | EF, Mbit/s | the 16 others, Mbit/s | reported, Mbit/s | EF's part of all | "
            "runs |")
     yield "|" + "---|" * 6
@@ -49,8 +50,11 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
 def rates(run: Run) -> tuple[float, float]:
     """Return the mean rate in Mbit/s of the upload that is marked EF, which is the first one, and
     the sum of those of all other uploads, from SETTLED_S after the first one's first sample to its
-    last one. Raises NotAvailable without uploads, KeyError if their names have no numbers."""
+    last one. Raises NotAvailable without uploads, BadResult if none has the number 1."""
     flows = {flow.name.rpartition("::")[2]: flow for flow in run.flows_of(WAY)}
+    if "1" not in flows:
+        raise BadResult(f"{run.path}: none of its uploads is number 1; expected a run of "
+                        "batches/cake_mq.batch")
     marked = flows.pop("1")
     window = Window(float(marked.at_s.min()) + SETTLED_S, float(marked.at_s.max()))
     return (mean_mbps(marked, window),

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy
 
-from flent_aqm.base.errors import AqmError, ConfigError
+from flent_aqm.base.errors import AqmError, BadResult, ConfigError
 from flent_aqm.results.advice.measured import measured
 from flent_aqm.results.data_file import SUFFIX, read_data_file
 from flent_aqm.results.grouping import collect, shown
@@ -232,7 +232,7 @@ def ping_exp(runs: Sequence[Run]) -> Lines:
     """Yield the lines of a Markdown table: its head, and a row for each load and configuration,
     with median, range and jitter of the pings to `dest1`, and the losses of both destinations. In
     the median, a lost ping counts as slower than any other. Range and jitter are of the pings that
-    came back. Raises KeyError if a load and configuration has no run, RuntimeError if no ping to a
+    came back. Raises KeyError if a load and configuration has no run, BadResult if no ping to a
     destination came back."""
     by_title = {tuple(run.title.rsplit(" ", 1)): run for run in runs}
     yield ("| load | configuration | `dest1`: median, range in ms | mean jitter, ms | lost, "
@@ -240,7 +240,8 @@ def ping_exp(runs: Sequence[Run]) -> Lines:
     yield "|---|---|---|---|---|"
     for load_name in PING_LOADS:
         for configuration, name in PING_CONFIGURATIONS.items():
-            first, second = _pings(by_title[configuration, load_name])
+            run = by_title[configuration, load_name]
+            first, second = _ping(run, "dest1"), _ping(run, "dest2")
             came = first.rtt_ms[~first.lost]
             median = of_any(first.rtt_ms, 50)
             jitter = numpy.abs(numpy.diff(came)).mean()
@@ -250,10 +251,12 @@ def ping_exp(runs: Sequence[Run]) -> Lines:
                    f"{came.min():,.0f}{DASH}{came.max():,.0f} | {jitter:.1f} | {lost} |")
 
 
-def _pings(run: Run) -> tuple[Probe, Probe]:
-    first, second = (next(one for one in run.probes if place in one.name)
-                     for place in ("dest1", "dest2"))
-    return first, second
+def _ping(run: Run, place: str) -> Probe:
+    for one in run.probes:
+        if place in one.name:
+            return one
+    raise BadResult(f"{run.path}: no ping to {place} came back; expected pings to dest1 and dest2; "
+                    "make the run again")
 
 
 SQM_COLUMNS = {

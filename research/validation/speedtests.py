@@ -115,8 +115,8 @@ def parameters(files: Sequence[DataFile]) -> Lines:
     each trimming it has the lowest RPM of the managed queues divided by that of the full queue,
     each of the worse direction. The larger the ratio, the better users can distinguish them. It
     also has the test's duration, and both RPMs without the slowest 5 %. Of several runs with one
-    queue in a row the last one counts for the RPMs. Each row needs a run of the full queue and one
-    of another: else KeyError or ValueError is raised. Raises BadResult as _draft_rpm() does."""
+    queue in a row the last one counts for the RPMs. Raises BadResult if a row lacks a run of the
+    full queue or of another one, or a file lacks foreign or self probes."""
     yield ("| interval, s | connections | test lasts, s | " + " | ".join(
         name for name, _ in TRIMMINGS) + " | RPM, drop-tail | RPM, worst of the others |")
     yield "|" + "---|" * (5 + len(TRIMMINGS))
@@ -127,6 +127,9 @@ def parameters(files: Sequence[DataFile]) -> Lines:
         rpm = {aqm: {name: min(_draft_rpm(file, way, 4 * interval_s, kept)
                                for way in ("download", "upload"))
                      for name, kept in TRIMMINGS} for aqm, file in of_queue.items()}
+        if FULL_QUEUE not in rpm or len(rpm) == 1:
+            raise BadResult(f"{members[0].path}: of its interval and connections there are runs of "
+                            f"{', '.join(rpm)} only; expected {FULL_QUEUE} and another queue")
         full = rpm.pop(FULL_QUEUE)
         worst = {name: min(one[name] for one in rpm.values()) for name, _ in TRIMMINGS}
         lasts_s = [window.end_s - window.start_s for file in members

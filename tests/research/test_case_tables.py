@@ -9,6 +9,7 @@ import re
 import pytest
 
 from flent_aqm.base.defaults import ACCECN
+from flent_aqm.base.errors import BadResult
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.show.looks import DASH
@@ -55,6 +56,14 @@ def test_each_cake_has_its_row_within_5_pct_of_what_was_reported() -> None:
                 for row in rows(cake_mq.PAGE)}
     assert by_queue == {aqm: pytest.approx(wanted, rel=0.05)
                         for aqm, wanted in cake_mq.REPORTED.items()}
+
+
+def test_uploads_without_numbers_are_refused_with_the_file() -> None:
+    """None of them is known to be the marked one."""
+    with pytest.raises(BadResult, match=r"ndt7\.flent\.gz: none of its uploads is number 1"):
+        cake_mq.rates(load_run(RUNS / "ndt7.flent.gz"))
+    marked_mbps, others_mbps = cake_mq.rates(load_run(RUNS / "speedtest_sequential.flent.gz"))
+    assert others_mbps > 3 * marked_mbps > 0
 
 
 def test_each_access_point_of_the_wifi_batch_has_its_rows() -> None:

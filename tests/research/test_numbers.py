@@ -5,15 +5,17 @@ kept here are made again and compared."""
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.table import METRICS
 from research.validation import marked, numbers
 from research.validation.stamp import made_of, parts_of
-from tests.files import GOLDEN, ROOT, load, save
+from tests.files import GOLDEN, ROOT, RUNS, load, save
 
 DOCS = ROOT / "docs"
 # Runs that `make docs` made, as its pages have them.
@@ -63,6 +65,15 @@ def test_runs_of_different_versions_make_no_part(tmp_path: Path) -> None:
         save(tmp_path / path.name, whole)
     with pytest.raises(ConfigError, match="runs of different versions"):
         numbers.refuse_mixed(numbers.load(tmp_path))
+
+
+def test_ping_exp_without_a_ping_to_a_destination_is_refused_with_the_file() -> None:
+    """None that came back, or none that was sent."""
+    run = load_run(RUNS / "ping_exp.flent.gz")
+    named = [replace(run, title=f"{configuration} {load_name}")
+             for configuration in numbers.PING_CONFIGURATIONS for load_name in numbers.PING_LOADS]
+    with pytest.raises(BadResult, match=r"ping_exp\.flent\.gz: no ping to dest1 came back"):
+        list(numbers.ping_exp(named))
 
 
 def test_part_is_written_between_its_marks(tmp_path: Path) -> None:

@@ -52,6 +52,13 @@ def test_parameters_compare_the_worst_queue_with_the_full_one() -> None:
     assert len(lines) == 3
 
 
+@pytest.mark.parametrize("aqm", ["no_aqm", "codel"])
+def test_parameters_need_the_full_queue_and_another(aqm: str) -> None:
+    """One alone has nothing to be compared with."""
+    with pytest.raises(BadResult, match=rf"runs of {aqm} only; expected no_aqm and another"):
+        list(speedtests.parameters([golden("responsiveness", aqm=aqm)]))
+
+
 def test_runs_without_probes_are_refused_with_the_file() -> None:
     """In one line."""
     with pytest.raises(BadResult, match="nuttcp: its download lacks foreign or self probes"):
