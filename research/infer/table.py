@@ -21,7 +21,7 @@ import numpy
 import pyarrow
 import pyarrow.parquet
 
-from flent_aqm.base.errors import AqmError, BadResult
+from flent_aqm.base.errors import AqmError, BadResult, ConfigError
 from flent_aqm.parts.infer.cadence import MEAN_GAP_S, as_archived, thin
 from flent_aqm.parts.infer.classes import AQM, CANT_TELL, DROP_TAIL
 from flent_aqm.parts.infer.features import features
@@ -198,21 +198,25 @@ def rows(paths: Sequence[Path]) -> list[dict[str, Any]]:
     """Return the rows of all runs in these files and folders, sorted by number, kernel, testbed and
     name of the cadence. Files that can't be read, and those for which rows_of() raises an error or
     returns None, are reported on standard error and left out. Raises ConfigError if a path doesn't
-    exist, or a folder has no data files."""
+    exist, a folder has no data files, or all files are left out."""
     made = []
     for path, result in each_file(find_files(paths), rows_of):
         if isinstance(result, BadResult) or result is None:
             print(f"infer: left out: {result or f'{path.name}: {_NO_RUN}'}", file=sys.stderr)
         else:
             made += result
+    if not made:
+        raise ConfigError("none of these files is a usable run; expected runs that "
+                          "`python -m research.infer.recipe make` makes")
     return sorted(made, key=lambda one: (one["number"], one["kernel"], one["testbed"],
                                          one["cadence"]))
 
 
 def main() -> int:
     """Write the table of the runs in the command line's folders to the Parquet file of -o, and
-    print the number of its rows. Return the exit status, 1 if a path doesn't exist or has no data
-    files. Raises OSError if the table can't be written."""
+    print the number of its rows. Return the exit status. It is 1, and nothing is written, if a path
+    doesn't exist, a folder has no data files, or all files are left out. Raises OSError if the
+    table can't be written."""
     parser = argparse.ArgumentParser(prog="python -m research.infer.table",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -279,6 +280,19 @@ def test_tables_have_a_row_for_each_world_and_compare_with_not_looking(
         assert nothing == pytest.approx(math.log(4), abs=0.01)
         assert ours < nothing / 2
     assert page._class_table(unseen).splitlines()[2].startswith("| drop-tail, 60 | ")
+
+
+def test_table_without_a_run_is_not_written(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An earlier one stays."""
+    output = tmp_path / "table.parquet"
+    output.write_bytes(b"earlier")
+    monkeypatch.setattr(sys, "argv", ["table", str(GOLDEN / "infer" / "aqm_cubic.flent.gz"),
+                                      "-o", str(output)])
+    assert table.main() == 1
+    assert output.read_bytes() == b"earlier"
+    assert "infer: none of these files is a usable run" in capsys.readouterr().err
 
 
 @pytest.mark.lab
