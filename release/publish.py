@@ -88,8 +88,10 @@ PARTS = (
 
 
 def main() -> int:
-    """Make the release that the command line names. Return the exit status, 1 if something is
-    missing or fails; the folder is then as it was."""
+    """Make the release that the command line names: write the files of its parts, notes.md,
+    CITATION.cff and SHA256SUMS into its folder. The parts are made in the checkout, and stay there.
+    Return the exit status, 1, with a line on standard error, if something is missing or fails; the
+    folder is then as it was. Raises SystemExit for wrong usage."""
     parser = argparse.ArgumentParser(
         prog="make release", description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("tag", help="the version with a v before it, such as v0.2.0")
@@ -189,8 +191,8 @@ def _made(part: Part, work: Path) -> list[Path]:
 
 
 def _run(command: Sequence[str]) -> None:
-    """Run a command in the checkout, with its output on the terminal. Raises AqmError if it
-    fails."""
+    """Run a command in the checkout, with its output on the terminal. Raises AqmError if it ends
+    with another status than 0, OSError if it can't be started."""
     done = subprocess.run(command, cwd=ROOT, check=False)
     if done.returncode:
         raise AqmError(f"{' '.join(command)} ended with status {done.returncode}; its output "

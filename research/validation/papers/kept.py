@@ -23,7 +23,8 @@ _NEEDED = ("Queues", "TCP upload", "UDP upload")
 def keep(path: Path, target: Path) -> None:
     """Write the part of a data file that the paper's numbers need: metadata, and of the samples of
     queues and upload throughput the fields that these numbers use. Equal input gives equal bytes.
-    Raises BadResult if the data file can't be read or is damaged.
+    Raises BadResult if the data file can't be read or is damaged, OSError if `target` can't be
+    written.
 
     Args:
         path: the data file.

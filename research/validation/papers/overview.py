@@ -20,8 +20,9 @@ def renew(page: Path) -> None:
 
 
 def lines(page: str) -> Iterator[str]:
-    """Yield an item in Markdown for each section of the page's text, with a link to it and "N of
-    M": how many rows of its table agree, whose last cell isn't bold, and how many there are."""
+    """Yield an item in Markdown for each section of the page's text whose heading is "## NAME:
+    TITLE", with a link to it and "N of M": how many rows of its table agree, whose last cell isn't
+    bold, and how many there are."""
     _, *parts = _SECTION.split(page)
     for name, title, body in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
         bold = [cell.startswith("**")

@@ -43,8 +43,9 @@ SEARCH = ("--highest", "1000", "--step", "80", "--fit", "timer_latency_us,rx_pac
 
 
 def main() -> int:
-    """Measure, fit, predict, and write the page, or with --only a part of that: `measure` writes
-    no page, `predict` uses the measurement that is there. Return the exit status, 1 if that
+    """Measure, fit, predict, print the page's part, and write it, and a CSV of the fitted cells
+    beside it; or with --only a part of that: `measure` writes no page, `predict` uses the
+    measurement that is there. Return the exit status, 1, with a line on standard error, if that
     fails."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.prediction",
                                      description=(__doc__ or "").splitlines()[0])
@@ -71,13 +72,14 @@ def main() -> int:
 def predict(folder: Path) -> tuple[str, list[str], Made]:
     """Fit a model to the cells for calibration, and run all cells with it and with an ideal router.
     Print what `flent-aqm calibrate` prints. Return the page's part, the lines of the fitted cells'
-    table, and the stamp of the lab's runs.
+    table, and the stamp of the runs with the model.
 
     Args:
         folder: folder whose folder `measured` has the measurement. The lab's runs go to its folders
             `ideal` and `model`, whose old runs are deleted.
 
-    Raises AqmError if the measurement is missing or incomplete, or the lab's runs fail.
+    Raises AqmError if the measurement is missing or incomplete, the lab's runs fail, or calibrate
+    names no model.
     """
     measured = load(folder / "measured")
     # The lab's cells tell which were measured; calibrating and the model's runs take much longer.
@@ -98,14 +100,17 @@ def predict(folder: Path) -> tuple[str, list[str], Made]:
 
 def lines(folder: Path, measured: Mapping[str, Cell], lab: Mapping[str, Mapping[str, Cell]],
           points: list[str], model: str) -> Iterator[str]:
-    """Yield the lines of the page's part.
+    """Yield the lines of the page's part: how it was measured, the command line of `flent-aqm
+    calibrate` and the model, the table of the predicted cells, and how many numbers of all cells,
+    also the fitted ones, the model explains. Raises ConfigError if a file of the measurement can't
+    be read, ConfigError and NotAvailable as Cell.values() and Cell.idle_ms do.
 
     Args:
         folder: folder whose folder `measured` has the measurement.
         measured: name of a cell -> its measured runs.
         lab: "ideal" and "model" -> name of a cell -> the lab's runs.
-        points: measurements given to `flent-aqm calibrate`.
-        model: the fitted router model.
+        points: measurements given to `flent-aqm calibrate`, as its arguments.
+        model: the fitted router model, as text.
     """
     host, floods = about(folder / "measured"), packets_per_s(folder / "measured")
     each = max(len(cell.runs) for cell in measured.values())
@@ -152,9 +157,9 @@ def model_of(printed: str) -> str:
 
 
 def in_lab(folder: Path, router_model: str) -> Mapping[str, Cell]:
-    """Run the cells in the lab with this router model, and return them by name. Old data files in
-    the folder are deleted. Raises ConfigError if the runs fail, BadResult if a data file is
-    damaged."""
+    """Run the cells of batches/prediction.batch in the lab with this router model, and return them
+    by name. Old data files, *.flent.gz, in the folder are deleted. Raises ConfigError if the runs
+    fail, BadResult if a data file is damaged."""
     for old in folder.glob("*.flent.gz"):
         old.unlink()
     status = subprocess.run(

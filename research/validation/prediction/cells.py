@@ -38,7 +38,8 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """Description of the cell, as in the table."""
+        """Description of the cell, as in the table: "`fq_codel`, 50 Mbit/s", with ", burst shaping"
+        or ", one Cubic download beside it" or both behind it if it has them."""
         one = self.runs[0].settings
         burst = ", burst shaping" if one["burst_shaping"] else ""
         cross = ", one Cubic download beside it" if one["cross_traffic"] else ""
@@ -96,8 +97,11 @@ def load(folder: Path) -> dict[str, Cell]:
 
 def table(measured: Mapping[str, Cell], ideal: Mapping[str, Cell], model: Mapping[str, Cell],
           *, calibration: bool) -> Iterator[str]:
-    """Yield the lines of a Markdown table, a row for each cell and quantity. A predicted round-trip
-    time is the lab's, plus the difference between the idle router and the idle lab.
+    """Yield the lines of a Markdown table: its head, and a row for each cell and quantity. It has
+    the measured median with the least and the greatest value, the prediction of the ideal lab, that
+    of the model, and the model's error in %. A predicted round-trip time is the lab's, plus the
+    difference between the idle router and the idle lab. Raises KeyError if a cell is missing in the
+    lab, ConfigError and NotAvailable as Cell.values() and Cell.idle_ms do.
 
     Args:
         measured: name -> measured cell.
@@ -133,8 +137,14 @@ def by_cell(rows: Iterable[str]) -> Iterator[str]:
 
 
 def unexplained(measured: Mapping[str, Cell], model: Mapping[str, Cell]) -> Iterator[str]:
-    """Yield a text for each prediction that lies outside of all repetitions and is off by more than
-    10 %: the quantity, the cell, and both values."""
+    """Yield a text for each quantity of each cell, also of the fitted ones, whose value by the
+    model is below or above those of all repetitions and off from their median by more than NEAR:
+    the quantity, the cell, and both values.
+
+    Args:
+        measured: name -> measured cell.
+        model: name -> cell of the lab with the fitted model.
+    """
     for name, cell in measured.items():
         for quantity, words in QUANTITIES.items():
             values, by_model = cell.values(quantity), predicted(cell, model[name], quantity)
@@ -147,7 +157,9 @@ def unexplained(measured: Mapping[str, Cell], model: Mapping[str, Cell]) -> Iter
 
 def predicted(measured: Cell, lab: Cell, quantity: str) -> float:
     """Return the lab's prediction of a quantity for the cell: its median over the lab's runs, and
-    for a round-trip time the difference between the idle router and the idle lab added.
+    for a round-trip time the difference between the idle router and the idle lab added. Infinite if
+    it falls on lost probes. Raises ConfigError and NotAvailable as Cell.values() and Cell.idle_ms
+    do.
 
     Args:
         measured: the measured cell.

@@ -21,9 +21,11 @@ _LENGTH_S = 3
 
 
 def main() -> None:
-    """Flood the router TIMES times for 3 s, and write the packets per second that the server
+    """Flood the router as often as the command line's SERVER FILE TIMES COMMAND... says, for 3 s
+    each, with packets to the iperf3 at SERVER. Write the packets per second that the server
     received to FILE, a line for each time. Then replace this process by COMMAND. Raises
-    CommandFailed if iperf3 fails."""
+    CommandFailed if iperf3 fails, ToolMissing if it isn't there, OSError if FILE can't be written
+    or COMMAND can't be started."""
     server, file, times, *command = sys.argv[1:]
     with Path(file).open("w", encoding="utf-8") as output:
         for _ in range(int(times)):

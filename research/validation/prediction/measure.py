@@ -25,12 +25,13 @@ _FLOODS = "packets"  # the file with packets per second
 
 
 def measure(folder: Path, repetitions: int) -> None:
-    """Build the router if needed, and write all runs into the folder, whose old runs are deleted.
-    This takes real time, so keep the machine idle.
+    """Build the router if needed, and write all runs into the folder, whose old runs are deleted,
+    with the files that packets_per_s() and about() read. This takes real time, so keep the machine
+    idle.
 
     Args:
-        folder: folder for the runs.
-        repetitions: runs of each cell.
+        folder: folder for the runs. It is created.
+        repetitions: runs of each cell, and number of floods.
 
     Raises ConfigError without root and two cores or if the measurement fails, ToolMissing without a
     program, CommandFailed if the router can't be built.
@@ -68,8 +69,9 @@ def measure(folder: Path, repetitions: int) -> None:
 
 
 def packets_per_s(folder: Path) -> list[float]:
-    """Return the packets per second of each flood. Raises ConfigError if the file with them is
-    missing or damaged."""
+    """Return the packets per second that the router forwarded each time that measure() flooded it.
+    Raises ConfigError if the file with them is missing or has something else than numbers. folder:
+    that of measure()."""
     try:
         return [float(line) for line in (folder / _FLOODS).read_text().split()]
     except (OSError, ValueError) as error:
@@ -78,7 +80,8 @@ def packets_per_s(folder: Path) -> list[float]:
 
 def about(folder: Path) -> Mapping[str, str]:
     """Return what was measured, and where, as measure() noted it: "kernel", "qemu", "cpu", "date"
-    and "load". Raises ConfigError if the file with it is missing or damaged."""
+    and "load", see _describe_machine(). Raises ConfigError if the file with it is missing or no
+    JSON. folder: that of measure()."""
     try:
         read = json.loads((folder / "machine.json").read_text())
     except (OSError, ValueError) as error:
@@ -94,8 +97,9 @@ def _unreadable(path: Path, error: Exception) -> ConfigError:
 
 def _describe_machine(machine: Path) -> dict[str, str]:
     """Return facts about the router, the machine that emulates it, and that machine's load, as
-    texts: "kernel", "qemu", "cpu" ("unknown" if Linux doesn't tell), "date" and "load" (average of
-    five minutes).
+    texts: "kernel" (the Debian package of the router's), "qemu" (line with the version), "cpu"
+    ("unknown" if Linux doesn't tell), "date" (now, in UTC) and "load" (average of the last five
+    minutes). Raises OSError if the router has not been built, ToolMissing without qemu.
 
     Args:
         machine: folder of the emulated router.
