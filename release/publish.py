@@ -255,8 +255,9 @@ def citation(text: str, day: datetime.date, address: str) -> str:
 
 def write_release(files: Sequence[Path], folder: Path) -> None:
     """Copy files into a folder, with their checksums in SHA256SUMS. The folder must be empty or not
-    exist. If that fails, no file is left in it. Raises ConfigError if two files have the same name,
-    or the folder isn't empty or can't be written."""
+    exist, and gets all files at once: they are first copied to .NAME.part beside it, which is
+    deleted if it is there. If anything fails, the folder stays as it was. Raises ConfigError if two
+    files have the same name, one can't be read, or the folder isn't empty or can't be written."""
     names = [file.name for file in files]
     if doubled := {name for name in names if names.count(name) > 1}:
         raise ConfigError(f"two files of the release are called {min(doubled)}")

@@ -92,11 +92,13 @@ def build_wheel(
 
 
 def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
-    """Write the source archive into `sdist_directory`, and return its file name. `config_settings`
-    is ignored. pip calls this hook (PEP 517) in the top folder of the source tree.
+    """Write the source archive into `sdist_directory`, which must exist, and return its file name.
+    `config_settings` is ignored. pip calls this hook (PEP 517) in the top folder of the source
+    tree, into which setuptools writes its metadata (egg-info).
 
     It is setuptools' archive, packed anew: sorted, without the times, owners and permissions of
-    this checkout but the execution bit, so that the same files always give the same archive.
+    this checkout but the execution bit, so that the same files give the same archive with the same
+    zlib.
     """
     with tempfile.TemporaryDirectory() as scratch:
         name = str(setuptools_sdist(scratch))
@@ -118,7 +120,8 @@ def build_editable(
     wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
 ) -> str:
     """Write a wheel that makes Python use this checkout into `wheel_directory`, and return its file
-    name. pip calls this hook (PEP 660) in the top folder of the source tree.
+    name: it has only the start-up files and the checkout's path. pip calls this hook (PEP 660) in
+    the top folder of the source tree.
 
     Args:
         wheel_directory: an existing folder.
@@ -168,14 +171,14 @@ def write_wheel(
     path: Path, info: str, files: Mapping[str, bytes], executable: Collection[str],
     tag: str = "py3-none-any"
 ) -> None:
-    """Write a wheel. The same content gives the same bytes, whenever and wherever. WHEEL and RECORD
-    are made here.
+    """Write a wheel. The same files in the same order give the same bytes at any time, with the
+    same zlib. WHEEL and RECORD are made here.
 
     Args:
         path: the file to write.
         info: name of its folder with the metadata, NAME-VERSION.dist-info.
         files: name in the wheel -> content, with METADATA but without WHEEL and RECORD.
-        executable: names of the files that are programs.
+        executable: names in the wheel of the files that are programs.
         tag: tag of Python version, ABI and platform.
     """
     about = WHEEL.format(pure=str(tag.endswith("-any")).lower(), tag=tag)

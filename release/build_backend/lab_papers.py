@@ -27,7 +27,8 @@ _LICENCE_FILE = re.compile(r"(LICEN[CS]E|COPYING|COPYRIGHT|NOTICE|UNLICENSE)([-.
 
 
 def debs_of(parts: Path) -> list[Deb]:
-    """Return the Debian packages whose programs are in the folder `parts`, as set-up noted them."""
+    """Return the Debian packages whose programs and libraries are in a folder, as set-up noted them
+    there. Empty if it noted none. parts: the folder, laid out as set-up's cache."""
     return [Deb(**fields) for noted in sorted(parts.glob(f"tools/*/{debs.PACKAGES}"))
             for fields in json.loads(noted.read_text())]
 
@@ -51,10 +52,12 @@ def sources(kernel: KernelSource, packages: Sequence[Deb]) -> str:
 
 
 def licences(parts: Path, kernel: KernelSource) -> dict[str, bytes]:
-    """Return file name -> licence text, for all programs.
+    """Return file name -> licence text, for all programs of the package and what is linked into
+    them. The source of ndt7-client and its crates is fetched for that.
 
     Args:
-        parts: folder with the programs and their licences.
+        parts: folder with the programs of Debian's packages and their licences, laid out as
+            set-up's cache.
         kernel: source of the lab's kernel.
 
     Raises SetupError if the kernel's package is missing or damaged, other AqmErrors if the crates
@@ -117,9 +120,9 @@ def _crate_licences_of_client() -> str:
 
 
 def crate_licences(client: Path, *more: str) -> str:
-    """Return the licences of the client and of all crates that are linked into it, as one text: the
-    crates with the names of their licences, then each licence text once, below the names of the
-    crates that have it.
+    """Return the licences of the client and of all crates that it is built of for Linux on x86-64,
+    as one text: the crates with the names of their licences, then each licence text once, below the
+    names of the crates that have it. cargo downloads what it lacks, unless `more` has --offline.
 
     Args:
         client: folder with the client's source.

@@ -69,9 +69,9 @@ def installed_source() -> str:
 
 
 def _build_kernel(cache: Path) -> Path:
-    """Build the lab's kernel unless it is in `cache`, write its source's name into `cache` as the
-    kernel that was chosen, and return its folder. Raises SetupError if no source is installed or it
-    doesn't take all patches, other AqmErrors if it doesn't compile."""
+    """Build the lab's kernel unless it is in `cache`, note its source's name and version in `cache`
+    (recipe.CHOICE) as the kernel that was chosen, and return its folder. Raises SetupError if no
+    source is installed or it doesn't take all patches, other AqmErrors if it doesn't compile."""
     origin = InstalledOrigin(installed_source())
     wanted = recipe.current_recipe(origin.source)
     built = cache / "kernels" / wanted.hash

@@ -46,7 +46,8 @@ installed it."""
 
 
 def pages() -> dict[str, str]:
-    """Return file name -> text of all pages."""
+    """Return file name -> text in man's format, for the page flent-aqm.1, which lists the commands,
+    and for flent-aqm-COMMAND.1 of each command."""
     with _without_breaks():
         return _pages()
 

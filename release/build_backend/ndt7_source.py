@@ -29,8 +29,9 @@ LEFT_OUT = ("*.lib", "*.dll", "*.a", "*.o", "*.obj", "*.exe")
 
 
 def write(archive: Path) -> None:
-    """Write the archive, a tar compressed by xz, to the file `archive`. Raises AqmError if cargo is
-    missing or fails, such as without the registry."""
+    """Fetch the sources as fetch() does, and write them to the file `archive`, a tar compressed by
+    xz, in which they are below ndt7-client/. Raises AqmError if cargo is missing or fails, such as
+    without the registry, OSError if the file can't be written."""
     with tempfile.TemporaryDirectory() as scratch:
         top = Path(scratch, "ndt7-client")
         fetch(top)
@@ -41,10 +42,10 @@ def write(archive: Path) -> None:
 
 
 def fetch(top: Path) -> None:
-    """Fetch the sources into the folder `top`: the client into client/, all crates into vendor/.
-    Crates that Linux on x86-64 doesn't need keep only their manifest and an empty library, and no
-    crate keeps compiled files. Raises AqmError if cargo is missing or fails, such as without the
-    registry."""
+    """Fetch the sources into the folder `top`, which is created: the client into client/, all
+    crates into vendor/. Crates that Linux on x86-64 doesn't need keep only their manifest and an
+    empty library, and no crate keeps compiled files. Raises AqmError if cargo is missing or fails,
+    such as without the registry, FileExistsError if client/ is there."""
     cargo = ndt7_client.find_cargo()
     ndt7_client.fetch_source(cargo, top / "client")
     run([cargo, "vendor", "--quiet", "--locked", "--manifest-path", top / "client" / "Cargo.toml",
@@ -62,13 +63,13 @@ def fetch(top: Path) -> None:
 
 
 def _thin_crate(crate: Path, *, manifest_alone: bool) -> None:
-    """Remove the files that aren't needed from a crate, and their checksums from its
-    .cargo-checksum.json.
+    """Remove the files that aren't needed from a crate, and from its .cargo-checksum.json the
+    checksums of files that it no longer has.
 
     Args:
         crate: folder of the crate.
-        manifest_alone: True: keep only the manifest, with an empty library. False: remove only
-            compiled files.
+        manifest_alone: True: keep only the manifest and .cargo-checksum.json, and make an empty
+            library src/lib.rs. False: remove only compiled files.
     """
     checked = crate / ".cargo-checksum.json"
     facts = json.loads(checked.read_text())

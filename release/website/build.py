@@ -38,9 +38,10 @@ _LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
 
 
 def main() -> int:
-    """Build the site. Return MkDocs' exit status, or 1 if a page would load something from other
-    hosts. Exits with a message if a picture of the gallery can't be drawn. Raises
-    CalledProcessError if the sample report can't be made."""
+    """Build the site into SITE; with --no-gallery without the gallery's pictures and the sample
+    report. Return MkDocs' exit status, or 1 if a page would load something from other hosts. Exits
+    with a message if a picture of the gallery can't be drawn. Raises CalledProcessError if the
+    sample report can't be made."""
     parser = argparse.ArgumentParser(prog="release.website.build")
     parser.add_argument("--no-gallery", action="store_true", help="draw nothing")
     args = parser.parse_args()
@@ -79,8 +80,9 @@ def requests_of(text: str) -> list[str]:
 
 
 def gather(pages: Path) -> None:
-    """Collect all pages in the folder `pages`, which must not exist, and adjust their links. draw()
-    adds the gallery's pictures."""
+    """Collect all pages in the folder `pages`, which must not exist, and adjust their links: those
+    of docs/, of this folder's pages/, FROM_ROOT, and the generated ones but the sample report.
+    draw() adds the gallery's pictures. Sets the environment variable COLUMNS to 88."""
     shutil.copytree(ROOT / "docs", pages, ignore=shutil.ignore_patterns("*.bib"))
     shutil.copytree(HERE / "pages", pages, dirs_exist_ok=True)
     for name in FROM_ROOT:
@@ -129,7 +131,7 @@ def _option_lines() -> Iterator[str]:
 
 def draw(wanted: list[Drawing], folder: Path) -> None:
     """Draw the gallery's pictures into `folder`, which is made if it isn't there, with the commands
-    that the gallery's page shows. Exits with a message if one fails."""
+    that the gallery's page shows, but in another resolution. Exits with a message if one fails."""
     folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for one, done in zip(wanted, pool.map(lambda one: _run_drawing(one, folder), wanted),

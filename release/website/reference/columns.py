@@ -14,8 +14,9 @@ _REQUESTED = "AQM.requested.*"
 
 
 def run_columns() -> Iterator[str]:
-    """Yield the lines of a Markdown table of the columns of the table of runs, without the metrics.
-    Settings, which keys.md describes, share a row; so do the columns of the two devices."""
+    """Yield the lines of a Markdown table of the columns of the table of runs, without the metrics:
+    name, place in the data file's metadata, unit, description. Requested settings, which keys.md
+    describes, share a row; so do all that the kernel reported as applied."""
     of_file = {column.name for column in (*RUN_COLUMNS, *METRIC_COLUMNS)}
     others = [column for column in runs.COLUMNS if column.name not in of_file]
     groups = collect([*others, *RUN_COLUMNS], _row_key)
@@ -39,9 +40,10 @@ def _column_names(place: str, group: Sequence[Column]) -> str:
 
 
 def _row_key(column: Column) -> tuple[str, str, str]:
-    """Return the place in a data file that the column comes from, its unit and its description. All
-    requested settings have one common key, and so have all that the kernel reported as applied.
-    Columns with equal keys share a row."""
+    """Return the place in a data file's metadata that the column comes from, such as
+    "AQM.kernel.version" ("" if from none), its unit and its description. All requested settings
+    have one common key, and so have all that the kernel reported as applied. Columns with equal
+    keys share a row."""
     place = ".".join(column.path)
     if place.startswith("AQM.requested."):
         return _REQUESTED, "", "as requested"

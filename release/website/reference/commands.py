@@ -10,7 +10,7 @@ from release.website.reference.rows import listed
 
 
 def commands() -> Iterator[str]:
-    """Yield a list item for each command: an example, which begins with its name, and what it
-    does."""
+    """Yield a list item for each command, sorted by name: an example, which begins with `flent-aqm
+    NAME`, and what the command does."""
     yield from listed(
         (f"`{command.example}`", command.summary) for _, command in sorted(COMMANDS.items()))

@@ -20,7 +20,9 @@ COLUMNS = {"down, Mbit/s": "throughput_download_mbps", "up": "throughput_upload_
 
 
 def demo() -> Iterator[str]:
-    """Yield the lines of the Markdown table, a row for each test and queue."""
+    """Yield the lines of the Markdown table: its head, and a row for each run of BATCH, sorted by
+    test, then in the order of QUEUES. It has the throughput of both directions, and median and p99
+    of the round-trip time under load."""
     order = list(QUEUES)
     runs = sorted(map(load_run, BATCH.glob("*.flent.gz")),
                   key=lambda run: (run.test, order.index(str(run.settings["aqm"]))))

@@ -13,8 +13,8 @@ from release.website.reference.rows import table
 
 
 def keys() -> Iterator[str]:
-    """Yield a heading and the lines of a Markdown table for each record of keys, and last for the
-    sweep's keys."""
+    """Yield a heading and the lines of a Markdown table for each group of batch keys (RECORDS), and
+    last for the sweep's keys."""
     for kind in RECORDS.values():
         yield from _section(kind.heading, kind.rows())
     yield from _section("The sweep", SWEEP_KEYS)

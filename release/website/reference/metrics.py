@@ -26,8 +26,9 @@ _OWN_NAMES = re.compile(r"ookla_style_(iqm|low|high|jitter)_")
 
 
 def metrics() -> Iterator[str]:
-    """Yield the lines of a Markdown table, a row for each kind of metric. Numbers that clients of
-    speed tests report are left out."""
+    """Yield the lines of a Markdown table, a row for all metrics with the same pattern, unit and
+    source: name, unit, what it is, source. Left out are numbers that clients of SPEED_TESTS report,
+    which are on the page of tools."""
     chosen = [one for one in METRICS.values()
               if not one.name.startswith(_OF_CLIENTS) or _OWN_NAMES.match(one.name)]
     groups = collect(chosen, lambda one: (_pattern(one.name), one.unit, one.source))
@@ -39,8 +40,10 @@ def metrics() -> Iterator[str]:
 
 
 def _pattern(name: str) -> str:
-    """Return a metric's name with WAY, PHASE, STAT and T in the places of directions, loaded or
-    idle, statistics, and thresholds."""
+    """Return the pattern of a metric's name, which metrics that share a row have in common: WAY for
+    a direction, Tms for a threshold of glitches and, where such metrics share a row, PHASE for
+    loaded or idle and STAT for a statistic. "latency_loaded_p99_ms" gives "latency_PHASE_STAT_ms".
+    """
     name = re.sub(rf"(?<=_)({_WAYS})(?=_|$)", "WAY", name)
     name = re.sub(r"^(latency|jitter|loss)_(loaded|idle)_", r"\1_PHASE_", name)
     name = re.sub(r"^ookla_style_(iqm|low|high|jitter)(?=_)", "ookla_style_STAT", name)
