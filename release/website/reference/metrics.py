@@ -63,9 +63,10 @@ def _list_statistics(pattern: str, group: Sequence[Metric]) -> str:
 
 
 def _common_description(pattern: str, group: Sequence[Metric]) -> str:
-    """Return the words that the descriptions of a row's metrics have in common, with "…" where they
-    differ, unless a comma is before it: then both are left out. Directions are WAY, thresholds T
-    and, if the pattern has a PHASE, times under and before the load "in the phase"."""
+    """Return the description of a row's metrics: if theirs differ, the words by which all begin and
+    end, with "…" between them, unless a comma is before it: then both are left out. Directions are
+    WAY, thresholds T and, if the pattern has a PHASE, times under and before the load "in the
+    phase"."""
     texts = [re.sub(rf"\b({_WAYS})\b", "WAY", one.description) for one in group]
     texts = [re.sub(r"\b(under|before the) load\b", "in the phase", one) for one in texts
              ] if "PHASE" in pattern else texts

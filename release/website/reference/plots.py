@@ -13,7 +13,8 @@ _FOR = (("latency", LATENCY), ("latency and throughput", THROUGHPUT),
 
 
 def plots() -> Iterator[str]:
-    """Yield the lines of a Markdown table, a row for each plot."""
+    """Yield the lines of a Markdown table, a row for each plot that this package adds: name, which
+    tests it is for, description."""
     yield from table(("`flent -p`", "for tests with", "what it shows"), (
         (f"`{name}`", tests, str(plot["description"]))
         for tests, catalogue in _FOR for name, plot in catalogue.items()))

@@ -20,7 +20,8 @@ _UNITS = {"us": "µs", "percent": "%", "packets_per_s": "/s", "bytes_per_s": "by
 
 
 def queues() -> Iterator[str]:
-    """Yield the lines of a Markdown table, a row for each queue."""
+    """Yield the lines of a Markdown table, a row for each of QUEUES: name, qdisc, parameters with
+    defaults, what it needs (_needs()), and OpenWrt's package, if there is one."""
     yield from table(
         ("`aqm`", "qdisc", "parameters, `aqm_NAME`, with defaults", "needs", "OpenWrt"), (
             (f"`{name}`", queue.kind,
@@ -44,7 +45,8 @@ def _format_parameter(name: str, about: Parameter) -> str:
 
 
 def _needs(name: str) -> str:
-    """Return the kernel, options and iproute2 that the queue requires, as text with commas between
-    them; options stand without CONFIG_. "" if it requires none. name: key of QUEUES."""
+    """Return the oldest kernel, the kernel's options and the oldest iproute2 that the queue
+    requires, such as "Linux 5.6, NET_SCH_FQ_PIE, iproute2 5.6". What it doesn't require is left
+    out, "" if it requires none. name: key of QUEUES."""
     found = re.findall(r"Linux [\d.]+|CONFIG_\w+|iproute2 [\d.]+", QUEUES[name].requires)
     return ", ".join(one.removeprefix("CONFIG_") for one in found)

@@ -15,8 +15,8 @@ from release.website.reference.rows import listed, table
 
 
 def tests() -> Iterator[str]:
-    """Yield a list item with name and description for each test of this package, except the speed
-    tests, which have paragraphs by methods()."""
+    """Yield a list item with name and description for each test of this package, sorted by name,
+    except those named like tools of SPEED_TESTS, which have paragraphs by methods()."""
     yield from listed(
         (f"`{path.stem}`", _read_description(path.read_text(encoding="utf-8")))
         for path in sorted(resource_dir("tests_defs").glob("*.conf"))
@@ -24,9 +24,8 @@ def tests() -> Iterator[str]:
 
 
 def methods() -> Iterator[str]:
-    """Yield a paragraph, and an empty line, for each client that reports numbers of its own: its
-    method, source and numbers. If an earlier client has the same numbers, "as there" stands in
-    their place."""
+    """Yield a paragraph, and an empty line, for each of SPEED_TESTS: its method, source and
+    numbers. If an earlier one has the same numbers, "as there" stands in their place."""
     told: set[tuple[Number, ...]] = set()
     for name, client in SPEED_TESTS.items():
         numbers = ", ".join(dict.fromkeys(map(_format_name, client.numbers)))
@@ -37,15 +36,16 @@ def methods() -> Iterator[str]:
 
 
 def servers() -> Iterator[str]:
-    """Yield one line with each server program and its ports."""
+    """Yield one line with the ports of all SERVERS by program, such as "iperf3 5201, 5202/tcp; irtt
+    2112/udp.". Servers without a program stand under their module's name, or "this package's"."""
     programs = collect(SERVERS.values(), lambda one: one.program or one.module or "this package's")
     yield "; ".join(f"{program} {_format_ports(group)}" for program,
                     group in programs.items()) + "."
 
 
 def optional() -> Iterator[str]:
-    """Yield the lines of a Markdown table: a row for each program that `flent-aqm setup
-    --speedtests` gets."""
+    """Yield the lines of a Markdown table: a row for each program or library that `flent-aqm setup
+    --speedtests` gets: name, maker, where from, package, version, licence."""
     yield from table(("name", "maker", "from", "package", "version", "licence"), (
         (name, one.maker, one.source, f"`{one.package}`", one.version or "the system's",
          one.licence) for name, one in OPTIONAL.items()))
