@@ -167,9 +167,9 @@ def other_environment() -> Iterator[Circumstances]:
 
 @contextmanager
 def other_host_name() -> Iterator[Circumstances]:
-    """Context manager: yield circumstances in which the command sees another host name, which the
-    machine itself keeps, and has no address space layout randomization. Needs root: otherwise the
-    command fails."""
+    """Context manager: yield circumstances in which the command sees another host name and has no
+    address space layout randomization. The machine's own host name stays as it is. Needs root:
+    otherwise the command fails."""
     yield Circumstances(before=["unshare", "--uts", "sh", "-c",
                                 'hostname another.example; exec "$@"',
                                 "sh", "setarch", "-R"])

@@ -114,9 +114,7 @@ def _largest_effects(judged: Sequence[JudgedMetric], verdict: str) -> str:
                if one.verdict in (verdict, MIXED) for effect in one.effects
                if effect.verdict == verdict]
     effects.sort(key=lambda pair: -abs(_relative_difference(pair[1])))
-    shown = [f"`{name}` {f'{share:+.0%}' if math.isfinite(share) else 'lost probes'} "
-             f"({effect.cell})" for name, effect in effects[:_MOST]
-             for share in [_relative_difference(effect)]]
+    shown = [f"`{name}` {_share_text(effect)} ({effect.cell})" for name, effect in effects[:_MOST]]
     more = len({name for name, _ in effects}) - len({name for name, _ in effects[:_MOST]})
     return ", ".join(shown) + (f" and {more} metrics more" if more > 0 else "")
 
@@ -126,10 +124,21 @@ def _count_verdicts(judged: Sequence[JudgedMetric], verdict: str) -> int:
 
 
 def _relative_difference(effect: Effect) -> float:
-    """Return the mean difference as a share of the base's median. Infinity if lost probes leave it
-    open."""
-    share = effect.difference / abs(effect.base) if effect.base else 0.0
+    """Return the mean difference as a share of the base's median. Infinity if that is 0 and the
+    difference is not, and if lost probes leave the difference open."""
+    if not effect.base:
+        return math.copysign(math.inf, effect.difference) if effect.difference else 0.0
+    share = effect.difference / abs(effect.base)
     return math.inf if math.isnan(share) else share
+
+
+def _share_text(effect: Effect) -> str:
+    """Return _relative_difference() as text: "+12%", "lost probes" if the difference isn't a finite
+    number, or the difference itself, as "0.5 from 0", if the base's median is 0."""
+    if not math.isfinite(effect.difference):
+        return "lost probes"
+    share = _relative_difference(effect)
+    return f"{share:+.0%}" if math.isfinite(share) else f"{effect.difference:+.3g} from 0"
 
 
 if __name__ == "__main__":

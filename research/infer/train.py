@@ -85,7 +85,7 @@ def fit(rows: Rows, names: list[str], trees: int = 0) -> Fitted:
     bolder probabilities than it deserves.
 
     Args:
-        rows: rows of the table that table.py makes, of the cadences to train on.
+        rows: rows of the table that table.py makes, as for_training() returns them.
         names: names of the features to use.
         trees: number of trees, _TREES for 0. Each forest of the calibration has a fifth of them, so
             five are the fewest.

@@ -65,14 +65,14 @@ class Finding:
     fitted: bool = False
 
     def verdict(self, rows: Sequence[FigureRow], router_model: str) -> tuple[str, str]:
-        """Return what the lab measured, and the verdict: that of `judge`, or FITTED in its place,
-        see `fitted`.
+        """Return what the lab measured, and the verdict: that of `judge`, but FITTED in place of
+        AGREES if the finding is `fitted` and the router model isn't IDEAL.
 
         Args:
             rows: the runs.
             router_model: the router model of the runs.
 
-        Raises MissingRuns if the runs of a cell are missing.
+        Raises what `judge` raises: MissingRuns if the runs of a cell are missing.
         """
         measured, verdict = self.judge(rows)
         fitted = self.fitted and router_model != IDEAL and verdict == AGREES

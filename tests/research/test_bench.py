@@ -4,12 +4,14 @@ and when they keep it."""
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -189,3 +191,15 @@ def test_hostile_file_is_copied_if_it_can_not_be_linked(
 def test_command_of_one_word_that_fails_is_named() -> None:
     with pytest.raises(SystemExit, match=r"^false ended with status 1$"):
         pictures.command_cost("name", ["false"])
+
+
+@pytest.mark.parametrize(("base", "difference", "share", "text"), [
+    (20.0, 5.0, 0.25, "+25%"), (-20.0, 5.0, 0.25, "+25%"), (0.0, 0.5, math.inf, "+0.5 from 0"),
+    (0.0, -0.5, -math.inf, "-0.5 from 0"), (0.0, 0.0, 0.0, "+0%"),
+    (20.0, math.nan, math.inf, "lost probes"), (20.0, math.inf, math.inf, "lost probes")])
+def test_share_of_a_base_of_zero_is_not_zero(
+        base: float, difference: float, share: float, text: str) -> None:
+    """Losses of 0 % on the older kernel: any loss on the newer one was "+0%", and listed last."""
+    effect = SimpleNamespace(base=base, difference=difference)
+    assert kernel_watch._relative_difference(effect) == share  # type: ignore[arg-type]
+    assert kernel_watch._share_text(effect) == text  # type: ignore[arg-type]

@@ -157,11 +157,12 @@ LONG = "x" * 300
 
 
 @pytest.mark.parametrize(("words", "reason"), [
-    (["report", LONG], "no page to write is named; add -o FILE, such as -o report.html"),
+    (["report", LONG],
+     f"{LONG}: File name too long; expected a data file or a folder of data files"),
     (["report", LONG, "-o", "x.html"],
      f"{LONG}: File name too long; expected a data file or a folder of data files"),
     (["share", str(RUNS / "ndt7.flent.gz"), "-o", LONG],
-     f"{LONG}: can't be written: File name too long"),
+     f"can't make the copies: {LONG}: File name too long"),
     (["speedtest", "-o", f"{LONG}.flent.gz"],
      f"-o: {LONG}.flent.gz can't be written: File name too long; give another name"),
     (["speedtest", "-o", "folder.flent.gz"],

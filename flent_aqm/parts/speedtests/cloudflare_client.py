@@ -70,8 +70,8 @@ async def measure(server: ServerAddress, report: ClientReport, call: Call) -> No
     further sets of that direction are left out; the first download's set doesn't count.
 
     Options of the call: `http_version` 1 (default), where latencies under load are measured on a
-    separate connection, or 2. `unsent` (a number of bytes, "draft" or "kernel"; default: 16384)
-    limits the unsent bytes in the server's kernel.
+    separate connection, or 2. `unsent` limits the unsent bytes in the server's kernel: a number of
+    bytes (default: 16384), "draft" (5 ms at the connection's rate) or "kernel" (no limit).
 
     Raises BadResult if a connection or request fails. If a request for a latency under load fails,
     there is no error. Then latencies are missing for the rest of that set of requests, and also for

@@ -137,13 +137,14 @@ def by_cell(rows: Iterable[str]) -> Iterator[str]:
 
 
 def unexplained(measured: Mapping[str, Cell], model: Mapping[str, Cell]) -> Iterator[str]:
-    """Yield a text for each quantity of each cell, also of the fitted ones, whose value by the
-    model is below or above those of all repetitions and off from their median by more than NEAR:
-    the quantity, the cell, and both values.
+    """Yield a text for each prediction that lies outside of the range of the cell's measured
+    repetitions and is off by more than 10 % (NEAR) from their median: the quantity, the cell, that
+    median and the prediction.
 
     Args:
         measured: name -> measured cell.
-        model: name -> cell of the lab with the fitted model.
+        model: name -> cell of the lab with the fitted model. Raises KeyError if a measured cell is
+            missing.
     """
     for name, cell in measured.items():
         for quantity, words in QUANTITIES.items():
