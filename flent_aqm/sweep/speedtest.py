@@ -25,6 +25,7 @@ from flent_aqm.base.errors import (
 )
 from flent_aqm.base.shell import find_program, run
 from flent_aqm.base.whole_file import written_whole
+from flent_aqm.base.words import last_line
 from flent_aqm.results.data_file import SUFFIX, DataFile, read_data_file
 from flent_aqm.sweep.run import first_error_of_flent
 
@@ -173,11 +174,13 @@ def _kill_if_running(flent: subprocess.Popen[bytes]) -> None:
 
 
 def check_tools() -> None:
-    """Raise ToolMissing if netperf, or both fping and ping, are not installed."""
+    """Raise ToolMissing if find_program() doesn't find netperf, or neither fping nor ping."""
     if find_program("netperf") is None:
-        raise ToolMissing("netperf is not installed; see flent-aqm doctor")
+        raise ToolMissing("netperf is not installed, not on PATH, or this user may not execute it; "
+                          "see flent-aqm doctor")
     if not (find_program("fping") or find_program("ping")):
-        raise ToolMissing("neither fping nor ping is installed; see flent-aqm doctor")
+        raise ToolMissing("neither fping nor ping is installed, on PATH and executable by this "
+                          "user; see flent-aqm doctor")
 
 
 def check_server(host: str, ip_version: int, *, is_default: bool = False) -> None:
@@ -192,13 +195,15 @@ def check_server(host: str, ip_version: int, *, is_default: bool = False) -> Non
     Raises ConfigError if the name has no address of that IP version, TestbedError if no connection
     can be made within CONNECT_LIMIT_S seconds.
     """
-    address = _address(host, ip_version, "-H")
+    address = _address("netperf server", host, ip_version, "-H")
     try:
         socket.create_connection((address, defaults.NETPERF_PORT), CONNECT_LIMIT_S).close()
     except OSError as error:
-        if error.errno == errno.ENETUNREACH:
-            raise TestbedError(f"-H: this machine has no IPv{ip_version} route to {host}; connect "
-                               f"it, or give -{10 - ip_version}") from None
+        if error.errno == errno.ENETUNREACH:  # routers report it, too
+            raise TestbedError(f"no IPv{ip_version} route to the netperf server {host} from this "
+                               "machine, or from a router on the way to it; connect this machine, "
+                               f"name another server with -H, or give -{10 - ip_version}"
+                               ) from None
         why = (f"no answer in {CONNECT_LIMIT_S} s" if isinstance(error, TimeoutError)
                else cause_of(error))
         if is_default:
@@ -215,7 +220,7 @@ def check_ping(host: str, ip_version: int) -> None:
     """Ping a host as a check. Raises ConfigError if the name has no address of that IP version,
     ToolMissing if there is no ping program, TestbedError if none of 4 pings is answered or the
     program fails."""
-    address = _address(host, ip_version, "-p")
+    address = _address("host to ping", host, ip_version, "-p")
     try:
         if find_program("fping"):
             run(["fping", f"-{ip_version}", "-q", "-r", str(PINGS - 1), "-B", "1",
@@ -225,26 +230,34 @@ def check_ping(host: str, ip_version: int) -> None:
                  "-W", str(PING_LIMIT_MS // 1000), address])
     except CommandFailed as error:
         if error.returncode != _UNANSWERED:
-            raise TestbedError(f"-p: {error}") from None
-        raise TestbedError(f"-p: none of {PINGS} pings to {host} (IPv{ip_version}) was answered: "
-                           "it is not reachable, or doesn't answer pings; name another host with "
-                           "-p") from None
+            raise TestbedError(f"pinging {host} failed: {error}") from None
+        said = last_line(error.stderr)  # busybox's ping ends so for any fault
+        raise TestbedError(f"none of {PINGS} pings to {host} (IPv{ip_version}) was answered: "
+                           + (f"{error.argv[0]} printed {said[:200]!r}" if said else
+                              "it is not reachable, or doesn't answer pings")
+                           + "; name another host with -p") from None
 
 
-def _address(host: str, ip_version: int, option: str) -> str:
+def _address(what: str, host: str, ip_version: int, option: str) -> str:
     """Return the first address of a host, as text.
 
     Args:
+        what: what the host is for, for the message.
         host: name or address.
         ip_version: 4 or 6.
-        option: command-line option that named the host, for the message.
+        option: command-line option that names another host, for the message.
 
-    Raises ConfigError if the host has no address of that IP version.
+    Raises ConfigError if the host has no address of that IP version, or its name can't be looked
+    up.
     """
     try:
         addresses = socket.getaddrinfo(host, None, _FAMILIES[ip_version], socket.SOCK_STREAM)
     except (socket.gaierror, UnicodeError) as error:
-        why = error.strerror if isinstance(error, socket.gaierror) else "not a host name"
-        raise ConfigError(f"{option}: no IPv{ip_version} address found for {host!r}: {why}; give "
-                          f"another host, or -{10 - ip_version}") from None
+        why, number = ((error.strerror, error.errno) if isinstance(error, socket.gaierror)
+                       else ("not a host name", socket.EAI_NONAME))
+        how = (f"connect this machine, mend its name server, or give an address with {option}"
+               if number == socket.EAI_AGAIN else
+               f"give another host with {option}, or -{10 - ip_version}")
+        raise ConfigError(f"{what}: no IPv{ip_version} address found for {host!r}: {why}; {how}"
+                          ) from None
     return str(addresses[0][4][0])

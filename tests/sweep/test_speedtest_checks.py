@@ -67,7 +67,7 @@ def test_machine_without_ipv6_is_not_blamed_on_the_server(monkeypatch: pytest.Mo
         raise OSError(errno.ENETUNREACH, "Network is unreachable")
 
     monkeypatch.setattr(socket, "create_connection", connect)
-    with pytest.raises(TestbedError, match=r"this machine has no IPv6 route to ::1; .*give -4"):
+    with pytest.raises(TestbedError, match=r"^no IPv6 route to the netperf server ::1 .*give -4"):
         check_server("::1", 6)
 
 
@@ -79,10 +79,22 @@ def test_name_without_an_address_of_this_version_names_the_other(version: int, o
 
 def test_name_without_an_address_is_told() -> None:
     """.invalid never has one (RFC 6761)."""
-    with pytest.raises(ConfigError, match="-H"):
-        check_server("server.invalid", 4)
-    with pytest.raises(ConfigError, match="-p"):
+    with pytest.raises(ConfigError, match=r"^netperf server: .* another host with -H, or -6$"):
+        check_server("server.invalid", 4, is_default=True)
+    with pytest.raises(ConfigError, match=r"^host to ping: .* give another host with -p, or -6$"):
         check_ping("server.invalid", 4)
+
+
+def test_name_server_that_does_not_answer_is_not_blamed_on_the_name(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither another name nor another version of IP would help."""
+    def look_up(*_args: object) -> None:
+        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    with pytest.raises(ConfigError, match=r"Temporary failure in name resolution; connect this "
+                                          r"machine, mend its name server, .* address with -H$"):
+        check_server("server.invalid", 4)
 
 
 def test_host_that_answers_pings_passes() -> None:
@@ -155,8 +167,8 @@ def test_number_of_streams_beyond_the_limit_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize(("programs", "fault"), [
     ({"netperf", "fping", "ping"}, None), ({"netperf", "fping"}, None), ({"netperf", "ping"}, None),
-    ({"fping", "ping"}, "netperf is not installed"),
-    ({"netperf"}, "neither fping nor ping is installed")])
+    ({"fping", "ping"}, "netperf is not installed, not on PATH, or this user may not execute it"),
+    ({"netperf"}, "neither fping nor ping is installed, on PATH and executable by this user")])
 def test_netperf_and_either_ping_program_are_needed(
         monkeypatch: pytest.MonkeyPatch, programs: set[str], fault: str | None) -> None:
     monkeypatch.setattr(speedtest, "find_program", lambda name: name if name in programs else None)
@@ -183,14 +195,17 @@ def test_four_pings_are_sent_to_the_address(
     assert calls == [words.split()]
 
 
-@pytest.mark.parametrize(("status", "fault"), [
-    (1, "-p: none of 4 pings to 127.0.0.1 (IPv4) was answered: it is not reachable, or doesn't "),
-    (2, "-p: ping: ended with "), (0, "-p: ping: ended with ")])
+@pytest.mark.parametrize(("status", "printed", "fault"), [
+    (1, "", "none of 4 pings to 127.0.0.1 (IPv4) was answered: it is not reachable, or doesn't "),
+    (1, "ping: no right\n", ("none of 4 pings to 127.0.0.1 (IPv4) was answered: ping printed "
+                             "'ping: no right'; name another host with -p")),
+    (2, "no right", "pinging 127.0.0.1 failed: ping: ended with "),
+    (0, "no right", "pinging 127.0.0.1 failed: ping: ended with ")])
 def test_ping_that_fails_is_no_host_that_does_not_answer(
-        monkeypatch: pytest.MonkeyPatch, status: int, fault: str) -> None:
-    """Only status 1 says so."""
+        monkeypatch: pytest.MonkeyPatch, status: int, printed: str, fault: str) -> None:
+    """Only status 1 without a complaint says so."""
     def fail(words: list[str]) -> None:
-        raise CommandFailed(["ping"], status, "", "no right")
+        raise CommandFailed(["ping"], status, "", printed)
 
     monkeypatch.setattr(speedtest, "run", fail)
     with pytest.raises(TestbedError) as raised:
@@ -216,8 +231,10 @@ def test_machine_without_a_route_is_told_the_other_version(
     calls = failing_connection(monkeypatch, OSError(errno.ENETUNREACH, "Network is unreachable"))
     with pytest.raises(TestbedError) as raised:
         check_server(address, version)
-    assert str(raised.value) == (f"-H: this machine has no IPv{version} route to {address}; "
-                                 f"connect it, or give -{other}")
+    assert str(raised.value) == (
+        f"no IPv{version} route to the netperf server {address} from this machine, or from a "
+        "router on the way to it; connect this machine, name another server with -H, or give "
+        f"-{other}")
     assert calls == [(address, 12865)]  # netserver's port
 
 
@@ -235,7 +252,7 @@ def test_server_that_says_nothing_is_told_with_the_time_waited(
 @pytest.mark.parametrize("host", ["a..b", "x" * 70])
 def test_name_that_is_none_is_told(host: str) -> None:
     """No label may be empty, or have more than 63 letters."""
-    with pytest.raises(ConfigError, match=r"^-H: no IPv4 address found .*; give another host, or"):
+    with pytest.raises(ConfigError, match=r"^netperf server: no IPv4 address found .*; give"):
         check_server(host, 4)
 
 
