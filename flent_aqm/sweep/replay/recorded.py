@@ -7,6 +7,7 @@ Nothing in the file is trusted: known names and checked values are used, all oth
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -27,6 +28,12 @@ from flent_aqm.spec.testbeds import VIRTUAL
 from flent_aqm.sweep.replay.files import without_paths
 from flent_aqm.sweep.replay.run_programs import RUN_PROGRAMS
 from flent_aqm.sweep.run import SCHEMA_VERSION
+
+
+class _NamesPrograms(BadResult):
+    """BadResult that is told whole: what is anywhere in a command decides whether to trust it."""
+
+    LONGEST = sys.maxsize
 
 
 @dataclass(frozen=True)
@@ -88,6 +95,8 @@ def read(path: Path, folder: Path, traces: Sequence[Path] = (), *, run_programs:
         requested = without_paths(requested, aqm, [*traces, path.parent])
         return RecordedRun(file.whole, _make_cell(run, requested, metadata, path, folder,
                                                   run_programs=run_programs))
+    except _NamesPrograms:
+        raise
     except (BadResult, ConfigError) as error:
         raise BadResult(f"{path}: {error}") from None
 
@@ -106,7 +115,7 @@ def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: M
         run_programs: False to refuse a run that started programs of its user.
 
     Raises ConfigError if the run can't be repeated, or if its test, a setting or a key is unknown
-    or has a wrong value.
+    or has a wrong value, _NamesPrograms for a run of its user's programs that is refused.
     """
     _refuse_removed(run, requested)
     test, settings = run.get("test"), run.get("settings")
@@ -127,21 +136,23 @@ def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: M
     except ConfigError as fault:
         raise ConfigError(f"{fault}; for the file of a newer flent-aqm, use its version") from None
     scenario = Scenario.from_settings(requested)
-    if scenario.lab.seed is None:
-        raise ConfigError("the file records no seed, so the run can't be repeated")
     programs = [(key, text) for key, text in (
         ("router_program", scenario.router.router_program),
         ("server_program", scenario.programs.server_program),
         ("client_program", scenario.programs.client_program)) if text]
     if programs and not run_programs:
-        # Whole, because what is at the end of a command decides whether to trust it.
-        raise ConfigError("the file names programs, which would run with your rights: "
-                          + ", ".join(f"{key} '{plain(text)}'" for key, text in programs)
-                          + f"; if they are yours, and you trust the file, give {RUN_PROGRAMS} to "
-                          "flent-aqm replay or why")
+        raise _NamesPrograms(
+            f"{path}: the file names programs, which would run with your rights: "
+            + ", ".join(f"{key} '{plain(text)}'" for key, text in programs)
+            + f"; if they are yours, and you trust the file, give {RUN_PROGRAMS} to flent-aqm "
+            "replay or why")
     if scenario.lab.testbed != VIRTUAL:
         raise ConfigError(f"AQM.requested.testbed in its metadata is {scenario.lab.testbed!r}; "
                           "only runs of the virtual lab can be repeated")
+    if scenario.lab.seed is None:
+        raise ConfigError("the file records no seed (AQM.requested.seed in its metadata), as each "
+                          "run of the virtual lab does, so it was changed; replay the original "
+                          "file")
     return Cell(
         name=path.name.removesuffix(DATA_SUFFIX),
         folder=folder,
@@ -194,9 +205,11 @@ def _refuse_odd_form(data: Mapping[str, Any]) -> None:
     Args:
         data: content of a data file.
     """
+    if data.get("version") != 4:
+        raise BadResult(f"its format version is {data.get('version', 1)}, and flent-aqm writes 4, "
+                        "so it was changed; replay the original file")
     results = data.get("results")
-    if (data.get("version") != 4 or not isinstance(data.get("x_values"), list)
-            or not isinstance(results, dict)
+    if (not isinstance(data.get("x_values"), list) or not isinstance(results, dict)
             or not all(isinstance(series, list) for series in results.values())):
         raise BadResult("its x_values or results are missing, or not of the form of Flent's format "
-                        "version 4")
+                        "version 4, so it was changed; replay the original file")

@@ -100,7 +100,7 @@ REMOVED = "was removed when the file was shared, so the run can't be repeated; a
         "AQM.requested: unknown key 'weather'; see docs/reference/keys.md; for the file of a newer "
         "flent-aqm, use its version")),
     (lambda aqm: aqm["requested"].update(seed=None), "the file records no seed"),
-    (lambda aqm: aqm["requested"].update(testbed="netns"),
+    (lambda aqm: aqm["requested"].update(testbed="netns", seed=None),
      "AQM.requested.testbed in its metadata is 'netns'; only runs of the virtual lab"),
     (lambda aqm: aqm["run"].update(test="removed"), f"AQM.run.test {REMOVED}"),
     (lambda aqm: aqm["run"]["settings"].update(HOSTS="removed"), (
@@ -122,7 +122,7 @@ def test_run_that_cannot_be_repeated_is_refused(
 @pytest.mark.parametrize(("change", "why"), [
     (lambda data: data["metadata"].pop("AQM"), "AQM, so it was not made by flent-aqm, or was"),
     (lambda data: data["metadata"].update(AQM=[]), "AQM, so it was not made by flent-aqm, or was"),
-    (lambda data: data.update(version=3), "not of the form of Flent's format version 4"),
+    (lambda data: data.update(version=3), "its format version is 3, and flent-aqm writes 4, so it"),
     (lambda data: data.update(version=5), "its format version is 5; known: 1 to 4"),
     (lambda data: data.pop("x_values"), "its x_values or results are missing"),
     (lambda data: data.update(x_values={}), "its x_values or results are missing"),
@@ -155,6 +155,11 @@ def test_programs_of_the_file_run_only_if_the_user_says_so(tmp_path: Path) -> No
     run = recorded.read(path, tmp_path, run_programs=True)
     assert run.cell.scenario.programs.client_program == "wget x"
     assert recorded.read(written(tmp_path), tmp_path, run_programs=True)
+    long = f"sh -c '{'a' * 500}; evil; {'b' * 500}'"
+    path = written(tmp_path, lambda aqm: aqm["requested"].update(router_program=long))
+    with pytest.raises(BadResult) as raised:
+        recorded.read(path, tmp_path)
+    assert long in str(raised.value)
 
 
 class Bed:
