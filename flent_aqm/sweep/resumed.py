@@ -15,6 +15,7 @@ import shlex
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -91,14 +92,14 @@ class Resumed:
         """Raise ConfigError if a planned data file would not be written below the folder. The
         message has the command that began the folder's sweep, if its sweep.json tells it."""
         for path in planned:
-            if not path.resolve().is_relative_to(self._folder.resolve()):
+            folder = path.parent.resolve()  # the file itself is written in place of a link
+            if not folder.is_relative_to(self._folder.resolve()):
                 sweep = status.read(self._folder)
                 begun = f"; it was begun by: {plain(shlex.join(sweep.command))}" if sweep else ""
-                raise ConfigError(f"--batch-resume {self._folder}: this batch writes to "
-                                  f"{path.parent.absolute()}, which is not in this folder; give "
-                                  "the folder to which the batch wrote, with the same overrides, "
-                                  "give it its old name if it was renamed, or start flent where "
-                                  f"it was started before{begun}")
+                raise ConfigError(f"--batch-resume {self._folder}: this batch writes to {folder}, "
+                                  "which is not in this folder; give the folder to which the batch "
+                                  "wrote, with the same overrides, give it its old name if it was "
+                                  f"renamed, or start flent where it was started before{begun}")
 
 
 def _each_read(paths: Sequence[Path]) -> Iterator[tuple[Path, DataFile | BadResult]]:
@@ -137,8 +138,10 @@ def set_aside_unfinished(planned: Mapping[Path, Cell]) -> Iterator[str]:
             try:
                 path.rename(aside)
             except OSError as error:
-                raise ConfigError(f"{file}; it can't be renamed ({cause_of(error)}): remove it, "
-                                  "so that its run is repeated") from None
+                raise ConfigError(f"{file}; it can't be renamed to {aside.name} "
+                                  f"({cause_of(error)}): make its folder writable, or remove the "
+                                  "file or what has that name, so that its run is repeated"
+                                  ) from None
             yield f"{file}: now {aside.name}, and its run is repeated"
         else:
             cell = planned[path]
@@ -220,8 +223,9 @@ def _refuse_unfinished(file: DataFile) -> None:
                         "metadata have no AQM.samples_sha256, which flent-aqm share leaves out, "
                         "and earlier versions did not write")
     if aqm["samples_sha256"] != samples_sha256(file.whole):
-        raise BadResult(f"{file.path}: its samples are not those of its run: their SHA-256 differs "
-                        "from AQM.samples_sha256 in its metadata")
+        raise BadResult(f"{file.path}: its raw_values, x_values or results, or their hash, were "
+                        "changed after its run: their SHA-256 differs from AQM.samples_sha256 in "
+                        "its metadata")
 
 
 def refuse_another_run(file: DataFile, cell: Cell) -> None:
@@ -258,7 +262,8 @@ def _lines_on_differences(metadata: Mapping[str, Any], cell: Cell) -> Iterator[s
 
 def _lines_on_values(recorded: Mapping[str, Any], planned: Mapping[str, Any]) -> Iterator[str]:
     """Yield a line for each name whose values differ, sorted by name: "NAME is VALUE in the file,
-    VALUE in this plan". A missing name counts as a value of None.
+    VALUE in this plan". A missing name counts as a value of None. Two objects are compared key by
+    key, each of which is named as NAME.KEY.
 
     Args:
         recorded: values in the data file, by name.
@@ -266,8 +271,25 @@ def _lines_on_values(recorded: Mapping[str, Any], planned: Mapping[str, Any]) ->
     """
     for name in sorted(recorded.keys() | planned.keys()):
         was, wanted = recorded.get(name), planned.get(name)
-        if was != wanted:
-            yield f"{name} is {_value_text(was)} in the file, {_value_text(wanted)} in this plan"
+        if isinstance(was, dict) and isinstance(wanted, dict):
+            yield from _lines_on_values(*({f"{name}.{key}": value for key, value in values.items()}
+                                          for values in (was, wanted)))
+        elif was != wanted:
+            in_file, in_plan = _value_texts(was, wanted)
+            yield f"{name} is {in_file} in the file, {in_plan} in this plan"
+
+
+def _value_texts(was: object, wanted: object) -> tuple[str, str]:
+    """Return two different values as two different texts of at most 80 characters. If their
+    _value_text() are the same, they are parts of the whole texts, from shortly before the first
+    difference on."""
+    if (short := _value_text(was)) != (other := _value_text(wanted)):
+        return short, other
+    first, second = repr(was), repr(wanted)
+    alike = next(at for at, (one, other) in enumerate(zip_longest(first, second)) if one != other)
+    begin = max(0, alike - 20)
+    mark = "…" * bool(begin)
+    return f"{mark}{first[begin:]}"[:80], f"{mark}{second[begin:]}"[:80]
 
 
 def _value_text(value: object) -> str:

@@ -52,6 +52,11 @@ def test_resume_refuses_to_write_outside_of_its_folder(tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match=(
                 r"writes to /.*, which is not in this folder; .* where it was started before$")):
             resumed.refuse_to_leave([folder / "a.flent.gz", path])
+    # A run's file may be a link, as in an archive of git-annex: another file takes its place.
+    (folder / "d.flent.gz").symlink_to(tmp_path / "other" / "object")
+    resumed.refuse_to_leave([folder / "d.flent.gz"])
+    with pytest.raises(ConfigError, match=f"writes to {tmp_path}/other, which"):
+        resumed.refuse_to_leave([folder / "link" / "c.flent.gz"])
     # An override of output_path that is left out is seen at the command that began the sweep.
     status.write(folder, status.Status(
         ["flent", "-B", "a.batch", "--batch-override", "output_path=my results"], 1, 0, 1.0))
@@ -111,10 +116,11 @@ def test_whole_file_of_the_planned_run_is_done(tmp_path: Path) -> None:
      "TCP upload: it broke"),
     (lambda data: data.update(raw_values={}), "the file has no samples"),
     (lambda data: data.update(raw_values={"TCP upload": []}), "the file has no samples"),
-    (lambda data: data["raw_values"]["TCP upload"].pop(), "its samples are not those of its run"),
-    (lambda data: data["x_values"].pop(), "."),
+    (lambda data: data["raw_values"]["TCP upload"].pop(),
+     "its raw_values, x_values or results, or their"),
+    (lambda data: data["x_values"].pop(), "its raw_values, x_values or results, or their"),
     (lambda data: data["raw_values"]["TCP upload"][0].update(val=1.5),
-     "its samples are not those of its run"),
+     "its raw_values, x_values or results, or their"),
     (lambda data: data["metadata"]["AQM"].pop("samples_sha256"), "flent-aqm share leaves out"),
     (lambda data: data["metadata"].pop("AQM"), "no object AQM"),
 ])
@@ -142,6 +148,17 @@ def _replace_by_pipe(file: Path) -> None:
 def _replace_by_link(file: Path, target: str) -> None:
     file.unlink()
     file.symlink_to(target)
+
+
+def test_file_that_cannot_be_set_aside_is_told_with_what_is_in_the_way(tmp_path: Path) -> None:
+    """Whether the folder, or what has the new name."""
+    cell = planned(tmp_path)
+    file = written(cell, lambda data: data.update(raw_values={}))
+    file.with_name(f"{file.name}.damaged").mkdir()
+    with pytest.raises(ConfigError, match=(
+            r"; it can't be renamed to run\.flent\.gz\.damaged \(Is a directory\): make its folder "
+            r"writable, or remove the file or what has that name")):
+        list(set_aside_unfinished({file: cell}))
 
 
 @pytest.mark.parametrize("replace_file", [
@@ -469,6 +486,23 @@ def test_file_of_a_setting_may_have_moved(tmp_path: Path) -> None:
     refuse_another_run(file, of_trace("new", "lte.trace"))
     with pytest.raises(ConfigError, match=r"link_down_trace is lte\.trace in the file, 5g\.trace"):
         refuse_another_run(file, of_trace("new", "5g.trace"))
+
+
+@pytest.mark.parametrize(("was", "wanted", "told"), [
+    ({"client_program": "a" * 90 + " -x"}, {"client_program": "a" * 90 + " -y"},
+     f"client_program is …{'a' * 18} -x' in the file, …{'a' * 18} -y' in this plan"),
+    ({"base_delay_ms": 1.0000001}, {"base_delay_ms": 1.0000002},
+     "base_delay_ms is 1.0000001 in the file, 1.0000002 in this plan"),
+    ({"aqm_target": "5ms", "aqm_limit": "100"}, {"aqm_target": "5ms", "aqm_limit": "200"},
+     "aqm_parameters.limit is 100 in the file, 200 in this plan")])
+def test_values_that_differ_are_told_by_the_difference(
+        tmp_path: Path, was: dict[str, object], wanted: dict[str, object], told: str) -> None:
+    """At the end of a long text, in the seventh digit, in one of several parameters."""
+    cells = [replace(planned(tmp_path), scenario=Scenario.from_settings({
+        "aqm": "codel", "rate_mbps": 20, "seed": 7, **values})) for values in (was, wanted)]
+    with pytest.raises(ConfigError) as raised:
+        refuse_another_run(read_data_file(written(cells[0])), cells[1])
+    assert told in str(raised.value)
 
 
 def test_value_of_another_run_is_told_by_its_first_80_characters(tmp_path: Path) -> None:

@@ -157,11 +157,11 @@ def _of_plain_flent(data: Any) -> None:
     (_error_of_a_tool, "ping: no reply"),
     (_not_read_back("before"), "no read-back of the router"),
     (_not_read_back("after"), "no read-back of the router"),
-    (_fewer_samples(lambda samples: samples[:3]), "its samples are not those of its run"),
-    (_fewer_samples(lambda samples: samples[:-1]), "its samples are not those of its run"),
-    (_fewer_samples(lambda samples: samples[::2]), "its samples are not those of its run"),
-    (_fewer_samples(lambda samples: []), "its samples are not those of its run"),
-    (_shorter, "its samples are not those of its run"),
+    (_fewer_samples(lambda samples: samples[:3]), "its raw_values, x_values or results, or"),
+    (_fewer_samples(lambda samples: samples[:-1]), "its raw_values, x_values or results, or"),
+    (_fewer_samples(lambda samples: samples[::2]), "its raw_values, x_values or results, or"),
+    (_fewer_samples(lambda samples: []), "its raw_values, x_values or results, or"),
+    (_shorter, "its raw_values, x_values or results, or"),
     (_of_plain_flent, "its metadata have no object AQM"),
 ])
 def test_resume_repeats_a_run_that_is_not_complete(
