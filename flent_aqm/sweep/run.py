@@ -131,8 +131,9 @@ def make_output(cell: Cell, testbed: Testbed, run: Callable[[Any], CommandResult
             if data is None:
                 written = [path.name for path in place.flent_files.glob("*.flent")]
                 raise LabError(f"expected one data file of Flent, and there are {len(written)}: "
-                               f"{', '.join(sorted(written))[:200]}; a command of the batch must "
-                               "write its own elsewhere" if written else
+                               f"{', '.join(sorted(written)[:5])}; a command of the batch must "
+                               "not write *.flent to the folder of Flent's data file"
+                               if written else
                                first_error_of_flent(_read_text(place.stderr)))
         except AqmError as error:
             fault = str(error)
@@ -165,7 +166,10 @@ def write_files(output: RunOutput, cell: Cell, facts: SweepFacts) -> FinishedRun
             _append(cell.log_file, f"--- failed\n{error}\n")
             raise
     except OSError as error:
-        raise StorageError(f"can't write to the results folder {cell.folder}: "
+        # A file may be what can't be written, such as the log of a run as root.
+        at = error.filename2 or error.filename
+        raise StorageError(f"can't write to the results folder {cell.folder}"
+                           f"{f' ({at})' if at not in (None, str(cell.folder)) else ''}: "
                            f"{cause_of(error)}") from error
     return FinishedRun(cell, run_scores, output.command.virtual_s, output.command.wall_s)
 
@@ -335,15 +339,15 @@ def refuse_incomplete(data: Mapping[str, Any]) -> None:
     causes = [f"{' and '.join(names)}: {line}"
               for line, names in series_by_error(series_meta or {}).items()]
     if not causes and metadata.get("FAILED_RUNNERS"):
-        causes = [(f"{metadata['FAILED_RUNNERS']} of the test's tools gave no data; see the .log "
-                   "file beside the data file")]
+        causes = [(f"{metadata['FAILED_RUNNERS']} of the test's tools gave no data; see the "
+                   "run's .log file in the results folder")]
     proof = metadata.get("AQM", {})
     if not causes and not ("before" in proof and "after" in proof):
         causes = [("no read-back of the router before and after the test (AQM.before and "
                    "AQM.after in the metadata); if the batch has the key commands, name router in "
                    "it")]
     if not causes and not any(data.get("raw_values", {}).values()):
-        causes = ["the file has no samples"]
+        causes = ["the file has no samples: its raw_values are empty"]
     if causes:
         raise BadResult("; ".join(causes))
 

@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.base.words import counted
 from flent_aqm.results.advice.advice import advise
 from flent_aqm.results.advice.measured import Measured, measured, tried
@@ -56,13 +57,17 @@ def parse_group_by(value: object) -> tuple[str, ...]:
     ConfigError if a name is unknown. Names of parameters, which begin with one of QUEUE_PREFIXES,
     are not checked.
     """
-    names = parse_keys("" if value is None else str(value))
+    words = [word.strip() for word in ("" if value is None else str(value)).split(",")]
     valid = ("test", *KEYS, "rate_mbps", SHAPER_RATE)
-    for name in names:
+    names = []
+    for word in filter(None, words):
+        (name,) = parse_keys(word)
         name = _NAME_OF_FLENTS_KEY.get(name, name)
         if name not in valid and not name.startswith(QUEUE_PREFIXES):
-            raise ConfigError(f"summary_by: unknown key {name!r}; known: {', '.join(valid)}")
-    return tuple(_NAME_OF_FLENTS_KEY.get(name, name) for name in names)
+            raise ConfigError(f"summary_by: unknown key {word[:40]!r}{did_you_mean(word, valid)}; "
+                              f"known: {', '.join(valid)}, and parameters such as aqm_target")
+        names.append(name)
+    return tuple(names)
 
 
 def check_group_by(cells: Sequence[Cell], group_by: Sequence[str]) -> None:

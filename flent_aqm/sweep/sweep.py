@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
@@ -256,12 +256,10 @@ class Sweep:
     def raise_storage_fault(self) -> None:
         """Raise StorageError if the sweep was stopped because results could not be written."""
         if self._storage_fault:
-            left = sum(not path.exists() for path in self.planned)
-            again = (f"run them again with {self._resume_command(self.planned.values())}" if left
-                     else "run the same command again")
-            raise StorageError(f"{self._storage_fault}; {left} of "
+            raise StorageError(f"{self._storage_fault}; {len(self._left())} of "
                                f"{counted(len(self.planned), 'run')} left: mend this (make room, "
-                               f"if the disk is full), then {again}")
+                               "if the disk is full), then run them again with "
+                               f"{self._resume_command()}")
 
     def take_count(self) -> int:
         """Return the number of runs that have succeeded since the previous call."""
@@ -285,12 +283,10 @@ class Sweep:
             {done.cell.data_file: done.scores for done in self._done},
             {cell.data_file: cause for cell, cause in self.failed}, self._group_by)
         self._progress.say_total()
-        left = [cell for path, cell in self.planned.items() if not path.exists()]
         if self._was_interrupted and self._count_left():
             self._print_interrupted()
             raise KeyboardInterrupt
-        again = (f"run them again with {self._resume_command(left)}" if left
-                 else "run the same command again")
+        again = f"run them again with {self._resume_command()}"
         self.raise_storage_fault()
         if self._given_up:
             raise AqmError(f"{len(self.failed)} of {counted(len(self.planned), 'run')} failed, "
@@ -299,7 +295,7 @@ class Sweep:
         if self.failed:
             raise AqmError(f"{len(self.failed)} of {counted(len(self.planned), 'run')} failed; "
                            f"{again}")
-        if left:
+        if left := [cell for path, cell in self.planned.items() if not path.exists()]:
             have = "has" if len(left) == 1 else "have"
             raise AqmError(f"{len(left)} of {len(self.planned)} finished data files {have} "
                            f"disappeared; {again}")
@@ -450,26 +446,33 @@ class Sweep:
         for nothing."""
         return len(self.planned) - self._kept - len(self._done)
 
+    def _left(self) -> list[Cell]:
+        """Return the planned cells whose data files are missing or, unless a resumed sweep keeps
+        them, of an earlier sweep."""
+        done = {run.cell.data_file for run in self._done}
+        return [cell for path, cell in self.planned.items()
+                if not path.exists() or not (self._kept or path in done)]
+
     def _print_interrupted(self) -> None:
         """Print how many runs have succeeded in this process, how many are left, failed ones
         included, and the command that makes these."""
         assert self._progress is not None
         self._progress.console.print(
             f"Interrupted: {counted(len(self._done), 'run')} done, {self._count_left()} left; go "
-            "on with "
-            f"{self._resume_command(self.planned.values())}", soft_wrap=True, markup=False)
+            f"on with {self._resume_command()}", soft_wrap=True, markup=False)
 
-    def _resume_command(self, left: Iterable[Cell]) -> str:
+    def _resume_command(self) -> str:
         """Return words that name the command to make the remaining runs: "the same command and
-        --batch-resume FOLDER", with the alphabetically first of the cells' folders, or "the same
-        command" if the command resumes by itself.
-
-        Args:
-            left: cells of the remaining runs, at least one.
-        """
-        return "the same command" if self._resumes else (
-            "the same command and --batch-resume "
-            + shlex.quote(min(str(cell.folder) for cell in left)))
+        --batch-resume FOLDER", with the folder that has all planned data files in it. "the same
+        command" if the command resumes by itself, or if one of these runs has a data file of an
+        earlier sweep, which would be kept."""
+        if self._resumes or any(cell.data_file.exists() for cell in self._left()):
+            return "the same command"
+        folders = {cell.folder for cell in self.planned.values()}
+        if len({folder.is_absolute() for folder in folders}) > 1:
+            folders = {folder.absolute() for folder in folders}
+        folder = os.path.commonpath(folders) or "."
+        return f"the same command and --batch-resume {shlex.quote(folder)}"
 
 
 def _without_resume(words: Sequence[str]) -> list[str]:

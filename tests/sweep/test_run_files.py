@@ -158,8 +158,20 @@ def test_failed_run_has_a_log_with_its_cause_and_no_data_file(
 
 def test_folder_that_cannot_be_written_ends_the_sweep(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
-    with pytest.raises(StorageError, match=r"can't write to the results folder .*taken"):
+    with pytest.raises(StorageError, match=r"^can't write to the results folder \S*/taken: File e"):
         write_files(output(from_guest()), cell_in(tmp_path / "taken"), FACTS)
+
+
+@pytest.mark.parametrize("of", ["log_file", "data_file"])
+def test_file_that_cannot_be_written_is_told_with_its_folder(tmp_path: Path, of: str) -> None:
+    """The folder itself may be as it should."""
+    cell = cell_in(tmp_path)
+    path: Path = getattr(cell, of)
+    path.mkdir()
+    with pytest.raises(StorageError) as raised:
+        write_files(output(from_guest()), cell, FACTS)
+    assert str(raised.value) == (
+        f"can't write to the results folder {tmp_path} ({path}): Is a directory")
 
 
 @pytest.mark.parametrize(("text", "cause"), [
@@ -195,8 +207,8 @@ WHOLE: Mapping[str, Any] = {"raw_values": {"Ping": [{"t": 1.0}]}, "metadata": {
     "AQM": {"before": {}, "after": {}}, "SERIES_META": {"Ping": {}, "other": None}}}
 NO_PROOF = ("no read-back of the router before and after the test (AQM.before and AQM.after in the "
             "metadata); if the batch has the key commands, name router in it")
-NO_DATA = "{} of the test's tools gave no data; see the .log file beside the data file"
-NO_SAMPLES = "the file has no samples"
+NO_DATA = "{} of the test's tools gave no data; see the run's .log file in the results folder"
+NO_SAMPLES = "the file has no samples: its raw_values are empty"
 
 
 @pytest.mark.parametrize(("metadata", "samples", "why"), [

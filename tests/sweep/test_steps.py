@@ -372,7 +372,7 @@ def test_output_of_a_run_is_its_files(tmp_path: Path, debug_log: bool) -> None:
     failed = make_output(one, bed, lambda place: result)
     assert (failed.data, failed.fault) == (None, (
         "expected one data file of Flent, and there are 2: x.flent, y.flent; a command of the "
-        "batch must write its own elsewhere"))
+        "batch must not write *.flent to the folder of Flent's data file"))
 
 
 def test_progress_of_a_folder_counts_data_files_of_other_batches_apart(
@@ -529,7 +529,7 @@ def test_interrupt_counts_runs_whose_older_data_files_are_there(
     for one in cells:
         one.data_file.write_bytes(b"older")
     interrupt_after_first(planned(cells), cells)
-    assert "Interrupted: 1 run done, 2 left; go on with" in capfd.readouterr().err
+    assert "1 run done, 2 left; go on with the same command\n" in capfd.readouterr().err
 
 
 def test_first_interrupt_ends_the_sweep_after_the_running_cell(
@@ -777,6 +777,18 @@ def test_cluster_makes_runs_of_one_kernel(
         made.start()
 
 
+@pytest.mark.parametrize(("folders", "common"), [
+    (("a/b", "a/c"), "a"), (("a", "b"), "."), (("a", "{}/b"), "{}")])
+def test_folder_to_go_on_in_is_that_of_all_runs(
+        tmp_path: Path, testbed: Counting, monkeypatch: pytest.MonkeyPatch,
+        folders: tuple[str, ...], common: str) -> None:
+    """--batch-resume refuses a folder that a run would be written outside of."""
+    monkeypatch.chdir(tmp_path)
+    made = planned([cell(Path(folder.format(tmp_path)), "one") for folder in folders])
+    assert made._resume_command() == (
+        f"the same command and --batch-resume {common.format(tmp_path)}")
+
+
 def test_all_data_files_that_disappeared_are_told(
         tmp_path: Path, testbed: Counting, capsys: pytest.CaptureFixture[str]) -> None:
     made = planned([cell(tmp_path, name) for name in ("one", "two", "three")])
@@ -787,27 +799,33 @@ def test_all_data_files_that_disappeared_are_told(
         made.report()
 
 
-@pytest.mark.parametrize(("is_written", "left", "again"), [
-    (False, 1, "run them again with the same command"), (True, 0, "run the same command again")])
+@pytest.mark.parametrize(("resumes", "is_old", "again"), [
+    (True, False, "run them again with the same command"),
+    (True, True, "run them again with the same command"),
+    (False, False, "run them again with the same command and --batch-resume "),
+    (False, True, "run them again with the same command")])
 def test_full_disk_of_the_last_run_is_told(
         tmp_path: Path, testbed: Counting, capsys: pytest.CaptureFixture[str],
-        monkeypatch: pytest.MonkeyPatch, is_written: bool, left: int, again: str
-) -> None:
-    """Its data file may be there, and its log be what found no room."""
+        monkeypatch: pytest.MonkeyPatch, resumes: bool, is_old: bool, again: str) -> None:
+    """A data file of an earlier sweep may be there, which --batch-resume would keep. The folder is
+    that of all runs."""
     real: Callable[..., FinishedRun] = vars(sweep)["run_cell"]
 
     def run(cell: Cell, bed: Any, facts: Any) -> FinishedRun:
-        if cell.name == "one" or is_written:
-            done = real(cell, bed, facts)
         if cell.name == "two":
             raise StorageError("no space")
-        return done
+        return real(cell, bed, facts)
 
     monkeypatch.setattr(sweep, "run_cell", run)
+    cells = [cell(tmp_path / name, name) for name in ("one", "two")]
+    for one in cells:
+        one.folder.mkdir()
+    if is_old:
+        cells[1].data_file.touch()
     with pytest.raises(StorageError) as raised:
-        run_all(planned([cell(tmp_path, name) for name in ("one", "two")], resumes=True), capsys)
-    assert str(raised.value) == (f"no space; {left} of 2 runs left: mend this (make room, if the "
-                                 f"disk is full), then {again}")
+        run_all(planned(cells, resumes=resumes), capsys)
+    assert str(raised.value) == ("no space; 1 of 2 runs left: mend this (make room, if the disk is "
+                                 f"full), then {again}{tmp_path if again.endswith(' ') else ''}")
 
 
 @pytest.mark.parametrize(("there", "others", "counted"), [

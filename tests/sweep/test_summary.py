@@ -154,6 +154,11 @@ def test_summary_by_unknown_key_is_refused() -> None:
     """With the keys that there are."""
     with pytest.raises(ConfigError, match="unknown key 'moon'; known: test, "):
         summary.parse_group_by("moon")
+    with pytest.raises(ConfigError, match=(
+            r"unknown key 'rate_mbp'; did you mean 'rate_mbps'\?; .*, and parameters such as")):
+        summary.parse_group_by("rate_mbp")
+    with pytest.raises(ConfigError, match="unknown key 'length'; "):  # as the user has written it
+        summary.parse_group_by("aqm, length")
     assert summary.parse_group_by("test_name, rate_mbps,aqm_target") == (
         "test", "rate_mbps", "aqm_target")
 
