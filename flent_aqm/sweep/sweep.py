@@ -490,7 +490,8 @@ def _what_decides(cell: Cell) -> tuple[object, ...]:
 
 def _differing_keys(cell: Cell, other: Cell) -> str:
     """Return the batch keys in which two runs differ, in the form that filename_extra takes:
-    "${aqm}, ${rate_up_mbps}". If the tests differ, "${test_name}" alone. If nothing but the seed
+    "${aqm}, ${rate_up_mbps}". For a command that differs it is "the argument that the command NAME
+    contains", or if the commands have other names, "${commands}". If the tests differ, "${test_name}" alone. If nothing but the seed
     differs, or nothing at all, "${repetition} (or ${seed}, if the batch varies that)"."""
     if cell.test_name != other.test_name:
         return "${test_name}"
@@ -509,7 +510,10 @@ def _differing_keys(cell: Cell, other: Cell) -> str:
     # Flent's settings have the names of their batch keys, in capitals.
     keys += sorted(name.lower() for name in cell.settings.keys() | other.settings.keys()
                    if cell.settings.get(name) != other.settings.get(name))
-    if cell.commands != other.commands:
-        keys.append("commands")
-    return (", ".join(f"${{{key}}}" for key in keys)
-            or "${repetition} (or ${seed}, if the batch varies that)")
+    words = [f"${{{key}}}" for key in keys]
+    if cell.commands.keys() != other.commands.keys():
+        words.append("${commands}")
+    else:  # only an argument in their sections differs, and the key commands is the same
+        words += [f"the argument that the command {name} contains" for name in cell.commands
+                  if cell.commands[name] != other.commands[name]]
+    return ", ".join(words) or "${repetition} (or ${seed}, if the batch varies that)"

@@ -374,6 +374,8 @@ def test_interrupt_while_the_last_runs_are_running_ends_a_command_with_more_swee
     ({"settings": {"LENGTH": 99.0}}, "add ${length}, in which"),
     ({"settings": {"TEST_PARAMETERS": {"streams": "2"}}}, "add ${length}, ${test_parameters}, in"),
     ({"commands": {"hook1": {"exec": "true", "type": "pre"}}}, "add ${commands}, in which"),
+    ({"commands": {"router": {**ROUTER_COMMAND["router"], "exec": "true"}}},
+     "add the argument that the command router contains, in which"),
     ({"test_name": "rrul"}, "add ${test_name}, in which"),
     ({"base_delay_ms": 5.0}, "add ${base_delay_ms}, in which"),
     ({"seed": 5}, "add ${repetition} (or ${seed}, if the batch varies that), in which")])
