@@ -491,8 +491,9 @@ def _what_decides(cell: Cell) -> tuple[object, ...]:
 def _differing_keys(cell: Cell, other: Cell) -> str:
     """Return the batch keys in which two runs differ, in the form that filename_extra takes:
     "${aqm}, ${rate_up_mbps}". For a command that differs it is "the argument that the command NAME
-    contains", or if the commands have other names, "${commands}". If the tests differ, "${test_name}" alone. If nothing but the seed
-    differs, or nothing at all, "${repetition} (or ${seed}, if the batch varies that)"."""
+    contains", or if the commands have other names, "${commands}". If the tests differ,
+    "${test_name}" alone. If nothing but the seed differs, or nothing at all, "${repetition} (or
+    ${seed}, if the batch varies that)"."""
     if cell.test_name != other.test_name:
         return "${test_name}"
     settings, others = cell.scenario.as_dict(), other.scenario.as_dict()

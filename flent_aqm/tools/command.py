@@ -29,7 +29,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.errors import BadResult, ConfigError, cause_of
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.base.words import counted
 from flent_aqm.tools.client import Call, lines_of
@@ -47,6 +47,9 @@ NUMBERS: Mapping[str, Number] = {number.name: number for number in (
     Number("good", "", "its verdict: 1 good, 0 bad", "higher"),
 )}
 JSON, TEXT = FORMS = ("json", "text")
+# Words with a factor, for messages.
+_JSON_FACTOR = "down.kbps*0.001=download_mbps"
+_TEXT_FACTOR = "'Download: (.*) kbit/s=download_mbps*0.001'"
 # Of a pattern, how much is read, and of an output that it looks through.
 _LONGEST_PATTERN, _LONGEST_LINE = 200, 2000
 # Keys of a client's output that a message names.
@@ -87,10 +90,7 @@ def parse_number_sources(text: str) -> list[NumberSource]:
     _parse_pattern(), or if it has neither download_mbps nor upload_mbps.
     """
     form, _, rest = text.partition(":")
-    try:
-        words = shlex.split(rest)
-    except ValueError as fault:
-        raise ConfigError(f"--reads: {text[:60]!r}: {fault}") from None
+    words = _split("--reads", rest)
     if form.strip() not in FORMS or not words:
         raise ConfigError(
             f"--reads: {text[:60]!r}; expected 'json: PLACE=NUMBER …', such as 'json: "
@@ -104,12 +104,33 @@ def parse_number_sources(text: str) -> list[NumberSource]:
     return sources
 
 
-def _parse_factor(text: str | None) -> float:
-    """Return the factor that a text states, 1 for None or "". Raises ValueError if it isn't a
-    finite number above 0."""
-    factor = float(text or 1)
+def _split(option: str, text: str) -> list[str]:
+    """Return the words of a text with quotes as in a shell. Raises ConfigError, which names the
+    option, if a quote is not closed, or nothing follows a backslash at the end."""
+    try:
+        return shlex.split(text)
+    except ValueError as fault:
+        why = ("No closing quotation; close it, or write \\ before a quote that stands for itself"
+               if "quotation" in str(fault) else
+               "nothing follows the backslash at its end; remove it, or write it twice")
+        raise ConfigError(f"{option}: {text.strip()[:60]!r}: {why}") from None
+
+
+def _parse_factor(word: str, text: str | None) -> float:
+    """Return the factor that a text states, 1 for None or "". Raises ConfigError if it isn't a
+    finite number above 0.
+
+    Args:
+        word: word of the option --reads, for the message.
+        text: the factor.
+    """
+    try:
+        factor = float(text or 1)
+    except ValueError:
+        factor = math.nan
     if not 0 < factor < math.inf:
-        raise ValueError
+        raise ConfigError(f"--reads: {word[:60]!r}: the factor {str(text)[:40]!r}; expected a "
+                          "number above 0, such as 0.001")
     return factor
 
 
@@ -125,31 +146,29 @@ def _parse_json_path(word: str) -> NumberSource:
         raise ConfigError(f"--reads: {word[:60]!r}: expected PLACE=NUMBER; {why}; names of "
                           f"numbers: {', '.join(NUMBERS)}")
     pair = _PAIR.fullmatch(word)
-    try:
-        if pair is None:
-            raise ValueError
-        factor = _parse_factor(pair["factor"])
-    except ValueError:
+    if pair is None:
         blanks = ("" if "=" in word else "; a place with blanks needs quotes, as in \"json: "
                   "'Down load.mbps=download_mbps'\"")
         raise ConfigError(f"--reads: {word[:60]!r}; expected PLACE=NUMBER or PLACE*FACTOR=NUMBER, "
-                          f"such as down.kbps*0.001=download_mbps{blanks}") from None
-    _refuse_unknown(word, pair["name"])
-    return NumberSource(pair["name"], tuple(pair["place"].split(".")), factor)
+                          f"such as {_JSON_FACTOR}{blanks}")
+    _refuse_unknown(word, pair["name"], _JSON_FACTOR)
+    return NumberSource(pair["name"], tuple(pair["place"].split(".")),
+                        _parse_factor(word, pair["factor"]))
 
 
-def _refuse_unknown(word: str, name: str) -> None:
+def _refuse_unknown(word: str, name: str, example: str) -> None:
     """Raise ConfigError if there is no number of this name.
 
     Args:
         word: word of the option --reads, for the message.
         name: name of the number, which should be one of NUMBERS.
+        example: a word with a factor, for the message.
     """
     if name in NUMBERS:
         return
-    raise ConfigError(f"--reads: {word[:60]!r}: unknown number {name!r}"
+    raise ConfigError(f"--reads: {word[:60]!r}: unknown number {name[:40]!r} at its end"
                       f"{did_you_mean(name, NUMBERS)}; known: {', '.join(NUMBERS)}; another unit "
-                      "needs a factor, down.kbps*0.001=download_mbps")
+                      f"needs a factor, {example}")
 
 
 def _parse_pattern(word: str) -> NumberSource:
@@ -163,24 +182,21 @@ def _parse_pattern(word: str) -> NumberSource:
         raise ConfigError(f"--reads: the pattern {pattern[:60]!r}… has {len(pattern)} characters; "
                           f"expected {_LONGEST_PATTERN} at most")
     if not mark or not pattern:
-        raise ConfigError(f"--reads: {word[:60]!r}; expected PATTERN=NUMBER, such as 'Download: "
-                          "(.*) Mbit/s=download_mbps'")
+        raise ConfigError(f"--reads: {word[:60]!r}; expected PATTERN=NUMBER; a pattern with blanks "
+                          "needs quotes, as in \"text: 'Download: (.*) Mbit/s=download_mbps'\"")
     name, _, factor = name.partition("*")
-    _refuse_unknown(word, name)
+    _refuse_unknown(word, name, _TEXT_FACTOR)
     try:
         groups = re.compile(pattern).groups
     except (re.error, OverflowError) as fault:  # of too many repetitions
         raise ConfigError(f"--reads: {pattern[:60]!r} is not a regular expression: {fault}"
                           ) from None
-    try:
-        number = _parse_factor(factor)
-    except ValueError:
-        raise ConfigError(f"--reads: {word[:60]!r}: the factor {factor[:40]!r} is not a number"
-                          ) from None
+    number = _parse_factor(word, factor)
     if groups != 1:
         _refuse_joined(pattern)
         raise ConfigError(f"--reads: {word[:60]!r} has {groups} groups; expected one group: "
-                          "( and ) around the number")
+                          "( and ) around the number; others are (?: and ), and parentheses of the "
+                          "text \\( and \\)")
     return NumberSource(name, (), number, pattern)
 
 
@@ -248,12 +264,9 @@ def words_of(option: str, text: str) -> list[str]:
     Raises ConfigError if the text is empty or has unbalanced quotes, or if the program can't be
     started, see find_command().
     """
-    try:
-        words = shlex.split(text)
-    except ValueError as fault:
-        raise ConfigError(f"{option}: {text[:60]!r}: {fault}") from None
+    words = _split(option, text)
     if not words:
-        raise ConfigError(f"{option}: the command is empty; give the command that starts it")
+        raise ConfigError(f"{option}: the command is empty; give a program and its arguments")
     program = find_command(option, words[0])
     return [os.path.abspath(program), *(os.path.abspath(word) if os.path.isfile(word) else word
                                         for word in words[1:])]
@@ -276,22 +289,39 @@ def find_command(option: str, name: str) -> str:
     if program is None and os.path.isdir(name):
         raise ConfigError(f"{option}: {name[:200]!r} is a folder; give the path of a program in it")
     if program is None and os.sep in name:
-        raise ConfigError(f"{option}: there is no program {name[:200]!r}; give the path of one")
+        raise ConfigError(f"{option}: {_why_no_file(name)}")
     if program is None:
         raise ConfigError(f"{option}: no executable program {name[:200]!r} on PATH; give its path, "
                           "or sh -c '…' for words of a shell")
     with suppress(OSError), open(program, "rb") as file:  # a program may be executable only
         begin = file.read(256)
         if begin.startswith(codecs.BOM_UTF8 + b"#!"):
-            raise ConfigError(f"{option}: {name[:200]} begins with a byte order mark before its "
+            raise ConfigError(f"{option}: {program[:200]} begins with a byte order mark before its "
                               "#!; save it as UTF-8 without that mark")
         if not begin:
-            raise ConfigError(f"{option}: {name[:200]} is an empty file; give a program")
+            raise ConfigError(f"{option}: {program[:200]} is an empty file; give a program")
         if b"\0" not in begin and not begin.startswith(b"#!"):
-            raise ConfigError(f"{option}: {name[:200]} has no first line that names its "
+            raise ConfigError(f"{option}: {program[:200]} has no first line that names its "
                               "interpreter, such as '#!/usr/bin/env python3'; add that line, or "
-                              "give the interpreter as the command's first word")
+                              "give the interpreter and this path as the command's first words")
     return program
+
+
+def _why_no_file(name: str) -> str:
+    """Return the reason why a path is that of no file, and how to mend that, as the end of a
+    message.
+
+    name: the first word of the command line.
+    """
+    try:
+        os.stat(name)
+    except (FileNotFoundError, NotADirectoryError):
+        hint = ", in which ~ and $NAME are not replaced" if name[0] in "~$" else ""
+        return f"there is no program {name[:200]!r}; give the path of one{hint}"
+    except OSError as error:
+        return (f"{name[:200]!r} can't be looked up: {cause_of(error)}; give the path of a program "
+                "that this user can start")
+    return f"{name[:200]!r} is neither a file nor a folder; give the path of a program"
 
 
 def _why_not_started(name: str) -> str:
@@ -303,7 +333,7 @@ def _why_not_started(name: str) -> str:
     shown, quoted = name[:200], shlex.quote(name)
     # A shell line that is cut off would do something else.
     chmod = "make it executable" if len(quoted) > 200 else f"run: chmod +x {quoted}"
-    path, may_start = os.path.join(".", name), os.access(name, os.X_OK)
+    path, may_start = shlex.quote(os.path.join(".", name)), os.access(name, os.X_OK)
     if os.sep not in name:
         where = f"{shown} is not on PATH, but is a file in the current folder"
         return (f"{where}; write {path[:200]}" if may_start else
@@ -384,7 +414,8 @@ def read_numbers(name: str, text: str, sources: list[NumberSource]) -> dict[str,
         if not isinstance(value, (int, float)) or not abs(value) <= sys.float_info.max:
             seen = (_describe_missing(output, source.path) if value is None
                     else json.dumps(value)[:40])
-            raise BadResult(f"{name}: {path_text} in its output is {seen}; expected a number")
+            raise BadResult(f"{name}: {path_text} in the last JSON of its output is {seen}; "
+                            "expected a finite number")
         if value < 0:
             raise BadResult(f"{name}: {path_text} is {value:g}; expected 0 or more")
         numbers[source.name] = _multiply(name, path_text, value, source)
@@ -403,8 +434,8 @@ def _multiply(name: str, place: str, number: float, source: NumberSource) -> flo
     """
     product = number * source.factor
     if not math.isfinite(product):
-        raise BadResult(f"{name}: {place} is {number:g}, and {source.factor:g} times as much no "
-                        "number any more")
+        raise BadResult(f"{name}: {place} is {number:g}, which is too large to be multiplied by "
+                        f"the factor {source.factor:g}; give a smaller factor to --reads")
     return product
 
 
@@ -420,22 +451,27 @@ def _find_number(name: str, text: str, source: NumberSource) -> float:
         text: its output, which isn't blank.
         source: the pattern.
     """
-    found = None
+    last = None
     for line in text.splitlines():
         for match in re.finditer(source.pattern, line[:_LONGEST_LINE]):
-            found = match[1]
-    if found is None:
+            last = match
+    if last is None:
         cut = (f", in the first {_LONGEST_LINE} characters of each line, which is all that is "
                "searched" if max(map(len, text.splitlines())) > _LONGEST_LINE else "")
         raise BadResult(f"{name}: no line of its output matches {source.pattern!r}{cut}; it starts "
                         f"with {text.strip()[:60]!r}")
+    found = last[1]
+    if found is None:
+        raise BadResult(f"{name}: {source.pattern!r} matches {last[0][:40]!r} without its group; "
+                        "expected a number in it")
     try:
         number = float(found.strip().replace(",", "."))
     except ValueError:
-        raise BadResult(f"{name}: {source.pattern!r} finds {found[:40]!r}; expected a number"
-                        ) from None
+        raise BadResult(f"{name}: {source.pattern!r} finds {found[:40]!r}; expected a number "
+                        "without unit, and with one point or comma at most") from None
     if not math.isfinite(number) or number < 0:
-        raise BadResult(f"{name}: {source.pattern!r} finds {number:g}; expected 0 or more")
+        raise BadResult(f"{name}: {source.pattern!r} finds {found[:40]!r}; expected a finite "
+                        "number, 0 or more")
     return number
 
 
@@ -456,15 +492,16 @@ def _find_json(name: str, text: str) -> Any:
             if _ENDS_LINE.match(text, after):
                 found, end = parsed, after
     if found is None:
-        raise BadResult(f"{name} printed no JSON in lines of its own; its output starts with "
-                        f"{text.strip()[:60]!r}")
+        raise BadResult(f"{name} printed no whole JSON object or list in lines of its own; its "
+                        f"output starts with {text.strip()[:60]!r}")
     return found
 
 
 def _describe_missing(output: Any, path: Sequence[str]) -> str:
     """Return the words after "is" for a place where a client's output has no value: "missing: ",
-    where the way to it ends, and what is there instead, such as `missing: down has "kbps", "ms"`.
-    "null" if that is there. Don't call it for a place with another value.
+    where the way to it ends, and what is there instead, such as `missing: down has "kbps", "ms"`,
+    and that a key with a dot can't be named, if the place is one. "null" if that is there. Don't
+    call it for a place with another value.
 
     Args:
         output: the client's JSON, a dict or list.
@@ -478,7 +515,9 @@ def _describe_missing(output: Any, path: Sequence[str]) -> str:
             if isinstance(value, dict):
                 keys = ", ".join(json.dumps(str(each)[:30]) for each in list(value)[:_MOST_KEYS])
                 more = f" and {len(value) - _MOST_KEYS} more" if len(value) > _MOST_KEYS else ""
-                return f"missing: {where} {keys or 'no keys'}{more}"
+                dots = ("; a key with a dot in it can only be read by text:"
+                        if ".".join(path[depth:]) in value else "")
+                return f"missing: {where} {keys or 'no keys'}{more}{dots}"
             return (f"missing: {where} {counted(len(value), 'element')}" if isinstance(value, list)
                     else f"missing: {'.'.join(path[:depth])} is {json.dumps(value)[:40]}")
         value = inner

@@ -15,6 +15,7 @@ import shlex
 import sys
 from dataclasses import replace
 from functools import cache
+from traceback import extract_tb
 from types import ModuleType
 
 from flent_aqm.base import environment
@@ -53,11 +54,14 @@ def load_user_file() -> ModuleType | None:
         spec.loader.exec_module(user_module)
     except ConfigError:
         raise
-    except OSError as error:
-        raise ConfigError(f"{path}: {cause_of(error)}; expected {_EXPECTED}") from None
     except (Exception, SystemExit) as error:  # whatever is wrong with it, it is the user's to mend
-        raise ConfigError(f"{path}: {type(error).__name__}: {error}; expected {_EXPECTED}"
-                          ) from None
+        lines = [one.lineno for one in extract_tb(error.__traceback__)
+                 if one.filename == spec.origin]
+        if isinstance(error, OSError) and not lines:
+            raise ConfigError(f"{path}: {cause_of(error)}; expected {_EXPECTED}") from None
+        at = f"line {lines[-1]} raises " if lines else ""
+        raise ConfigError(f"{path}: {at}{type(error).__name__}: {error}; mend it, see "
+                          "docs/extend.md") from None
     return user_module
 
 
@@ -83,11 +87,13 @@ def tool() -> Tool:
                           f"its numbers (now: {', '.join(sorted(names)) or 'none'})")
     needed = (*declared.programs, *declared.sometimes)
     if taken := _OF_LAB & {one.name for one in needed if isinstance(one, Program)}:
-        raise ConfigError(f"{path}: `programs` of its TOOL names {' and '.join(sorted(taken))}, "
-                          "which each run has of its own; give the program another name")
+        raise ConfigError(f"{path}: `programs` or `sometimes` of its TOOL names "
+                          f"{' and '.join(sorted(taken))}, which each run has of its own; give the "
+                          "program another name")
     if declared.shown and len(declared.shown.rates) not in (0, 2):
         raise ConfigError(f"{path}: `shown` of its TOOL has {len(declared.shown.rates)} rates; "
-                          "expected the names of two numbers, the download's and the upload's")
+                          "expected none, or the names of two numbers, the download's and the "
+                          "upload's")
     shown = declared.shown or Shown(declared.name, tuple(
         number.name for number in declared.numbers
         if number.unit in ("ms", "RPM") and "jitter" not in number.name))

@@ -71,8 +71,8 @@ class DirectionLoad:
         Raises BadResult if the rate is below 0, above MOST_MBPS, or no number.
         """
         if not 0 <= mbps <= MOST_MBPS:
-            raise BadResult(f"the client displayed a rate of {mbps} Mbit/s; expected 0 to "
-                            f"{MOST_MBPS:g}")
+            raise BadResult(f"the client's rate is read as {mbps:g} Mbit/s; expected 0 to "
+                            f"{MOST_MBPS:g}: perhaps it has another unit, such as bit/s")
         length_s = at_s - self.end_s
         if length_s > 0:
             self.rates.append((at_s, length_s, round(mbps * length_s * 125_000)))
@@ -184,29 +184,47 @@ def read_report(text: str, tool: Tool) -> dict[str, Parsed]:
     try:
         report = json.loads(text)
         names = {number.name for number in tool.numbers}
-        numbers = {name: float(value) for name, value in report["numbers"].items()
+        numbers = {name: _finite(value, name, tool) for name, value in report["numbers"].items()
                    if name in names}
         notes = [str(note) for note in report["notes"]]
-        idle = [{("t" if name == "t" else f"idle_{name}"): float(value)
+        idle = [{("t" if name == "t" else f"idle_{name}"): _finite(value, name, tool)
                  for name, value in sample.items()} for sample in report["idle"]]
         by_direction: dict[str, Parsed] = {}
         for direction, load in report["ways"].items():
-            if not 0 <= float(load["mbps"]) < math.inf:
-                raise ParseError(f"{tool.name} reports {load['mbps']} Mbit/s of {direction}; "
-                                 "expected a finite number, 0 or more")
-            samples = [{name: float(value) for name, value in sample.items()}
+            if not 0 <= (mbps := _finite(load["mbps"], f"rate of {direction}", tool)) < math.inf:
+                raise ParseError(f"{tool.name} reports {mbps:g} Mbit/s of {direction}; expected a "
+                                 "finite number, 0 or more")
+            samples = [{name: _finite(value, name, tool) for name, value in sample.items()}
                        for sample in (*load["rates"], *load["probes"])]
             # Latencies of the idle line are stored with the first direction.
             samples += [] if by_direction else idle
             by_direction[direction] = (
                 [[sample["t"], sample["val"]] for sample in samples if "val" in sample],
                 sorted(samples, key=lambda sample: sample["t"]), {
-                    "MEAN_VALUE": float(load["mbps"]), "LOAD_START": float(load["start_s"]),
+                    "MEAN_VALUE": mbps, "LOAD_START": float(load["start_s"]),
                     "LOAD_END": float(load["end_s"]),
                     CLOCK: {name: bool(load.get(name)) for name in ("own_clock", "warms_up")},
                     "SPEEDTEST": {"client": tool.name, "numbers": numbers,
                                   **({"notes": notes} if notes else {})}})
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as fault:
+        seen = f"it printed {text[:60]!r}" if text.strip() else "it printed nothing"
         raise ParseError(f"{tool.name}: its client printed no report in the form of this package's "
-                         f"clients ({cause_of(fault)}); it starts with {text[:60]!r}") from None
+                         f"clients, and nothing else, on standard output ({cause_of(fault)}); "
+                         f"{seen}") from None
     return by_direction
+
+
+def _finite(value: Any, what: str, tool: Tool) -> float:
+    """Return a value of a report as a float. Raises ParseError for null, which ClientReport.text()
+    writes for a number that the client did not set, or that is not finite, and TypeError or
+    ValueError for what is no number.
+
+    Args:
+        value: the value.
+        what: what it is, for the message.
+        tool: the tool, for the message.
+    """
+    if value is None:
+        raise ParseError(f"{tool.name}: its client sets no {what}, or none that is finite; it must "
+                         "be a number")
+    return float(value)

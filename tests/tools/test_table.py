@@ -68,21 +68,22 @@ def test_file_that_fails_only_as_a_program_is_told_in_one_line(tmp_path: Path) -
     assert len(ended.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("name", ["flent", "tc"])
-def test_program_that_each_run_has_of_its_own_is_no_tools(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "place"), [("flent", "programs"), ("tc", "sometimes")])
+def test_program_that_each_run_has_of_its_own_is_no_tools(
+        name: str, place: str, tmp_path: Path) -> None:
     """The run would have written into the user's flent, or not have begun."""
     own = tmp_path / "mine.py"
     own.write_text(f"""
 from flent_aqm.tools.tool import *
-TOOL = Tool("mine", Server("mine", {{"PORT": (9400,)}}, "x"), programs=(Program("{name}"),),
+TOOL = Tool("mine", Server("mine", {{"PORT": (9400,)}}, "x"), {place}=(Program("{name}"),),
             numbers=(Number("download_mbps", "Mbit/s", "down"),))
 """)
     ended = subprocess.run(
         [sys.executable, "-P", "-c", "from flent_aqm.tools.own import tool; tool()"],
         env={**os.environ, OWN_TOOL: str(own)}, capture_output=True, text=True, check=False)
     assert ended.stderr.splitlines()[-1].endswith(
-        f"mine.py: `programs` of its TOOL names {name}, which each run has of its own; give the "
-        "program another name")
+        f"mine.py: `programs` or `sometimes` of its TOOL names {name}, which each run has of its "
+        "own; give the program another name")
 
 
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)

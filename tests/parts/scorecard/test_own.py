@@ -202,9 +202,10 @@ def test_client_is_named_without_its_ending(scorecard: Scorecard, tmp_path: Path
     ("", "the file sets no TOOL; expected"),
     ("def", "SyntaxError: "),
     ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
-    ("1 / 0", "ZeroDivisionError: division by zero"),
-    ("raise SystemExit", "SystemExit: ; expected a Python file"),
-    ("exit(0)", "SystemExit: 0; expected a Python file"),
+    ("1 / 0", "line 1 raises ZeroDivisionError: division by zero; mend it, see docs/extend.md"),
+    ("\nopen('no/keys')", "line 2 raises FileNotFoundError: [Errno 2] No such file or directory: "),
+    ("raise SystemExit", "line 1 raises SystemExit: ; mend it"),
+    ("exit(0)", "line 1 raises SystemExit: 0; mend it"),
     (('from flent_aqm.tools.tool import Server, Tool\n'
       'TOOL = Tool("x", Server("x", {"P": (9,)}, "x"))'),
      "TOOL declares no download_mbps and no upload_mbps; add one to its numbers (now: none)")])
@@ -223,7 +224,7 @@ def test_file_without_a_tool_is_refused(
 
 @pytest.mark.parametrize(("shown", "cause"), [
     ("rates=()", "`shown` of its TOOL has rates=(), but the scorecard needs a rate; leave rates"),
-    ('rates=("download_mbps",)', "`shown` of its TOOL has 1 rates; expected the names of two"),
+    ('rates=("download_mbps",)', "`shown` of its TOOL has 1 rates; expected none, or the na"),
     ('rates=("down", "up")', "names down and up; expected names of its numbers: download_mbps, rt"),
     ('latency=("rtt_ms", "ping_ms")', "names ping_ms; expected names of its numbers: download_mbp"),
     ('verdict=(("good", "{}"),)', "names good; expected names of its numbers: download_mbps, rtt_"),
@@ -303,14 +304,22 @@ def test_json_may_be_in_several_lines_between_others(
 
 @pytest.mark.parametrize(("reads", "cause"), [
     ("down=download_mbps", "expected 'json: PLACE=NUMBER"),
-    ("json: down=download_kbps", "unknown number 'download_kbps'; did you mean 'download_mbps'"),
-    ("json: down=download_kbps", "another unit needs a factor"),
+    ("json: down=download_kbps",
+     "unknown number 'download_kbps' at its end; did you mean 'download_mbps'"),
+    ("json: down=download_kbps", "another unit needs a factor, down.kbps*0.001=download_mbps"),
+    ("text: 'Down (.*)=download_kbps'",
+     "another unit needs a factor, 'Download: (.*) kbit/s=download_mbps*0.001'"),
     ("json: down*x=download_mbps", "expected PLACE=NUMBER or PLACE*FACTOR=NUMBER"),
     ("json: rtt=latency_ms", "reads no rate"),
-    ("json: down*-1=download_mbps", "expected PLACE=NUMBER or PLACE*FACTOR=NUMBER"),
-    ("json: down*1e999=download_mbps", "expected PLACE=NUMBER or PLACE*FACTOR=NUMBER"),
-    ("json: down*0=download_mbps", "expected PLACE=NUMBER or PLACE*FACTOR=NUMBER"),
-    ("text: 'Down (.)=download_mbps*nan'", "the factor 'nan' is not a"),
+    ("json: down*-1=download_mbps", "the factor '-1'; expected a number above 0, such as 0.001"),
+    ("json: down*1e999=download_mbps", "the factor '1e999'; expected a number above 0"),
+    ("json: down*0=download_mbps", "the factor '0'; expected a number above 0"),
+    ("text: 'Down (.)=download_mbps*nan'", "the factor 'nan'; expected a number above 0"),
+    ("text: 'Down (.)=download_mbps*-8'", "the factor '-8'; expected a number above 0"),
+    ("text: Down: (.*) Mbit=download_mbps", (
+        "'Down:'; expected PATTERN=NUMBER; a pattern with blanks needs quotes, as in")),
+    ("text: Down\\", "nothing follows the backslash at its end; remove it, or write it twice"),
+    ("text: 'A (B|C) (.*)=download_mbps'", "others are (?: and ), and parentheses of the te"),
     ("text: 'Down (.{1,99999999999})=download_mbps'",
      "is not a regular expression: the repetition number is too large"),
     ("json:", "expected 'json: PLACE=NUMBER")])
@@ -326,7 +335,10 @@ def test_reads_of_another_form_are_refused(reads: str, cause: str) -> None:
     ("true {host} {port}", "true", "--server: 'true' has no {port}"),
     ("no-such-program {host} {port}", "true {port}",
      "no executable program 'no-such-program' on PATH"),
-    ("true '{host} {port}", "true {port}", "No closing quotation")])
+    ("true '{host} {port}", "true {port}", "No closing quotation; close it, or write \\ before a"),
+    ("true {host} {port} \\", "true {port}", "nothing follows the backslash at its end"),
+    ("~/client {host} {port}", "true {port}",
+     "no program '~/client'; give the path of one, in which ~ and $NAME are not replaced")])
 def test_commands_that_cannot_be_run_are_refused(client: str, server: str, cause: str) -> None:
     """Before anything runs."""
     with pytest.raises(ConfigError) as fault:
@@ -335,15 +347,16 @@ def test_commands_that_cannot_be_run_are_refused(client: str, server: str, cause
 
 
 @pytest.mark.parametrize(("text", "cause"), [
-    ('{"down": null}', "down in its output is null; expected a number"),
-    ('{"Down": 1, "up": 2}', 'is missing: it has "Down", "up"; expected a number'),
+    ('{"down": null}', "down in the last JSON of its output is null; expected a finite n"),
+    ('{"Down": 1, "up": 2}', 'is missing: it has "Down", "up"; expected a finite n'),
     ("{}", "is missing: it has no keys"),
     (json.dumps(dict.fromkeys("abcdefghij", 1)), '"h" and 2 more; expected'),
-    ('{"down": 1e999}', "down in its output is Infinity; expected a number"),
-    (f'{{"down": 1{"0" * 400}}}', "down in its output is 1000000000"),
-    ("[]", "down in its output is missing: it has 0 elements"),
-    ('"words"', "printed no JSON"),
-    ("[" * 100_000, "printed no JSON"), ("[\n" * 20_000, "printed no JSON")])
+    ('{"down": 1e999}', "down in the last JSON of its output is Infinity; expected a"),
+    (f'{{"down": 1{"0" * 400}}}', "down in the last JSON of its output is 1000000000"),
+    ("[]", "down in the last JSON of its output is missing: it has 0 elements"),
+    ('"words"', "printed no whole JSON object or list in lines of its own"),
+    ("[" * 100_000, "printed no whole JSON object or list in lines of its own"),
+    ("[\n" * 20_000, "printed no whole JSON object or list in lines of its own")])
 def test_numbers_that_are_none_are_refused(text: str, cause: str) -> None:
     """With what was printed."""
     with pytest.raises(BadResult) as fault:
@@ -353,7 +366,7 @@ def test_numbers_that_are_none_are_refused(text: str, cause: str) -> None:
 
 def test_null_in_a_list_is_there() -> None:
     """It is not missing, as in a dict; what stands behind it is."""
-    for place, cause in (("rtt.1", "is null; expected a number"), ("rtt.1.ms", "missing: rtt.1 is"),
+    for place, cause in (("rtt.1", "is null; expected a finite"), ("rtt.1.ms", "missing: rtt.1 is"),
                          ("rtt.2", "missing: rtt has 2 elements")):
         with pytest.raises(BadResult) as fault:
             read_numbers("x", '{"rtt": [5, null]}',
@@ -362,18 +375,18 @@ def test_null_in_a_list_is_there() -> None:
 
 
 def test_number_that_its_factor_makes_infinite_is_refused() -> None:
-    with pytest.raises(BadResult, match=r"down is 1e\+300, and 1e\+09 times as much no number"):
+    with pytest.raises(BadResult, match=r"down is 1e\+300, which is too large .* factor 1e\+09;"):
         read_numbers("x", '{"down": 1e300}', parse_number_sources("json: down*1e9=download_mbps"))
 
 
 def test_index_of_thousands_of_digits_is_none() -> None:
     """int() would take no such text."""
-    with pytest.raises(BadResult, match="expected a number"):
+    with pytest.raises(BadResult, match="expected a finite number"):
         read_numbers("x", "[5]", parse_number_sources(f"json: {'9' * 5000}=download_mbps"))
 
 
 def test_number_of_a_text_that_its_factor_makes_infinite_is_refused() -> None:
-    with pytest.raises(BadResult, match=r"'down \(\.\*\)' is 1e\+300, and 1e\+09 times as much no"):
+    with pytest.raises(BadResult, match=r"'down \(\.\*\)' is 1e\+300, which is too large to be"):
         read_numbers("x", "down 1e300", parse_number_sources("text: 'down (.*)=download_mbps*1e9'"))
 
 
@@ -394,14 +407,16 @@ def test_rate_that_no_client_measures_is_refused(mbps: float) -> None:
     load = DirectionLoad()
     load.begin(1.0)
     load.show(2.0, 5.0)
-    with pytest.raises(BadResult, match="expected 0 to 1e"):
+    with pytest.raises(BadResult, match=r"expected 0 to 1e.*: perhaps it has another unit, such as"):
         load.show(3.0, mbps)
     assert load.rates == [(2.0, 1.0, 625_000)]
 
 
 def test_missing_number_is_told_by_where_the_way_to_it_ends() -> None:
     for text, cause in (('{"end": {"bps": 1}}',
-                         'end.sum.bps in its output is missing: end has "bps"'),
+                         'end.sum.bps in the last JSON of its output is missing: end has "bps"'),
+                        ('{"end": {"sum.bps": 1}}', (
+                            'end has "sum.bps"; a key with a dot in it can only be read by text:')),
                         ('{"end": {"sum": 5}}', "is missing: end.sum is 5;"),
                         ('{"end": {"sum": [1]}}', "is missing: end.sum has 1 element;")):
         with pytest.raises(BadResult) as fault:
@@ -429,7 +444,7 @@ def test_text_is_read_by_patterns() -> None:
     ("text: 'Down: (.*)=speed'", "unknown number 'speed'"),
     ("text: 'Down", "No closing quotation"),
     ("text: Down", "expected PATTERN=NUMBER"),
-    ("text: 'Down: (.*)=download_mbps*fast'", "the factor 'fast' is not a number"),
+    ("text: 'Down: (.*)=download_mbps*fast'", "the factor 'fast'; expected a number"),
     (f"text: '{'D' * 300}(.*)=download_mbps'", "has 304 characters; expected"),
     ("text: 'A (.*)=download_mbps B (.*)=upload_mbps*0.1 C (.*)=latency_ms'",
      "one pair of quotes has several PATTERN=NUMBER; give each its own, as in \"text: 'Down"),
@@ -448,13 +463,21 @@ def test_reads_that_say_nothing_are_refused(reads: str, message: str) -> None:
 
 @pytest.mark.parametrize(("pattern", "message"), [
     ("Nothing: (.*)=download_mbps", "no line of its output matches 'Nothing: (.*)'"),
-    ("Down: .* (M)bit=download_mbps", "finds 'M'; expected a number"),
+    ("Down: .* (M)bit=download_mbps", "finds 'M'; expected a number without unit, and with one po"),
+    ("Down:(5)?=download_mbps", "matches 'Down:' without its group; expected a number in it"),
 ])
 def test_text_without_the_number_fails_the_run(pattern: str, message: str) -> None:
     """With what was looked for."""
     with pytest.raises(BadResult) as failed:
         read_numbers("x", TEXT, parse_number_sources(f"text: '{pattern}'"))
     assert message in str(failed.value)
+
+
+@pytest.mark.parametrize("found", ["inf", "nan", "-5", "1e999"])
+def test_number_of_a_text_that_is_not_finite_or_below_0_is_told_as_printed(found: str) -> None:
+    """Infinite is 0 or more, too."""
+    with pytest.raises(BadResult, match=f"finds '{found}'; expected a finite number, 0 or more"):
+        read_numbers("x", f"Down: {found}", parse_number_sources("text: 'Down: (.*)=upload_mbps'"))
 
 
 def test_number_too_far_in_a_line_is_told_as_such() -> None:
@@ -483,11 +506,11 @@ def test_program_in_the_current_folder_is_told_how_to_be_named(
     script.write_text("#!/bin/sh\n")
     script.chmod(0o755)
     with pytest.raises(ConfigError, match=r"is not on PATH, but is a file in the current folder; "
-                                          r"write \./my client$"):
+                                          r"write '\./my client'$"):
         find_command("--client", "my client")
     script.chmod(0o644)
     with pytest.raises(ConfigError, match=r"not executable; run: chmod \+x 'my client', and write "
-                                          r"\./my client$"):
+                                          r"'\./my client'$"):
         find_command("--client", "my client")
     with pytest.raises(ConfigError, match=r"no executable program 'FOO=1' on PATH; .* sh -c"):
         find_command("--client", "FOO=1")
@@ -538,6 +561,23 @@ def test_what_is_no_program_is_named(tmp_path: Path) -> None:
             find_command("--client", str(script))
     with pytest.raises(ConfigError, match=f"'{tmp_path}' is a folder; give the path of a program"):
         find_command("--client", str(tmp_path))
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to("loop")
+    for name, why in (("pipe", "^--client: '{}' is neither a file nor a folder; give the path of a"),
+                      ("loop", "^--client: '{}' can't be looked up: Too many levels of symbolic l"),
+                      (f"{script.name}/x", "^--client: there is no program '{}'; give the path of"),
+                      ("none", "^--client: there is no program '{}'; give the path of one$")):
+        with pytest.raises(ConfigError, match=why.format(tmp_path / name)):
+            find_command("--client", f"{tmp_path}/{name}")
+
+
+def test_program_on_path_that_is_none_is_told_with_its_path(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user doesn't know which of that name was found."""
+    (tmp_path / "mine").touch(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(ConfigError, match=f"^--client: {tmp_path}/mine is an empty file"):
+        find_command("--client", "mine")
 
 
 def test_folder_with_failed_runs_alone_is_used_again(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import math
 import os
 import socket
 from unittest.mock import AsyncMock, MagicMock
@@ -98,6 +99,21 @@ def test_a_report_that_is_none_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(ParseError, match="librespeed: its client printed no report") as refused:
         read_report(text, TOOL)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("mbps", "ping_ms", "what"), [
+    (None, 20.0, "sets no rate of download, or none that is finite; it must be a number"),
+    (math.nan, 20.0, "sets no rate of download, or none that is finite"),
+    (9.0, math.inf, "sets no ping_ms, or none that is finite"),
+    (-1.0, 20.0, "reports -1 Mbit/s of download; expected a finite number, 0 or more")])
+def test_a_number_that_a_client_does_not_set_is_named(
+        mbps: float | None, ping_ms: float, what: str) -> None:
+    """The report has the right form."""
+    report = ClientReport("mine", numbers={"ping_ms": ping_ms})
+    report.load("download").begin(1.0)
+    report.load("download").mbps = mbps
+    with pytest.raises(ParseError, match=f"^librespeed(?:: its client)? {what}"):
+        read_report(report.text(), TOOL)
 
 
 def test_a_report_keeps_numbers_that_are_known() -> None:
