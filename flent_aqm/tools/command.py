@@ -56,6 +56,7 @@ _LONGEST_PATTERN, _LONGEST_LINE = 200, 2000
 _MOST_KEYS = 8
 # In place of a value that isn't there, as null may be one.
 _NOTHING = object()
+_NAME = re.compile(r"(\w+)(?:\*(.*))?")
 _PAIR = re.compile(r"(?P<place>[^=*]+)(?:\*(?P<factor>[0-9.eE+-]+))?=(?P<name>\S+)")
 
 _BEGINS_JSON = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
@@ -181,10 +182,11 @@ def _parse_pattern(word: str) -> NumberSource:
         _refuse_joined(pattern)
         raise ConfigError(f"--reads: the pattern {pattern[:60]!r}… has {len(pattern)} characters; "
                           f"expected {_LONGEST_PATTERN} at most")
-    if not mark or not pattern:
+    named = _NAME.fullmatch(name)
+    if not mark or not pattern or named is None:  # a = of the pattern may be the last
         raise ConfigError(f"--reads: {word[:60]!r}; expected PATTERN=NUMBER; a pattern with blanks "
                           "needs quotes, as in \"text: 'Download: (.*) Mbit/s=download_mbps'\"")
-    name, _, factor = name.partition("*")
+    name, factor = named.groups()
     _refuse_unknown(word, name, _TEXT_FACTOR)
     try:
         groups = re.compile(pattern).groups

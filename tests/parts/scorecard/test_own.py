@@ -407,7 +407,7 @@ def test_rate_that_no_client_measures_is_refused(mbps: float) -> None:
     load = DirectionLoad()
     load.begin(1.0)
     load.show(2.0, 5.0)
-    with pytest.raises(BadResult, match=r"expected 0 to 1e.*: perhaps it has another unit, such as"):
+    with pytest.raises(BadResult, match=r"expected 0 to 1e.*: perhaps it has another unit, such"):
         load.show(3.0, mbps)
     assert load.rates == [(2.0, 1.0, 625_000)]
 
@@ -442,6 +442,8 @@ def test_text_is_read_by_patterns() -> None:
     ("text: 'Down: (=download_mbps'", ("not a regular expression: missing ), unterminated "
                                       "subpattern")),
     ("text: 'Down: (.*)=speed'", "unknown number 'speed'"),
+    ("text: 'rate=(.*)'", "'rate=(.*)'; expected PATTERN=NUMBER"),
+    ("text: 'Down: (.*)='", "'Down: (.*)='; expected PATTERN=NUMBER"),
     ("text: 'Down", "No closing quotation"),
     ("text: Down", "expected PATTERN=NUMBER"),
     ("text: 'Down: (.*)=download_mbps*fast'", "the factor 'fast'; expected a number"),
@@ -563,7 +565,7 @@ def test_what_is_no_program_is_named(tmp_path: Path) -> None:
         find_command("--client", str(tmp_path))
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to("loop")
-    for name, why in (("pipe", "^--client: '{}' is neither a file nor a folder; give the path of a"),
+    for name, why in (("pipe", "^--client: '{}' is neither a file nor a folder; give the path of"),
                       ("loop", "^--client: '{}' can't be looked up: Too many levels of symbolic l"),
                       (f"{script.name}/x", "^--client: there is no program '{}'; give the path of"),
                       ("none", "^--client: there is no program '{}'; give the path of one$")):
