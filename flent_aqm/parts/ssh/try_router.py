@@ -57,8 +57,9 @@ def main(args: argparse.Namespace) -> int:
     """
     for program, package in (("ssh", "openssh-client"), ("sshd", "openssh-server")):
         if not find_program(program):
-            raise ToolMissing(f"{program} is not installed, and the pretend router is reached by "
-                              f"ssh; install the package {package}")
+            raise ToolMissing(f"{program} is not installed, not on PATH, or this user may not "
+                              "execute it, and the pretend router is reached by ssh; install the "
+                              f"package {package}")
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     if not command:
         check_terminal(EXAMPLE)

@@ -124,5 +124,6 @@ def test_missing_program_of_ssh_is_named_with_its_package(
                         lambda name: None if name == missing else Path("/usr/bin", name))
     parser = argparse.ArgumentParser()
     try_router.add_arguments(parser)
-    with pytest.raises(ToolMissing, match=f"^{missing} is not installed.*package {package}$"):
+    with pytest.raises(ToolMissing, match=(
+            f"^{missing} is not installed, not on PATH, or .* execute it, .*package {package}$")):
         try_router.main(parser.parse_args(["--", "true"]))
