@@ -129,11 +129,12 @@ def measure(call, report):
     ("never-ends", "serve", "own_test still ran after 65 s and was killed"),
     ("fails", "serve", "odd_client.py ended with status 1: the moon is in the way"),
     ("nothing", "serve", "odd_client.py printed nothing; expected JSON"),
-    ("table", "serve", ("odd_client.py printed no JSON in lines of its own; its output starts with "
-                        "'down 9.4 Mbit/s'")),
+    ("table", "serve", ("odd_client.py printed no whole JSON object or list in lines of its own; "
+                        "its output starts with 'down 9.4 Mbit/s'")),
     ("kilobits", "serve", "Mbit/s of download, where 9.56 Mbit/s are possible"),
     ("negative", "serve", "odd_client.py: down.mbps is -8."),
-    ("words", "serve", 'odd_client.py: down.mbps in its output is "fast"; expected a number'),
+    ("words", "serve", ('odd_client.py: down.mbps in the last JSON of its output is "fast"; '
+                        "expected a finite number")),
     ("fails", "snerve", "own_test doesn't serve: "),
 ])
 def test_fault_of_a_client_or_server_is_one_line(
@@ -177,8 +178,8 @@ def test_client_whose_output_has_no_number_is_not_tried_on_every_line(
         ("flent-aqm: tiny: no number on the first line and none on the last, so the other 2 runs "
          "are not made; mend the test, and give the same command again"),
         ("flent-aqm: tiny: 10mbit-40ms-fifo_250ms-seed1, 10mbit-40ms-fq_codel-seed1: "
-         'tiny_speedtest.py: down.speed in its output is missing: down has "mbps", "ms"; expected '
-         "a number")]
+         'tiny_speedtest.py: down.speed in the last JSON of its output is missing: down has '
+         '"mbps", "ms"; expected a finite number')]
     status, _, faults = scorecard(*commands(), cells="10mbit")
     assert (status, faults) == (0, [])
     card = json.loads((tmp_path / "own-tiny" / "card.json").read_text())
