@@ -39,7 +39,7 @@ def test_report_in_the_lab_is_that_of_the_link(tmp_path: Path) -> None:
     assert re.search(r"Busy (up|down)loads( or (up|down)loads)? add \d+ ms"
                      r"( and lose [\d.]+ % of the packets)?(, busy (up|down)loads \d+ ms)?: .* "
                      r"Set SQM in your router to "
-                     r"[789](\.\d)?/[789](\.\d)? Mbit/s "
+                     r"[789](\.\d)?/[789](\.\d)? Mbit/s for downloads/uploads "
                      r"\(90 % of the ([89]\.\d|1\d)/([89]\.\d|1\d) that were measured\)",
                      " ".join(advised.split()))
     assert "measured one direction at a time" not in two

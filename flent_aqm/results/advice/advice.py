@@ -14,7 +14,7 @@ from dataclasses import replace
 from statistics import median
 
 from flent_aqm.base.words import significant
-from flent_aqm.results.advice.measured import BOTH, Configuration, Measured, Sqm
+from flent_aqm.results.advice.measured import BUSY, Configuration, Measured, Sqm
 from flent_aqm.results.metrics.flows import DIRECTIONS
 
 # Latency that a load may add. DSLReports' grade is B for more (dslreports.com/faq/17930).
@@ -208,7 +208,9 @@ def _remedy_sentence(worst: Configuration, busy: str, title: str, conditions: Co
     in the condition, with the latency that it adds and the throughput that it costs. If there is
     none, it says that nothing better was measured, or why the one that does best under this load
     isn't advised. But if the load adds too much latency, the line has a constant rate, nothing else
-    was measured in the condition, and the router is not known to limit latency, it advises SQM.
+    was measured in the condition, and the router is not known to limit latency, it advises SQM for
+    the directions whose load adds too much: a lower rate in another one would cost throughput and
+    mend nothing.
 
     Args:
         worst: the worst configuration.
@@ -233,14 +235,15 @@ def _remedy_sentence(worst: Configuration, busy: str, title: str, conditions: Co
     if _is_fast(worst, busy):
         return _no_remedy_sentence(worst, busy, conditions[title])
     alone = len(conditions[title]) == 1 and worst.fixed_rate and not worst.managed
-    rates = _steady_rates_mbps(worst)
+    slow = [one for one in worst.busy if not _is_fast(worst, one)]
+    rates = _steady_rates_mbps(worst, slow)
     if alone and rates:
         return (f"Set SQM in your router to {'/'.join(_two(SQM_PCT / 100 * one) for one in rates)} "
-                f"Mbit/s ({SQM_PCT} % of the {'/'.join(map(_two, rates))} that were measured), "
-                "then measure again.")
+                f"Mbit/s for {'/'.join(slow)} ({SQM_PCT} % of the {'/'.join(map(_two, rates))} "
+                "that were measured), then measure again.")
     if alone:
-        return (f"Set SQM in your router to {SQM_PCT} % of the line's rates, measured one "
-                "direction at a time, then measure again.")
+        return (f"Set SQM in your router to {SQM_PCT} % of the line's rate for "
+                f"{' and '.join(slow)}, measured one direction at a time, then measure again.")
     if len(conditions[title]) == 1:
         return "Nothing else was measured that could be advised instead."
     return _no_remedy_sentence(worst, busy, conditions[title])
@@ -409,14 +412,15 @@ def _sqm_text(sqm: Sqm) -> str:
     return f"{sqm.down_mbps:g}/{sqm.up_mbps:g} Mbit/s{of_line}"
 
 
-def _steady_rates_mbps(configuration: Configuration) -> list[float]:
-    """Return the medians over runs of the throughput in Mbit/s, download first. Empty if a run
-    lacks a direction, if both directions were measured at the same time and so slowed each other,
-    or if runs differ by more than 10 % (_STEADY_SHARE)."""
+def _steady_rates_mbps(configuration: Configuration, busy: Sequence[str]) -> list[float]:
+    """Return the median over runs of the throughput in Mbit/s in each direction that is loaded,
+    download first. Empty if a run lacks one of them, if both directions were measured at the same
+    time and so slowed each other, or if runs differ by more than 10 % (_STEADY_SHARE).
+
+    busy: the loads, some of configuration.busy.
+    """
     medians_mbps: list[float] = []
-    if BOTH in configuration.busy:
-        return medians_mbps
-    for direction in DIRECTIONS:
+    for direction in (one for one in DIRECTIONS if BUSY[one] in busy):
         values = [run.mbps[direction] for run in configuration.runs if direction in run.mbps]
         if len(values) < len(configuration.runs) or min(values) < (1 - _STEADY_SHARE) * max(values):
             return []

@@ -31,7 +31,8 @@ _SPEEDTEST = "speedtest_"
 _ASK_SPEEDTEST = ("what `flent-aqm speedtest -i -s` measures of the idle line is in no file, so "
                   "follow the advice that it prints")
 BOTH = "downloads and uploads"
-_BUSY = {"download": "downloads", "upload": "uploads"}
+# Direction -> load.
+BUSY = {"download": "downloads", "upload": "uploads"}
 # Queues that let latency grow until they are full. With any other queue, the router limits latency.
 _UNMANAGED = ("no_aqm", "bfifo")
 # With any of these settings, the line has no constant rate of which a share can be advised.
@@ -123,7 +124,7 @@ class Configuration:
     def busy(self) -> list[str]:
         """Loads that kept the line busy in all runs: "downloads", "uploads", or BOTH. Empty if runs
         have none in common, and without runs."""
-        return [one for one in (*_BUSY.values(), BOTH)
+        return [one for one in (*BUSY.values(), BOTH)
                 if self.runs and all(one in run.loaded_ms for run in self.runs)]
 
     def added_ms(self, busy: str) -> float:
@@ -237,7 +238,7 @@ def loads(run: Run) -> dict[str, str | None]:
         shared_s = min(first.end_s, second.end_s) - max(first.start_s, second.start_s)
         if shared_s > min(first.length_s, second.length_s) / 2:
             return {BOTH: None}
-    return {_BUSY[direction]: direction for direction in windows}
+    return {BUSY[direction]: direction for direction in windows}
 
 
 def tried(name: str, runs: Sequence[tuple[Mapping[str, Setting], Measured | Unavailable]]

@@ -106,10 +106,17 @@ def test_losses_of_the_idle_line_are_not_the_loads() -> None:
     assert measured.lost_pct == {"uploads": 0.0}
 
 
-def test_slow_line_is_told_sqm_at_a_share_of_what_was_measured() -> None:
-    assert output(line(run(5, 620, mbps=(40, 10)))) == (
-        "Busy uploads add 620 ms: calls break. Set SQM in your router to 36/9 Mbit/s (90 % of the "
-        "40/10 that were measured), then measure again.")
+@pytest.mark.parametrize(("added_ms", "advised"), [
+    ((620, 620), "36/9 Mbit/s for downloads/uploads (90 % of the 40/10"),
+    ((30, 620), "36/9 Mbit/s for downloads/uploads (90 % of the 40/10"),
+    ((29, 620), "9 Mbit/s for uploads (90 % of the 10"),
+    ((620, 0.8), "36 Mbit/s for downloads (90 % of the 40")])
+def test_slow_direction_is_told_sqm_at_a_share_of_what_was_measured(
+        added_ms: tuple[float, float], advised: str) -> None:
+    """The other one would lose a tenth of its rate with each round of this advice."""
+    assert output(line(run(*added_ms, mbps=(40, 10)))).endswith(
+        f": calls break. Set SQM in your router to {advised} that were measured), then measure "
+        "again.")
 
 
 def test_directions_at_once_give_no_rates() -> None:
@@ -117,7 +124,8 @@ def test_directions_at_once_give_no_rates() -> None:
     busy = Measured(20.0, {BOTH: 300.0}, {"download": 24.0, "upload": 9.0})
     text = output(line(busy))
     assert "Busy downloads and uploads add 280 ms" in text
-    assert "90 % of the line's rates, measured one direction at a time" in text
+    assert ("90 % of the line's rate for downloads and uploads, measured one direction at a time"
+            in text)
     assert "Mbit/s" not in text
 
 
@@ -130,17 +138,20 @@ def test_no_rate_where_router_manages_latency_or_line_has_no_one_rate(
 
 
 def test_no_rate_where_runs_differ_in_throughput() -> None:
+    """In the slow direction; that of the other one is not advised."""
+    text = output(line(run(300, mbps=(38, 9.5)), run(300, mbps=(30, 9.5))))
+    assert "Set SQM in your router to 90 % of the line's rate for downloads, measured" in text
     text = output(line(run(up_ms=300, mbps=(38, 9.5)), run(up_ms=300, mbps=(30, 9.5))))
-    assert "Set SQM in your router to 90 % of the line's rates" in text
+    assert "Set SQM in your router to 8.6 Mbit/s for uploads (90 % of the 9.5" in text
 
 
 @pytest.mark.parametrize(("least_mbps", "steady"), [(34.3, True), (34.1, False), (31.0, False)])
 def test_runs_of_a_line_of_one_rate_differ_by_a_tenth_at_most(
         least_mbps: float, steady: bool) -> None:
     """34.2 is nine tenths of 38."""
-    text = output(line(run(up_ms=300, mbps=(38, 9.5)), run(up_ms=300, mbps=(least_mbps, 9.5))))
-    assert ("90 % of the line's rates" in text) is not steady
-    assert ("to 33/8.6 Mbit/s (90 % of the 36/9.5 that were measured)" in text) is steady
+    text = output(line(run(300, mbps=(38, 9.5)), run(300, mbps=(least_mbps, 9.5))))
+    assert ("90 % of the line's rate for downloads" in text) is not steady
+    assert ("to 33 Mbit/s for downloads (90 % of the 36 that were measured)" in text) is steady
 
 
 def test_runs_that_disagree_are_to_be_repeated() -> None:

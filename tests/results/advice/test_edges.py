@@ -252,16 +252,16 @@ SENTENCES: list[tuple[dict[str, list[Configuration]], list[str]]] = [
         f"Set SQM to 36/{up:g} Mbit/s{of_line}, with cake: here they then added 2 ms."])
       for up, of_line in ((9.004, " (90 % of 40/10)"), (9.006, ""))),
     # Runs that differ by a tenth are steady, and by more not.
-    ({"": [Configuration("x", [Measured(10.0, {"uploads": 110.0}, {"download": down, "upload": 5.0})
-                               for down in (9.0, 10.0)])]},
+    ({"": [Configuration("x", [Measured(10.0, {"uploads": 110.0}, {"download": 5.0, "upload": up})
+                               for up in (9.0, 10.0)])]},
      ["Busy uploads add 100 ms: games and calls suffer.",
-      ("Set SQM in your router to 8.6/4.5 Mbit/s (90 % of the 9.5/5 that were measured), then "
-       "measure again.")]),
-    ({"": [Configuration("x", [Measured(10.0, {"uploads": 110.0}, {"download": down, "upload": 5.0})
-                               for down in (8.99, 10.0)])]},
+      ("Set SQM in your router to 8.6 Mbit/s for uploads (90 % of the 9.5 that were measured), "
+       "then measure again.")]),
+    ({"": [Configuration("x", [Measured(10.0, {"uploads": 110.0}, {"download": 5.0, "upload": up})
+                               for up in (8.99, 10.0)])]},
      ["Busy uploads add 100 ms: games and calls suffer.",
-      ("Set SQM in your router to 90 % of the line's rates, measured one direction at a time, then "
-       "measure again.")]),
+      ("Set SQM in your router to 90 % of the line's rate for uploads, measured one direction at a "
+       "time, then measure again.")]),
     # A loss of 3 % counts, one below doesn't.
     ({"": [configuration("x", 5, lost_pct=3.0)]},
      ["Busy uploads lose 3 % of the packets: words in calls get lost.",
@@ -285,12 +285,12 @@ SENTENCES: list[tuple[dict[str, list[Configuration]], list[str]]] = [
       "Nothing that was measured kept it below 30 ms; least added y, 60 ms."]),
     ({"": [configuration("x", math.inf)]},
      ["At least half of all packets are lost while uploads keep the line busy.",
-      ("Set SQM in your router to 90 % of the line's rates, measured one direction at a time, then "
-       "measure again.")]),
+      ("Set SQM in your router to 90 % of the line's rate for uploads, measured one direction at a "
+       "time, then measure again.")]),
     ({"": [configuration("x", 90, managed=False)], "b": [configuration("x", 50)]},
      ["Busy uploads add 90 ms with x: games and calls suffer.",
-      ("Set SQM in your router to 90 % of the line's rates, measured one direction at a time, then "
-       "measure again.")]),
+      ("Set SQM in your router to 90 % of the line's rate for uploads, measured one direction at a "
+       "time, then measure again.")]),
 ]
 
 
@@ -401,5 +401,5 @@ def test_advice_of_a_speed_test() -> None:
     assert advice(made({}, []), busy) == [
         "No advice: none of the pings was answered: the run has no series of them. " + AGAIN]
     text, = advice(idle, busy)
-    assert text == ("Busy downloads add 500 ms: calls break. Set SQM in your router to 90 % of the "
-                    "line's rates, measured one direction at a time, then measure again.")
+    assert text == ("Busy downloads add 500 ms: calls break. Set SQM in your router to 7.2 Mbit/s "
+                    "for downloads (90 % of the 8 that were measured), then measure again.")
