@@ -32,7 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--title", default="Measurements of queues at a bottleneck",
                        help="title for README and citation")
     group.add_argument("--author", action="append", default=[], metavar="'FAMILY, GIVEN'",
-                       help="an author for CITATION.cff; may be repeated")
+                       help="an author for CITATION.cff, without a comma an organisation or a "
+                            "whole name; may be repeated")
     group.add_argument("--licence", choices=[*LICENCES], default="CC-BY-4.0",
                        help="licence of the data (default: CC-BY-4.0)")
     group.add_argument("--trace", metavar="FOLDER", type=Path, action="append", default=[],

@@ -542,7 +542,8 @@ def _reproduced_lines(packed: Sequence[Packed], checked: ReplayedRuns) -> list[s
 
 
 def _citation(title: str, authors: Sequence[str], licence: str) -> str:
-    """Return the text of CITATION.cff, with quotes around names and title.
+    """Return the text of CITATION.cff, with quotes around names and title. An author without a
+    comma is an entity of CFF: which word of "Jane Doe" is the family name isn't known.
 
     Args:
         title: title of the data.
@@ -553,8 +554,8 @@ def _citation(title: str, authors: Sequence[str], licence: str) -> str:
     lines = ["cff-version: 1.2.0", 'message: "If you use these data, please cite them."',
              "type: dataset", f"title: {json_text(title)}", f"license: {licence}", "authors:"]
     for author in authors:
-        family, _, given_names = (part.strip() for part in author.partition(","))
-        lines.append(f"  - family-names: {json_text(family)}")
+        name, comma, given_names = (part.strip() for part in author.partition(","))
+        lines.append(f"  - {'family-names' if comma else 'name'}: {json_text(name)}")
         if given_names:
             lines.append(f"    given-names: {json_text(given_names)}")
     return "\n".join(lines) + "\n"

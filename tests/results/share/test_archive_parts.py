@@ -49,7 +49,7 @@ TEXTS: dict[str, tuple[list[Packed], ReplayedRuns, dict[str, Any]]] = {
         "title": "Queues", "authors": [], "licence": "CC0-1.0", "batch": ""}),
     "most": ([packed("b.flent.gz", "rr`ul"), packed(), packed("c.flent.gz")],
              ReplayedRuns(("a.flent.gz", "c.flent.gz"), {"b.flent.gz": "a <b> router"}), {
-        "title": "Jane's [queues]", "authors": ["Doe, Jane", "Plato", " Roe ,  R. "],
+        "title": "Jane's [queues]", "authors": ["Doe, Jane", "Jane Doe", " Roe ,  R. ", "Plato,"],
         "licence": "CC-BY-4.0", "batch": "x.batch"}),
     "none again": ([packed()], ReplayedRuns((), {"a.flent.gz": "x"}), {
         "title": "a*b", "authors": ["Doe, Jane"], "licence": "CC0-1.0", "batch": ""}),
