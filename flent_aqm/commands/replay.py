@@ -15,6 +15,7 @@ from flent_aqm.spec.cell import Cell
 from flent_aqm.sweep.replay import recorded
 from flent_aqm.sweep.replay.again import again
 from flent_aqm.sweep.replay.compare import Difference, differences, other_versions
+from flent_aqm.sweep.replay.one_file import add_file
 from flent_aqm.sweep.replay.run_programs import add_run_programs
 
 IDENTICAL, DIFFERENT, NOT_REPLAYED = 0, 1, 2
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Repeat the run of a data file in the lab, with its settings and its seed, and compare "
         "all samples, results and counters. Exit status: 0 identical, 1 different, 2 the run "
         "could not be repeated.")
-    parser.add_argument("file", metavar="FILE.flent.gz", type=Path)
+    add_file(parser)
     parser.add_argument("--trace", metavar="FOLDER", type=Path, action="append", default=[],
                         help="file or folder with the trace that the run's link played; the trace "
                              "is recognised by its SHA-256, and also looked for beside the data "

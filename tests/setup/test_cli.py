@@ -102,6 +102,20 @@ def test_unknown_command_lists_the_known_ones(capsys: pytest.CaptureFixture[str]
     assert "'doctor'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", sorted({"replay", "why"} & {*COMMANDS}))
+@pytest.mark.parametrize(("files", "told"), [
+    ("a b", "2 were given (a, b)"), ("a b c", "3 were given (a, b, c)"),
+    ("a b c d e", "5 were given (a, b, c and 2 more)")])
+def test_command_for_one_file_counts_what_a_pattern_gave_it(
+        name: str, files: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A pattern of the page fits one file until the batch has run twice."""
+    with pytest.raises(SystemExit) as caught:
+        main([name, *files.split(), "--trace", "folder"])
+    assert caught.value.code == 2
+    assert capsys.readouterr().err == (
+        f"flent-aqm {name}: takes one file, {told}; name one\n")
+
+
 def test_importing_the_command_line_loads_nothing_big() -> None:
     """Inside the guest each import costs wall time."""
     code = ("import sys, flent_aqm.cli; "

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flent_aqm.base.words import plain
+from flent_aqm.sweep.replay.one_file import add_file
 from flent_aqm.sweep.replay.run_programs import add_run_programs
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "queue stood, what the queue did, and what would have been with one thing changed, "
         "executed on the same seed. Exit status: 0 explained, 2 the run can't be repeated, or "
         "repeats differently.")
-    parser.add_argument("file", metavar="FILE.flent.gz", type=Path)
+    add_file(parser)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--probe", metavar="N", type=int,
                        help="number of the probe (default: the slowest under load)")
