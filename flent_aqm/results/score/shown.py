@@ -533,11 +533,38 @@ def _why_no_comparison(reason: str, repeated: bool) -> str:
     return "no comparison, because no two runs repeat each other"
 
 
+def _why_none_alike(keys: Sequence[str], numbers: Mapping[tuple[Setting, ...], Sequence[float]]
+                    ) -> str:
+    """Return the line that says why no groups are compared, although their settings differ: no two
+    of them with values differ in the first setting alone. It names the option that compares those
+    which differ in another one, if there are any. "" if some differ in the first setting alone, or
+    if there is only one setting.
+
+    Args:
+        keys: names of the settings of the groups, at least one.
+        numbers: values of these settings -> values of the metric.
+    """
+    def is_compared(place: int) -> bool:
+        alike = collect((key for key, values in numbers.items() if values),
+                        lambda key: key[:place] + key[place + 1:])
+        return any(len(members) > 1 and max(len(numbers[key]) for key in members) > 1
+                   for members in alike.values())
+
+    compared = [place for place in range(len(keys)) if is_compared(place)]
+    if len(keys) < 2 or 0 in compared:
+        return ""
+    first = keys[compared[0]] if compared else ""
+    by = ",".join([first, *(key for key in keys if key != first)])
+    return (f"no comparison, because no two groups with values differ in {keys[0]} alone"
+            + (f"; --by {by} compares those that differ in {first} alone" if first else ""))
+
+
 def _comparisons(keys: Sequence[str], numbers: Mapping[tuple[Setting, ...], Sequence[float]],
                  nothing: str) -> Sequence[str]:
     """Return lines that compare groups. For each combination of the values of all settings but the
     first, a line compares the groups that differ in the first setting, or says why they can't be
-    compared. It is left out if none of these groups has at least two values.
+    compared. It is left out if none of these groups has at least two values. If no two groups
+    differ in the first setting alone, one line says that, see _why_none_alike().
 
     Then follow a note on p-values, if there are any, and, if groups with values differ in a
     setting, a line with the share of the variance of each such setting, or why there is none. If no
@@ -549,6 +576,7 @@ def _comparisons(keys: Sequence[str], numbers: Mapping[tuple[Setting, ...], Sequ
         nothing: the line that says why, if no group has two values.
     """
     alike = collect(numbers, lambda key: key[1:])
+    none_alike = _why_none_alike(keys, numbers)
     lines: list[str] = []
     tests, fewest = 0, len(max(numbers.values(), key=len, default=()))
     for rest, members in alike.items():
@@ -557,6 +585,9 @@ def _comparisons(keys: Sequence[str], numbers: Mapping[tuple[Setting, ...], Sequ
                         for name, value in zip(keys[1:], rest, strict=True))
         # With one run in each group, only their order is known, which the table shows.
         if max(map(len, groups.values()), default=0) < 2:
+            continue
+        if none_alike:
+            lines = [none_alike]
             continue
         try:
             test = kruskal_wallis(list(groups.values()))

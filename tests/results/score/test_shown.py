@@ -56,6 +56,26 @@ def test_two_runs_each_are_enough_to_compare() -> None:
     assert _comparisons(["aqm"], {("codel",): [5.0], ("pie",): [7.0]}, "nothing") == ["nothing"]
 
 
+@pytest.mark.parametrize(("settings", "why"), [
+    (["codel 5ms", "codel 20ms"], "; --by aqm_target,aqm compares those that differ in aqm_target"),
+    (["codel 5ms", "pie 20ms"], None),
+    (["codel 5ms", "codel 20ms", "pie 15ms"],
+     "; --by aqm_target,aqm compares those that differ in aqm_target"),
+])
+def test_groups_that_differ_in_another_setting_say_how_to_compare_them(
+        settings: list[str], why: str | None) -> None:
+    """Groups are compared at equal other settings. It is said once."""
+    lines = _comparisons(["aqm", "aqm_target"], {
+        tuple(one.split()): [1.0 * at, 2.0] for at, one in enumerate(settings)}, "nothing")
+    assert lines[0] == ("no comparison, because no two groups with values differ in aqm alone"
+                        + (f"{why} alone" if why else ""))
+    assert [line.split(":")[0] for line in lines[1:]] == ["share of variance"]
+    alike = _comparisons(["aqm", "aqm_target"], {
+        ("codel", "5ms"): [1.0, 2.0], ("pie", "5ms"): [3.0, 4.0], ("pie", "9ms"): [5.0, 6.0]}, "")
+    assert [line.partition(":")[0] for line in alike[:2]] == ["aqm, aqm_target 5ms",
+                                                             "aqm, aqm_target 9ms"]
+
+
 def test_settings_that_are_shown_alike_are_groups_of_their_own() -> None:
     """The last displaced the others: numbers have six digits, texts 60 characters."""
     rates = _comparisons(["rate_mbps"], {
