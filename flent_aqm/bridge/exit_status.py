@@ -2,9 +2,9 @@
 """Sets the exit status of `flent` to 1 after errors, for which Flent itself exits with 0.
 
 Flent's run_flent() logs RuntimeErrors and ignores them, and so does a batch with the errors of its
-tests. This package finds both in the log, and also its own tools' errors. Errors of this package
-are not RuntimeErrors. The processes of the GUI are not changed, because they never return from
-run_flent().
+tests. This package finds both in the log, and also its own tools' errors and plots without content.
+Errors of this package are not RuntimeErrors. The processes of the GUI are not changed, because they
+never return from run_flent().
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from typing import Any
 from flent_aqm.base import environment
 from flent_aqm.base.errors import AqmError
 
-# Loggers whose errors mean that a test has no data or not all: of Flent, its batches, and the tools
-# of this package.
+# Loggers whose errors mean that a test has no data or not all, or that a plot shows nothing: of
+# Flent, its batches, the tools and the plots of this package.
 _TELL_OF_FAILURES = frozenset({
     "flent", "flent.batch", "flent.resultset", "flent_aqm.bridge.collect",
-    "flent_aqm.measure.runners.process"})
+    "flent_aqm.measure.runners.process", "flent_aqm.show.plots.frame"})
 
 # True if data files are shown and no test is run.
 _shows_files = False
@@ -55,8 +55,8 @@ def tell(error: Exception, text: str = "") -> int:
 def run_flent(stock: Callable[[bool], int]) -> Callable[[bool], int]:
     """Return a replacement for the function behind the commands flent and flent-gui. The
     replacement returns Flent's exit status if that isn't 0. It returns 1 after an AqmError, which
-    is printed in one line, and if Flent, its batches or this package's tools logged an error.
-    Logged errors don't count in flent-gui, nor in a run on a testbed.
+    is printed in one line, and if Flent, its batches or this package's tools or plots logged an
+    error. Logged errors don't count in flent-gui, nor in a run on a testbed.
 
     Any other exception is raised further, unless data files are shown and --debug-error isn't
     given: then it is printed in one line, details are written to a crash log, and 1 is returned.
@@ -83,7 +83,8 @@ def run_flent(stock: Callable[[bool], int]) -> Callable[[bool], int]:
 
 
 class _Failures(logging.Handler):
-    """A log handler that records errors after which the test's data are missing or incomplete.
+    """A log handler that records errors after which the test's data are missing or incomplete, or a
+    plot shows nothing.
 
     Attributes:
         happened: True if such an error was logged.
@@ -94,8 +95,8 @@ class _Failures(logging.Handler):
         self.happened = False
 
     def emit(self, record: Any) -> None:
-        """Set `happened` if the record comes from a logger in _TELL_OF_FAILURES: an error there
-        means that the test's data are missing or incomplete. The handler's level is ERROR."""
+        """Set `happened` if the record comes from a logger in _TELL_OF_FAILURES. The handler's
+        level is ERROR."""
         if record.name in _TELL_OF_FAILURES:
             self.happened = True
 

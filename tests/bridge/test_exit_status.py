@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base import environment
+from flent_aqm.show.plots.frame import EMPTY
+from tests.files import RUNS
 
 from ..warm_flent import run_flent, run_flent_aqm
 
@@ -47,6 +49,19 @@ def test_test_that_does_not_run_ends_with_1(
 def test_look_at_what_is_there_ends_with_0(tmp_path: Path) -> None:
     """Nothing failed."""
     assert run_flent("--list-tests", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(("test", "plot", "told"), [
+    ("iperf3_upload", "delay_parts", "Nothing to plot: the file does not record where its probes"),
+    ("speedtest_idle", "throughput", EMPTY), ("speedtest_idle", "all", "")])
+def test_picture_of_nothing_says_so_and_ends_with_1(
+        test: str, plot: str, told: str, tmp_path: Path) -> None:
+    """Of plots of this package and of Flent; the picture has the reason, too."""
+    done = run_flent("-p", plot, RUNS / f"{test}.flent.gz", "-o", "x.png", cwd=tmp_path)
+    assert done.returncode == int(bool(told)), done.stderr
+    assert len(done.stderr.splitlines()) == int(bool(told))
+    assert done.stderr.startswith(f"ERROR: {told}" if told else "")
+    assert (tmp_path / "x.png").stat().st_size > 5000
 
 
 @pytest.mark.lab

@@ -37,13 +37,9 @@ def flent(*words: object) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize(("golden", "plot"), [
     ("ndt7", None), ("stock_rrul", "ms_cdf"), ("stock_rrul", "mbits_s_box"),
-    ("stock_rrul", "glitches")])
+    ("stock_rrul", "latency_tail")])
 def test_file_of_an_unknown_test_draws(golden: str, plot: str | None, tmp_path: Path) -> None:
     """By default, by kinds of Flent's, and by ours for latencies."""
-    from flent_aqm.show.plots.catalogue import LATENCY
-
-    if plot == "glitches":
-        plot = next(iter(LATENCY))
     picture = tmp_path / "plot.png"
     ended = flent(private(tmp_path, golden), "-o", picture, *(["-p", plot] if plot else ["-f",
                                                                                    "plot"]))

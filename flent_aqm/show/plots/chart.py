@@ -64,7 +64,8 @@ class ChartPlotter(Framed):
             runs: the runs, at least one.
             results: Flent's result sets of the runs, in the same order.
 
-        Raises BadResult with the reason if nothing can be drawn. The picture then shows the reason.
+        Raises BadResult with the reason if nothing can be drawn. The picture then shows the reason,
+        and on the command line, a line tells it and the program ends with exit status 1.
         Raises ConfigError for a wrong option. On the command line, this prints one line and ends
         the program with exit status 2, without a picture. In flent-gui, the picture shows it.
         """
@@ -265,9 +266,9 @@ class ChartPlotter(Framed):
             self.note(f"{among}{noted[0].notes[0]}")
 
     def _show_reason(self, text: str) -> None:
-        """Show a text on why nothing can be drawn, in place of the plot. Notes and legend entries
-        are removed, and so is all that has been drawn: in a part of a plot on its axis, otherwise
-        in the figure."""
+        """Show a text on why nothing can be drawn, in place of the plot, and tell it by
+        tell_refused(). Notes and legend entries are removed, and so is all that has been drawn: in
+        a part of a plot on its axis, otherwise in the figure."""
         self.handles = []
         self.notes = []
         if self._part_axis is None:
@@ -278,6 +279,7 @@ class ChartPlotter(Framed):
         axis.set_axis_off()
         axis.text(0.5, 0.5, f"Nothing to plot:\n{text}", ha="center", va="center",
                   color=QUIET, wrap=True, transform=axis.transAxes)
+        self.tell_refused(f"Nothing to plot: {text}")
 
     def _apply_options(self) -> None:
         """Apply Flent's options for labels, logarithmic scale, inverted latency and bounds to

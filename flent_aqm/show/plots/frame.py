@@ -6,6 +6,7 @@ matplotlib makes room for them, in a file and in a window whose size changes.
 
 from __future__ import annotations
 
+import logging
 import math
 import warnings
 from collections.abc import Sequence
@@ -25,6 +26,9 @@ from flent_aqm.show.plots.paper import (
 # Height in inches by which a narrow picture grows for each line of a long legend.
 LEGEND_LINE = 0.13
 EMPTY = "Nothing was measured that this plot could show."
+
+# Its errors let `flent` end with status 1: bridge/exit_status.py.
+_logger = logging.getLogger(__name__)
 
 
 class Framed(Plotter):
@@ -59,6 +63,13 @@ class Framed(Plotter):
         """Add a note to the caption below the plot, unless it is empty or there already."""
         if text and text not in self.notes:
             self.notes.append(text)
+
+    def tell_refused(self, reason: str) -> None:
+        """Log an error in one line: the reason why the picture shows nothing, with which a script
+        can't take it for a plot. Nothing is logged in flent-gui, which shows the picture, nor for a
+        part of a plot."""
+        if self._part_axis is None and not (self.gui or self.in_worker):
+            _logger.error("%s", " ".join(reason.split()))
 
     def settle(self) -> str:
         """Hook for subclasses: adjust the drawing after title, legend and caption are placed.
@@ -246,7 +257,8 @@ class FlentDrawn(Framed):
     def _save(self, results: Sequence[Any]) -> None:
         """Save the figure as Framed does. Before that, unless panels have their own legends, set
         self.axes to the visible axes, and self.handles to their legend entries. If no axis has data
-        or a text, hide all axes, and draw the text EMPTY in the figure."""
+        or a text, hide all axes, draw the text EMPTY in the figure, and tell it by tell_refused().
+        """
         axes = self.figure.axes
         if not self.legends:  # legends of panels are beside the panels
             self.axes = [axis for axis in axes if axis.axison]
@@ -257,4 +269,5 @@ class FlentDrawn(Framed):
                 axis.set_axis_off()
             axes[0].text(0.5, 0.5, EMPTY, ha="center", va="center", wrap=True, color=QUIET,
                          transform=axes[0].transAxes)
+            self.tell_refused(EMPTY)
         super()._save(results)

@@ -51,3 +51,15 @@ def test_part_of_another_plot_has_no_room_for_several_panels() -> None:
     for rows, columns in ((2, 1), (1, 2)):
         with pytest.raises(NotAvailable, match="this plot has several panels, and a part"):
             plotter.grid(rows, columns)
+
+
+@pytest.mark.parametrize(("where", "told"), [
+    ({}, ["nothing here"]), ({"_part_axis": "the axis"}, []), ({"gui": True}, []),
+    ({"in_worker": True}, [])])
+def test_reason_of_an_empty_picture_is_told_where_nobody_looks_at_it(
+        where: dict[str, Any], told: list[str], caplog: pytest.LogCaptureFixture) -> None:
+    """In one line. A part of a plot has others beside it, and flent-gui shows the picture."""
+    plotter: Any = ChartPlotter.__new__(ChartPlotter)
+    vars(plotter).update({"_part_axis": None, "gui": False, "in_worker": False, **where})
+    plotter.tell_refused("nothing\nhere")
+    assert caplog.messages == told

@@ -97,10 +97,10 @@ def draw_all(folder, pictures, files):
     loaded.load_test(informational=True)
     for plot in loaded.PLOTS:
         sys.argv = ["flent", "-p", plot, "-o", f"{folder}/{plot}.svg", *files]
-        if status := flent.run_flent():
-            sys.exit(f"plot {plot} failed: {status}")
+        status = flent.run_flent()
         if plot not in in_figure:
-            sys.exit(f"plot {plot} was not saved")
+            sys.exit(f"plot {plot} was not saved: {status}")
+        in_figure[plot]["status"] = status
         matplotlib.pyplot.close("all")
     with open("figures.json", "w") as file:
         json.dump(in_figure, file)
@@ -156,10 +156,12 @@ SAVED = ("ndt7", "iperf3_bidirectional", "webrtc_call", "rrul_compete", "ping_ex
 
 @dataclass(frozen=True)
 class Figure:
-    """What a plot drew: how many curves, bars and boxes of data, and all words but labels."""
+    """What a plot drew: how many curves, bars and boxes of data, and all words but labels. With
+    Flent's exit status."""
 
     curves: int
     words: str
+    status: int
 
     @property
     def refused(self) -> bool:
@@ -192,10 +194,18 @@ def draw_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DrawAll]:
             status = answers.readline() if answered else "late"
             output = complaints.read_text() + "".join(
                 path.read_text() for path in folder.glob("err"))
-            assert (status, output) == ("0\n", "")
+            assert status == "0\n", output
             figures = {name: Figure(**told) for name, told in
                        json.loads((folder / "figures.json").read_text()).items()}
             assert len(figures) > 2
+            # Each says in a line why it has nothing to show, and nothing else complains.
+            refused = [figure for figure in figures.values() if figure.refused]
+            lines = output.splitlines()
+            assert len(lines) == len(refused), output
+            assert all(line.startswith(("ERROR: Nothing to plot: ", f"ERROR: {EMPTY}"))
+                       for line in lines), output
+            assert {name: figure.status for name, figure in figures.items()} == {
+                name: int(figure.refused) for name, figure in figures.items()}
             return figures
 
         try:
