@@ -8,11 +8,12 @@ forbids loading any. Jinja2 escapes text that comes from data files.
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from flent_aqm.base.words import counted, plain
 
@@ -20,6 +21,7 @@ from flent_aqm.base.words import counted, plain
 POLICY: Mapping[str, str] = {
     "default-src": "'none'", "img-src": "data:", "style-src": "'unsafe-inline'",
     "base-uri": "'none'", "form-action": "'none'"}
+_CODE = re.compile("`([^`]+)`")
 _TABLE_OPEN = '<div class="scroll" tabindex="0" role="region" aria-label="table"><table>\n'
 
 
@@ -28,8 +30,8 @@ def environment(package: str) -> jinja2.Environment:
 
     It escapes text and makes it one line of printable characters, unless it is Markup. A variable
     that a template uses but doesn't get raises jinja2.UndefinedError. The filter tojson raises
-    ValueError for NaN and infinity. Templates have the filter `counted` and the global `policy`,
-    the content security policy of a page without scripts.
+    ValueError for NaN and infinity. Templates have the filters `counted` and `with_code`, and the
+    global `policy`, the content security policy of a page without scripts.
 
     Args:
         package: dotted name of the Python package that has them in its folder page. Templates in
@@ -42,6 +44,7 @@ def environment(package: str) -> jinja2.Environment:
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
         lstrip_blocks=True, keep_trailing_newline=True, finalize=_printable)
     made.filters["counted"] = counted
+    made.filters["with_code"] = with_code
     made.globals["policy"] = policy_text(POLICY)
     # Keys of JSON are not sorted, because numbers and words can't be compared.
     made.policies["json.dumps_kwargs"] = {
@@ -63,6 +66,12 @@ def text_page(title: str, markdown: str) -> str:
     converter.add_render_rule("table_close", lambda *_: "</table></div>\n")
     return environment("flent_aqm.show").get_template("text.html").render(
         title=title, content=Markup(converter.render(markdown)))
+
+
+def with_code(sentence: str) -> Markup:
+    """Return a sentence that terminals show, too, as HTML: one line of printable characters, with
+    what stands between backticks as code, and all else escaped."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(plain(sentence)))))
 
 
 def policy_text(directives: Mapping[str, str]) -> str:

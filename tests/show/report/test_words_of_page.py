@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from flent_aqm.results.metrics.table import Unavailable
 from flent_aqm.results.status import Status
 from flent_aqm.show.report.facts import Proof, RunFacts
 from flent_aqm.show.report.gather import ReportRow
@@ -28,6 +29,7 @@ ONE, TWO, MORE = [row("codel", FAST)], [row("codel", FAST)] * 2, [
 SHARED = [row("codel", FAST, 430, cross_traffic=True, more={
     "total_upload_mbps": 860, "fairness_upload": 1.0})]
 NOTED = [*ONE, *[replace(row("codel", FAST), notes=("the probe stopped",))] * 2]
+COMMAND = "see `flent-aqm serve` <b>"
 BOTH_WAYS = [row("codel", FAST, {"download": 9.0, "upload": 8.0})]
 
 
@@ -104,3 +106,13 @@ def test_builds_of_a_kernel_that_count_as_repetitions_are_told() -> None:
         assert any(line.startswith(said.format(kernel)) for line in told), told
     assert not any("builds" in line for line in build(
         [of("mine", "b"), of("mine", "b"), of("other", "c")], [], [], "made").headline)
+
+
+@pytest.mark.parametrize("run", [
+    replace(row("codel", FAST), measured=Unavailable(COMMAND), notes=(COMMAND,)),
+    replace(row("codel", []), no_latency=COMMAND, notes=(COMMAND,))], ids=["advice", "headline"])
+def test_commands_in_sentences_are_code(run: ReportRow) -> None:
+    """In advice or headline, notes and causes, all else of which is text."""
+    page = top_html(build([run], [(Path("x.flent.gz"), COMMAND)], [], "made"))
+    assert "`" not in page
+    assert page.count("see <code>flent-aqm serve</code> &lt;b&gt;") == 3
