@@ -37,6 +37,8 @@ NARROW_ROW_HEIGHT = 3.0
 # Share of a place that all bars of a queue fill. Directions that differ by less than ALIKE share a
 # bar.
 BAR, ALIKE = 0.7, 0.01
+# A bar that is shorter than this share of the longest has its number behind it.
+SHORT = 0.25
 
 
 class AqmLatencyAndThroughputPlotter(ChartPlotter):
@@ -64,18 +66,21 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
         sides = [word(sides_are, value) for value in _setting_values(runs, sides_are)]
         looks = looks_for(sides)
         axes = self._make_panels(len(rows))
-        counted = 0
+        widest_mbps = max((float(mbps.max()) for run in drawn for mbps in _throughputs_mbps([run])),
+                          default=0.0)
+        counted, has_p99 = 0, False
         for row, left, right in zip(rows, axes[0::2], axes[1::2], strict=True):
             members = {side: of_side for side in sides if (of_side := [
                 run for run in runs if key_of(run, names) == row
                 and word(sides_are, setting(run.settings, sides_are)) == side])}
             latencies = {side: _loaded_rtts_ms(of_side) for side, of_side in members.items()}
             counted += sum(samples.size for samples in latencies.values())
+            has_p99 |= any(map(_p99_text, latencies.values()))
             name = self._row_title(runs, names, row)
             for side, samples in latencies.items():
                 self.note_lost(f"{name}, {side}", samples)
             draw_latencies(left, latencies, looks)
-            draw_throughput(right, members, latencies, looks)
+            draw_throughput(right, members, latencies, looks, widest_mbps)
             left.set_title(name, loc="left", fontweight="bold", fontsize="medium")
         if not counted:
             shown = " shown" if len(drawn) < len(runs) else ""
@@ -99,7 +104,7 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
                   + ("; above download, below upload" if split else ""))
         if any(shares_line(run.settings) for run in drawn):
             self.note("with cross traffic: what the test alone got of the line")
-        self.note("p99: of all probes of a line")
+        self.note("p99: of all probes of a line" if has_p99 else "")
         self.note_pooled(runs, (*names, sides_are))
         self.note(about(runs, counted, "probes", probes_of(runs)))
 
@@ -159,11 +164,13 @@ def draw_latencies(axis: Any, latencies: Mapping[str, Numbers], looks: Mapping[s
 
 
 def draw_throughput(axis: Any, members: Mapping[str, Sequence[Run]],
-                    latencies: Mapping[str, Numbers], looks: Mapping[str, Look]) -> None:
+                    latencies: Mapping[str, Numbers], looks: Mapping[str, Look],
+                    widest_mbps: float) -> None:
     """Draw a bar for each queue and direction: the mean over runs of throughput_mbps(). Directions
     that are alike share a bar, see _throughputs_mbps(). Values of several runs have a dot each.
-    There is no bar without a value. The queue's label has its 99th percentile of latency, see
-    _p99_text().
+    There is no bar without a value. The number is in the bar, of a bar with less than a quarter
+    (SHORT) of the widest throughput behind it and its dots. The queue's label has its 99th
+    percentile of latency, see _p99_text().
 
     Args:
         axis: matplotlib axes to draw on.
@@ -171,6 +178,7 @@ def draw_throughput(axis: Any, members: Mapping[str, Sequence[Run]],
         latencies: queue -> sorted RTTs in ms, infinite for a lost probe. It has the keys of
             `members`.
         looks: queue -> its look.
+        widest_mbps: the highest throughput of a run in any panel with this one's scale.
     """
     for place, (side, runs) in enumerate(members.items()):
         of_runs = _throughputs_mbps(runs)
@@ -183,11 +191,11 @@ def draw_throughput(axis: Any, members: Mapping[str, Sequence[Run]],
                 places = at + (numpy.arange(1, mbps.size + 1) / (mbps.size + 1) - 0.5) * height
                 axis.plot(mbps, places, "o", color="white", markersize=3, markeredgecolor="black",
                           markeredgewidth=0.5, label="_runs")
-            inside = mean > 0.25 * axis.dataLim.x1
+            inside = mean > SHORT * widest_mbps
             # The number is on the left if dots of runs are at the right end.
             left = not inside or mbps.size > 1
-            axis.text(mean * (1 if not inside else 0.04 if left else 0.96), at,
-                      f"{'' if inside else ' '}{mean:.1f}", ha="left" if left else "right",
+            axis.text(mean * (0.04 if left else 0.96) if inside else float(mbps.max()), at,
+                      f"{'' if inside else '  '}{mean:.1f}", ha="left" if left else "right",
                       va="center",
                       color="white" if inside else "black", fontweight="bold",
                       fontsize="small" if len(of_runs) == 1 else "x-small")

@@ -249,6 +249,17 @@ def test_directions_that_differ_have_a_bar_each_beside_latency(
     assert "above download, below upload" in output(plotter)
 
 
+@pytest.mark.parametrize(("test", "has_p99"), [
+    ("ndt7", True), ("speedtest_sequential", False)])
+def test_percentile_beside_throughput_is_explained_where_it_is_shown(
+        test: str, has_p99: bool, draw: Draw) -> None:
+    """Pings of a speed test are too few for it."""
+    plotter = draw("latency_and_throughput", [RUNS / f"{test}.flent.gz"])
+    labels = [label.get_text() for label in plotter.axes[1].get_yticklabels()]
+    assert any("p99 " in label for label in labels) is has_p99
+    assert ("p99: of all probes" in output(plotter)) is has_p99
+
+
 @pytest.fixture
 def rated(tmp_path: Path) -> list[Path]:
     """Two queues, a test of both directions and one of uploads, at 20 and 200 Mbit/s: twice each.
@@ -279,6 +290,10 @@ def test_bars_are_of_runs_that_are_alike_with_a_dot_for_each(rated: list[Path], 
     dots = [sorted(line.get_xdata()) for axis in plotter.axes[1::2] for line in axis.get_lines()
             if line.get_label() == "_runs"]
     assert dots == [*[[20, 20]] * 2, *[[180, 190]] * 2] * 2
+    # All bars have one scale, on which those of 20 have no room for a white number.
+    numbers = [(text.get_text().strip(), text.get_color(), text.get_position()[0] < 20)
+               for axis in plotter.axes[1::2] for text in axis.texts]
+    assert numbers == [*[("20.0", "black", False)] * 2, *[("185.0", "white", True)] * 2] * 2
     pooled = draw("latency_and_throughput", rated, "--override-group-by", "aqm")
     assert "pooled over" in output(pooled)
 
