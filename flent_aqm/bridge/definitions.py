@@ -14,10 +14,13 @@ from functools import cache, wraps
 from typing import Any
 
 from flent_aqm.base import environment
+from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.spec.definitions import is_only_ours, locate, our_tests, refuse_path
 
 Function = Callable[..., Any]
+# Ends of the names of pictures that Flent can draw.
+PICTURES = (".png", ".pdf", ".svg", ".svgz", ".ps", ".eps")
 
 
 def _has_search_list(stock: Function) -> bool:
@@ -84,7 +87,8 @@ def load_test(stock: Function) -> Function:
     It defines plots for data files of tests that aren't installed, and adds this package's plots to
     all tests that measure a series in ms, except those whose names the test's own plots have.
     Before a test of this package runs, except on a testbed, it raises ConfigError for an unknown
-    test parameter.
+    test parameter. For the test of the command line, a data file or a batch, it raises ConfigError
+    if the plot can't be written to a file of the wanted name.
 
     stock: Flent's method.
     """
@@ -93,6 +97,8 @@ def load_test(stock: Function) -> Function:
 
     @wraps(stock)
     def load_test(self: Any, test_name: str | None = None, informational: bool = False) -> None:
+        if test_name is None:
+            _refuse_no_picture(self)
         if informational and test_name is None and is_unknown(self, _stock_dir()):
             define_from_series(self)
             return
@@ -104,6 +110,18 @@ def load_test(stock: Function) -> Function:
                 self.PLOTS.setdefault(name, plot)
 
     return load_test
+
+
+def _refuse_no_picture(settings: Any) -> None:
+    """Raise ConfigError if a plot is to be written to a file whose name is none of a picture
+    (PICTURES). Flent itself finds that out after it has measured, and leaves an empty file.
+
+    settings: Flent's settings.
+    """
+    if settings.FORMAT == "plot" and settings.OUTPUT != "-" \
+            and not str(settings.OUTPUT).endswith(PICTURES):
+        raise ConfigError(f"-o: {settings.OUTPUT!r} is no name of a picture; expected one that "
+                          f"ends with {', '.join(PICTURES[:-1])} or {PICTURES[-1]}")
 
 
 def _check_parameters(settings: Any, test_name: str | None) -> None:

@@ -51,6 +51,24 @@ def test_look_at_what_is_there_ends_with_0(tmp_path: Path) -> None:
     assert run_flent("--list-tests", cwd=tmp_path).returncode == 0
 
 
+@pytest.mark.parametrize("words", [
+    ("-p", "all", RUNS / "ndt7.flent.gz"), ("-f", "plot", RUNS / "ndt7.flent.gz"),
+    ("-p", "all", "iperf3_upload", "-H", "127.0.0.1")])
+def test_name_that_is_no_pictures_is_refused_before_a_file_of_it_is_made(
+        words: tuple[str | Path, ...], tmp_path: Path) -> None:
+    """An old file of that name stays; nothing is measured first. Tables may have any name."""
+    (tmp_path / "old.flent.gz").write_text("old")
+    for name in ("old.flent.gz", "new.flent.gz"):
+        done = run_flent(*words, "-o", name, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (
+            1, (f"ERROR: -o: '{name}' is no name of a picture; expected one that ends with .png, "
+                ".pdf, .svg, .svgz, .ps or .eps\n"))
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [
+        ("old.flent.gz", "old")]
+    assert run_flent("-f", "csv", "-o", "x.txt", RUNS / "ndt7.flent.gz",
+                     cwd=tmp_path).returncode == 0
+
+
 @pytest.mark.parametrize(("test", "plot", "told"), [
     ("iperf3_upload", "delay_parts", "Nothing to plot: the file does not record where its probes"),
     ("speedtest_idle", "throughput", EMPTY), ("speedtest_idle", "all", "")])
