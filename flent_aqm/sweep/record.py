@@ -13,6 +13,7 @@ from pathlib import Path
 from flent_aqm.base import defaults
 from flent_aqm.base.defaults import CLIENT_STATUS, CLIENT_STDERR, CLIENT_STDOUT
 from flent_aqm.base.errors import AqmError, BadResult, ConfigError, StorageError, cause_of
+from flent_aqm.base.words import plain
 from flent_aqm.lab.copy_out import OutputFollower
 from flent_aqm.lab.own_programs import refuse_missing
 from flent_aqm.lab.place import CommandResult, RunEnvironment, read_text
@@ -43,7 +44,8 @@ def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
     Args:
         scenario: the settings of the lab.
         command: words of the command.
-        path: the data file, whose name ends in .flent.gz. It replaces an older one.
+        path: the data file, whose name ends in .flent.gz. It replaces an older one. Its folder must
+            be there, or be that of `results`.
         results: folder for the files that the command writes. None for the current folder.
         time_limit: longest time of the command in whole s of virtual time, as the user wrote it.
             None or "" for RECORD_LIMIT_S.
@@ -56,6 +58,9 @@ def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
     cell = _cell(scenario, command, path, time_limit)
     refuse_missing(cell.scenario.programs)
     folder = make_results_folder(results) or Path.cwd()
+    if not cell.folder.is_dir():
+        raise ConfigError(f"--record: there is no folder {plain(cell.folder.absolute())}; make it, "
+                          "or give another path")
     testbed = VirtualTestbed()
     testbed.check([cell])
     preflight.check([cell])

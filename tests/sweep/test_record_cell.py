@@ -111,9 +111,9 @@ def recording(monkeypatch: pytest.MonkeyPatch, folder: Path, status: str, output
     monkeypatch.setattr(record, "copy_results", lambda lab, to, since_ns, command: steps.append(to))
     monkeypatch.setattr(record, "write_completed", lambda *values: steps.append(values))
 
-    def call(results: Path | None = None) -> int:
+    def call(results: Path | None = None, name: str = "run.flent.gz") -> int:
         return record.record_command(
-            Scenario.from_settings({}), ["true"], folder / "run.flent.gz", results=results,
+            Scenario.from_settings({}), ["true"], folder / name, results=results,
             time_limit=None, wall_limit_s=77.0)
 
     return call, steps
@@ -144,6 +144,19 @@ def test_files_of_the_command_go_to_this_folder_by_default(
     assert call() == 0
     assert steps[2] == tmp_path
     assert not list(tmp_path.glob("*.pcap*"))
+
+
+def test_a_folder_that_is_not_there_is_refused_before_the_run(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A typo made one. That of --results is made."""
+    call, steps = recording(monkeypatch, tmp_path, "0", WHOLE)
+    with pytest.raises(ConfigError) as error:
+        call(name="typo/run.flent.gz")
+    assert str(error.value) == (f"--record: there is no folder {tmp_path / 'typo'}; make it, or "
+                                "give another path")
+    assert steps == []
+    assert not (tmp_path / "typo").exists()
+    assert call(tmp_path / "to", "to/run.flent.gz") == 0
 
 
 @pytest.mark.parametrize(("status", "ends"), [("1", 1), ("9", 9), ("10", 10), ("255", 255)])
