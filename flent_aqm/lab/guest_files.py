@@ -397,8 +397,8 @@ def _write_path_models(folder: Path, scenario: Scenario) -> dict[str, str]:
 
 def _own_tool_variable() -> dict[str, str]:
     """Return the environment variable for the user's own tool module: its name (FLENT_AQM_OWN_TOOL)
-    -> path of the module, as the user gave it. Empty if there is no such module. The path is the
-    same inside as on the host. Raises ConfigError if the module can't be loaded."""
+    -> absolute path of the module, which is the same inside as on the host. Empty if there is no
+    such module. Raises ConfigError if the module can't be loaded."""
     files = own.files()
     return {environment.OWN_TOOL: files[0]} if files else {}
 

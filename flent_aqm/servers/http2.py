@@ -257,6 +257,7 @@ class Http2:
             self._stream_queue.remove(stream)
 
     def _flush(self) -> None:
-        """Send the data that h2 has prepared."""
+        """Hand the data that h2 has prepared, if any, to asyncio's transport, which sends it.
+        Neither waits nor raises an error of the connection."""
         if data := self._http.data_to_send():
             self._transport.write(data)

@@ -322,9 +322,10 @@ def fault_of(command: str, met: Met) -> str:
 
 def main() -> int:
     """Read the files of the families that the command line selects with each command that it
-    selects, and print what that costs and each fault. Files that --folder doesn't have are made
-    there, without --folder in a temporary folder. Return the exit status, 1 if there is a fault or
-    a command's process fails."""
+    selects, and print what that costs and each fault. A family of which --folder has no file is
+    made there; one that is there, even in part, is used as it is. Without --folder, all are made in
+    a temporary folder. Return the exit status, 1 if there is a fault or a command's process fails.
+    """
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--commands", default=",".join(COMMANDS))
     parser.add_argument("--families", default=",".join([*families.CONTENT, *families.PLACES]))

@@ -210,10 +210,10 @@ def others(results: Path, docs: Path | None) -> str:
 
 
 def browser(results: Path, docs: Path | None) -> str:
-    """Return a sentence on how far this package's client of Cloudflare's method is from
-    Cloudflare's own client in Chromium, over the same lines and seeds: whether they agree within 10
-    %, and the least and the greatest ratio of their throughputs and of their latencies, by
-    direction.
+    """Return a sentence that compares this package's client of Cloudflare's method with
+    Cloudflare's own client in Chromium, over the same lines and seeds. It says whether all ratios,
+    ours divided by theirs, are within 10 % of 1, and gives the least and the greatest one of
+    throughput and of latency, each over all lines and both directions.
 
     Args:
         results: folder whose folder 1 has the cards of both.

@@ -354,7 +354,9 @@ def _busy_note(pid: int, ran_s: float) -> str:
 
 
 def text_of(stream: IO[str]) -> str:
-    """Return the whole text of a tool's output. Bytes that aren't UTF-8 are replaced."""
+    """Return the whole text of a tool's output, also what was read before. Bytes that aren't UTF-8
+    are replaced. stream: a file opened as text, which is rewound and read to its end. A pipe won't
+    do."""
     stream.seek(0)
     raw: bytes = cast(Any, stream).buffer.read()
     return raw.decode("utf-8", "replace")

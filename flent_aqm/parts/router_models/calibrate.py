@@ -108,8 +108,12 @@ class Measurements:
 
 
 def parse_measurements(texts: Sequence[str]) -> Measurements:
-    """Parse measurements from the command line: [Nx]RATE[+burst]=GOODPUT[/RISE], in Mbit/s and ms,
-    or pps=NUMBER.
+    """Parse measurements from the command line, each [Nx]RATE[+burst]=GOODPUT[/RISE], such as
+    2x900+burst=860/3.1, or pps=NUMBER.
+
+    N is the number of flows, 1 if left out. RATE is the shaper's rate and GOODPUT what was reached,
+    in Mbit/s. The word +burst says that the shaper sends bursts. RISE is the rise of latency in ms.
+    NUMBER is the most packets of 64 bytes that the router forwards per second.
 
     Raises ConfigError if one has another form or an impossible value, a setting or pps is given
     twice, or no goodput is given.

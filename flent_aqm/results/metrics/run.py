@@ -518,9 +518,9 @@ def _settings(metadata: Mapping[str, Any]) -> dict[str, Setting]:
 
 
 def _shown_settings(metadata: Mapping[str, Any], *keys: str) -> dict[str, Any]:
-    """Return the first 200 (MOST_SETTINGS) settings in the file's metadata, by name. Names and
-    texts are put in a form that labels, tables and terminals can show, see _words(). Other values
-    are unchanged. Empty if the metadata has none there.
+    """Return settings in the file's metadata: name -> value, the first 200 (MOST_SETTINGS) in the
+    file's order. Names and texts are put in a form that labels, tables and terminals can show, see
+    _words(). Other values are unchanged. Empty if the metadata has none there.
 
     Args:
         metadata: the file's metadata.

@@ -125,9 +125,9 @@ def table(measured: Mapping[str, Cell], ideal: Mapping[str, Cell], model: Mappin
 
 
 def by_cell(rows: Iterable[str]) -> Iterator[str]:
-    """Convert the lines of table() to those of a table with one row per cell. For each quantity it
-    has the measured value with its range, the ideal lab's value and the model's, with commas
-    between them."""
+    """Convert the lines of table() to those of a Markdown table with one row per cell, and yield
+    them, its head included. Each row has a column per quantity: the measured value with its range,
+    the ideal lab's value and the model's, with commas between them."""
     yield f"| measured, ideal lab, model | {' | '.join(QUANTITIES.values())} |"
     yield "|---|" + "---|" * len(QUANTITIES)
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows][2:]

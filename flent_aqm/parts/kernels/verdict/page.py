@@ -210,7 +210,8 @@ def _opening(heading: str, paragraphs: Sequence[str], sides: Mapping[str, str] |
 
 
 def _bullets(heading: str, items: Sequence[str]) -> list[str]:
-    """Return the lines of a list with a heading, none without items."""
+    """Return the lines of a list in Markdown, with a blank line before its heading and one after
+    it. Empty without items. heading: a line of Markdown. items: plain texts, which are escaped."""
     return ["", heading, "", *(f"- {_escape(one)}" for one in items)] if items else []
 
 
