@@ -70,8 +70,8 @@ class Cell:
 
     @property
     def runs_router_hook_only(self) -> bool:
-        """True if the only command of the run is the one that sets up the router, unchanged. False
-        if the batch has other commands, which a data file can't hold."""
+        """True if the only command of the run is the one that sets up the router, unchanged.
+        Otherwise False: a data file can't hold other commands."""
         return self.commands == ROUTER_COMMAND
 
     @property
@@ -84,24 +84,25 @@ class Cell:
 
     @property
     def data_file(self) -> Path:
-        """Path of the run's data file."""
+        """Path of the run's data file, NAME.flent.gz in its folder."""
         return self.folder / f"{self.name}.flent.gz"
 
     @property
     def log_file(self) -> Path:
-        """Path of the log with the output of Flent and of the guest."""
+        """Path of the log, NAME.log in the folder of the data file, to which each attempt adds the
+        output of Flent, the guest, the tools' logs and the user's programs."""
         return self.folder / f"{self.name}.log"
 
     @property
     def capture_file(self) -> Path:
-        """Path of the file with captured packet headers. The file exists only for a test with
-        keep_pcap."""
+        """Path of the file with captured packet headers, NAME.pcap in the folder of the data file.
+        A run writes it only with the test parameter keep_pcap."""
         return self.folder / f"{self.name}.pcap"
 
     @property
     def tools_log_file(self) -> Path:
-        """Path of the file with the output of all tools of the run. The file exists only with
-        debug_log."""
+        """Path of the compressed file with the output of all tools of the run, NAME.debug.log.gz in
+        the folder of the data file. A run writes it only with debug_log."""
         return self.folder / f"{self.name}.debug.log.gz"
 
 

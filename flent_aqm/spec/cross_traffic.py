@@ -20,15 +20,17 @@ FORM = "(?i)" + "|".join((*ON, *OFF, *KINDS))
 
 
 def parse_cross_traffic(key: str, value: object) -> bool | str:
-    """Return False for no cross traffic, True for the kind `bulk`, or the name of another kind.
+    """Return False for no cross traffic, True for the kind `bulk`, or the name of another kind in
+    lower case.
 
     Data files of early versions have True, because bulk was the only kind.
 
     Args:
         key: name of the key, for the message.
-        value: a word for a switch, or the name of a kind in any case.
+        value: a word that switch() knows, such as "yes" (for `bulk`) or "no", True or False, or the
+            name of a kind in any case.
 
-    Raises ConfigError for an unknown kind.
+    Raises ConfigError for any other value.
     """
     on = switch(value)
     if on is not None:

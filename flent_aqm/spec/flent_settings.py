@@ -53,7 +53,8 @@ def _is_ip_version(value: object) -> bool:
 
 
 def _never(value: object) -> bool:
-    """Return False: values of this setting are never accepted from a data file."""
+    """Return False. It is the check of settings whose values are never accepted from a data file.
+    """
     return False
 
 

@@ -126,9 +126,14 @@ def _configuration_name(row: ReportRow, names: Sequence[str]) -> str:
 
 
 def _own_title_words(row: ReportRow, rows: Sequence[ReportRow]) -> str:
-    """Return a run's title without the words that are values of its settings outside of the
-    router's configuration (such as the rate), as far as runs differ in them. The rest is the user's
-    name for the configuration. May be empty."""
+    """Return a run's title without the words that are the value, as str() gives it ("50.0"), of one
+    of its settings in which the runs differ and which doesn't belong to the router's configuration,
+    such as the rate. The rest is the user's name for the configuration. "" if nothing is left.
+
+    Args:
+        row: the run.
+        rows: all runs of the report.
+    """
     others = {str(value) for name, value in row.settings.items()
               if name not in (AQM, "title", *_ROUTER) and len(_value_pairs(name, name, rows)) > 1}
     return " ".join(part for part in str(row.settings.get("title", "")).split()
@@ -136,22 +141,24 @@ def _own_title_words(row: ReportRow, rows: Sequence[ReportRow]) -> str:
 
 
 def queue_of(row: ReportRow) -> str:
-    """Return the name as which a run is compared: its configuration or queue, or for files without
-    both its title or test. NOT_TOLD if it records none of these."""
+    """Return the name as which a run is compared: its `side` (see with_sides()) if it has one, else
+    the first of queue, title and test that it records, NOT_TOLD if it records none of these."""
     return str(row.side or row.settings.get(AQM) or row.settings.get("title")
                or row.settings.get("test") or NOT_TOLD)
 
 
 def rate_of(row: ReportRow) -> Setting:
-    """Return the link's rate in Mbit/s, text such as "100/20" if directions differ, NOT_TOLD if the
-    file doesn't record it."""
+    """Return the link's rate in Mbit/s, text such as "100/20" (download/upload) if directions
+    differ, NOT_TOLD if the file doesn't record it."""
     return row.settings.get(RATE, NOT_TOLD)
 
 
 def dimensions(rows: Sequence[ReportRow], side: Sequence[str] = (AQM,)) -> list[Dimension]:
-    """Return the test, which comes first and always, and the other settings that distinguish
-    slices, each with its values in order. The rate, and other settings that are alike in all runs,
-    are not among them. Runs of a slice and rate differ only in the settings that are compared.
+    """Return the test, which comes first and always, and the other settings that distinguish slices
+    (see alike_in()), each with its values in order. The rate, and other settings that are alike in
+    all runs, are not among them. Runs of a slice and rate differ only in the settings that are
+    compared, in parameters of queues and the upload's queue, and in settings of grouping.NEVER,
+    such as the seed.
 
     Args:
         rows: the runs.
@@ -164,13 +171,14 @@ def dimensions(rows: Sequence[ReportRow], side: Sequence[str] = (AQM,)) -> list[
 
 def apart(rows: Sequence[ReportRow], dims: Sequence[Dimension], side: Sequence[str]
           ) -> list[str]:
-    """Return the names of the settings in which conditions differ, and of those that differ only
-    together with them.
+    """Return the names of the settings that tell slices and rates from each other: dimensions with
+    several values, then the rate if there are several. The other settings that differ only together
+    with these follow, see along_with().
 
     Args:
         rows: the runs.
         dims: the settings that distinguish slices.
-        side: names of the settings that are compared.
+        side: names of the settings that are compared. They are not returned.
     """
     names = [one.name for one in dims if len(one.values) > 1] + [RATE] * (len(rates(rows)) > 1)
     return [*names, *along_with([row.settings for row in rows], (*names, *side))]
@@ -178,8 +186,8 @@ def apart(rows: Sequence[ReportRow], dims: Sequence[Dimension], side: Sequence[s
 
 def also_differ(rows: Sequence[ReportRow], side: Sequence[str]) -> list[str]:
     """Return the names of the settings besides the queue in which the compared configurations
-    differ. Empty if queues alone are compared. An upload queue that is always the same as the
-    download's doesn't count.
+    differ. Empty if queues alone are compared. An upload queue doesn't count if each run has the
+    same one as for the download, or records none.
 
     Args:
         rows: the runs.
@@ -192,7 +200,8 @@ def also_differ(rows: Sequence[ReportRow], side: Sequence[str]) -> list[str]:
 
 
 def key_of(row: ReportRow, dims: Sequence[Dimension]) -> tuple[Setting, ...]:
-    """Return the key of a run's slice: its values of the dimensions, NOT_TOLD for a missing one."""
+    """Return the key of a run's slice: its values of the dimensions, in their order. For a setting
+    that the run doesn't record, it is the default in UNRECORDED_DEFAULTS, else NOT_TOLD."""
     return tuple(_setting(row, one.name) for one in dims)
 
 
@@ -204,14 +213,14 @@ def _setting(row: ReportRow, name: str) -> Setting:
 
 
 def queues(rows: Sequence[ReportRow]) -> list[str]:
-    """Return the different names as which the runs are compared (see queue_of()), in the order of
-    legends."""
+    """Return the different names as which the runs are compared (see queue_of()): queues in the
+    order of the table of queues, then others, see looks.order()."""
     return order([queue_of(row) for row in rows])
 
 
 def rates(rows: Sequence[ReportRow]) -> list[Setting]:
-    """Return all different rates of the runs in Mbit/s, in the order of an axis. NOT_TOLD, which is
-    last, stands for runs that don't record it."""
+    """Return all different rates of the runs in Mbit/s: numbers by size, then texts such as
+    "100/20". NOT_TOLD, which is last, stands for runs that don't record it."""
     return [NOT_TOLD if one is None else one
             for one in sorted_values(RATE, [rate_of(row) for row in rows])]
 
@@ -220,10 +229,11 @@ def cell(rows: Sequence[ReportRow]) -> dict[str, Any]:
     """Return the data that plots show of a cell:
 
     - runs: number of runs.
-    - ways: direction -> values of _latency_data(), if any; mbps, the throughput of each run that
-      has it; over_time and rtt_over_time, curves of throughput and RTT (None without). Directions
-      without data are left out.
-    - words: metric that has words -> median over runs as text, with its word: "B 47.1".
+    - ways: direction -> values of _latency_data(), if it has probes; mbps, the throughput in Mbit/s
+      of each run that has it; over_time and rtt_over_time, results of _curve_over_runs() for
+      throughput and RTT. Directions with neither probes nor throughput are left out.
+    - words: metric that has words -> median over runs as text, after its word: "B 47.10". Metrics
+      without a value are left out.
     - shared: whether cross traffic was on the line in any run.
 
     Args:
@@ -251,13 +261,14 @@ def cell(rows: Sequence[ReportRow]) -> dict[str, Any]:
 
 
 def _latency_data(loaded_ms: Any) -> dict[str, Any]:
-    """Return percentiles of all probes, of which a lost probe is later than any other: probes and
-    lost (numbers of probes), levels (0, 100, and those of LEVELS_PCT with SAMPLES_BEYOND or more
-    samples above them), ms (their values), box (values of BOX_PCT, however few the probes).
-    Infinite values are None.
+    """Return a distribution of latency: probes and lost (numbers of probes), levels (list of
+    percentiles: 0, 100, and those of LEVELS_PCT with about SAMPLES_BEYOND or more samples above
+    them), ms (list of the latencies at these levels), box (list of those at BOX_PCT, however few
+    the probes). A lost probe counts as later than any other. A latency that is a lost probe is
+    None.
 
     Args:
-        loaded_ms: array of each probe's latency, infinite if it was lost.
+        loaded_ms: array of each probe's latency, at least one, infinite if it was lost.
     """
     count = loaded_ms.size
     levels = [level for level in LEVELS_PCT if level in (0, 100)

@@ -35,19 +35,23 @@ ALL_RATES = "all rates"
 
 def between_queues(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]
                    ) -> list[dict[str, Any]]:
-    """Return the statistics for each slice, rate and metric, without metrics that no run has or
-    that don't apply (see _metric_statistics()).
+    """Return the statistics for each slice, rate and metric of METRICS, without metrics that no run
+    has or that don't apply (see _metric_statistics()).
 
-    Rates are also taken together if all combinations of a queue and a rate have the same number of
-    runs. Otherwise, rates would be compared instead of queues.
+    If a slice has several rates, they are also taken together, provided that all combinations of a
+    queue and a rate have the same number of runs. Otherwise, rates would be compared instead of
+    queues.
 
     Each entry has:
-    - slice, rate, metric: to which runs and metric it belongs. rate is ALL_RATES for all together.
-    - queues: queue -> [number of runs, median, low and high end of the median's confidence
-    interval, its level in %]. The last three are None without an interval. LOST stands for a value
-    that is a lost probe.
-    - h, p: of Kruskal and Wallis' test. Missing if the test is not possible.
-    - deltas: [queue, other queue, Cliff's delta]. Missing if each queue has a single run.
+    - slice, rate, metric: to which runs and metric it belongs. slice is the list of key_of()'s
+    values, and rate is ALL_RATES for all together.
+    - queues: queue -> [number of runs that have the metric, at least one, median, low and high end
+    of the median's confidence interval, its level in %]. The last three are None without an
+    interval. LOST stands for a value that is a lost probe.
+    - h, p: of Kruskal and Wallis' test. Missing if the test is not possible, or if each queue has a
+    single run.
+    - deltas: list of [queue, other queue, Cliff's delta]. Empty with one queue. Missing if each
+    queue has a single run.
     """
     entries = []
     for key, members in collect(rows, lambda row: key_of(row, dimensions)).items():
@@ -72,11 +76,11 @@ def _balanced(rows: Sequence[ReportRow]) -> bool:
 
 def _metric_statistics(rows: Sequence[ReportRow], metric: str) -> dict[str, Any] | None:
     """Return the statistics of a metric: `queues`, `h`, `p` and `deltas` of an entry of
-    between_queues(). None if no run has it, or if it doesn't apply: throughput_* with cross
-    traffic, total_* without.
+    between_queues(). None if no run has it, or if it doesn't apply: throughput_* if any of the runs
+    has cross traffic, total_* if none has.
 
     Args:
-        rows: runs of a slice and rate.
+        rows: runs of a slice and rate, or of all rates of a slice.
         metric: name of the metric.
     """
     # With cross traffic, the test's own throughput would compare shares of the line. Without it,
@@ -109,9 +113,11 @@ def _metric_statistics(rows: Sequence[ReportRow], metric: str) -> dict[str, Any]
 def variance(rows: Sequence[ReportRow], dimensions: Sequence[Dimension]
              ) -> Mapping[str, Mapping[str, Mapping[str, float | None]]]:
     """Return each factor's share of the variance between a test's runs (eta squared, 0 to 1): test
-    -> metric -> factor -> share. Factors are the queue, the rate, and other settings in which runs
-    differ. Factors with a single value, or as many values as runs, are left out, and so are metrics
-    whose values are all the same, or of which one is a lost probe."""
+    -> metric of METRICS -> factor -> share. Factors are the queue (as queue_of() names it), the
+    rate, and the dimensions besides the test. For each metric, only the runs that have it count:
+    factors with a single value in them, or as many values as runs, are left out, and so are metrics
+    whose values are all the same, or of which one is a lost probe. Tests and metrics without a
+    share are missing."""
     factors: dict[str, Callable[[ReportRow], object]] = {AQM: queue_of, RATE: rate_of} | {
         one.name: _setting_getter(one.name) for one in dimensions if one.name != "test"}
     shares: dict[str, dict[str, dict[str, float | None]]] = {}

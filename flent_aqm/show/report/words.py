@@ -17,8 +17,8 @@ def ms(value: float) -> str:
 
 
 def span(values: Sequence[float], unit: str) -> str:
-    """Return the range of at least one value as text, or the value that all share: "19.4 to 20.9
-    Mbit/s".
+    """Return the range of at least one value as text, smallest first: "19.4 to 20.9 Mbit/s". If
+    both ends are the same when rounded, return one number: "19.4 Mbit/s".
 
     Args:
         values: the values.
@@ -30,7 +30,8 @@ def span(values: Sequence[float], unit: str) -> str:
 
 
 def percentile(percent: float) -> str:
-    """Return the name of a percentile: "median", "99th percentile"."""
+    """Return the name of a percentile: "median" for 50, and for others the number with "th", such
+    as "99th percentile"."""
     return "median" if percent == 50 else f"{percent:g}th percentile"
 
 
