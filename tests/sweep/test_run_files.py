@@ -158,7 +158,7 @@ def test_failed_run_has_a_log_with_its_cause_and_no_data_file(
 
 def test_folder_that_cannot_be_written_ends_the_sweep(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
-    with pytest.raises(StorageError, match=r"^can't write to the results folder \S*/taken: Not a d"):
+    with pytest.raises(StorageError, match=r"^can't write to the results folder \S*/taken: Not a"):
         write_files(output(from_guest()), cell_in(tmp_path / "taken"), FACTS)
 
 
