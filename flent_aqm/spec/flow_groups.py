@@ -125,14 +125,16 @@ def _parse_group(text: str, load_s: float) -> FlowGroup:
 
 
 def refuse_unknown_hosts(text: str, scenario: Scenario, test_host: str = SERVER) -> None:
-    """Raise ConfigError, with the column, if a group starts from or goes to a host that can't do
-    that in the scenario's network, or would send to itself.
+    """Raise ConfigError, with the group's text and its column, counted from 1, if a group starts
+    from a host that no flow can start from in the scenario's network, goes to one on which no
+    server runs, or would send to itself.
 
     Args:
         text: the value of the test parameter `flows`. A text that doesn't match FLOWS is ignored
             here, because groups_from() refuses it.
         scenario: the run's scenario.
-        test_host: the test's host, to which groups without a host go.
+        test_host: the test's host, to which groups without a host go. Whether a server runs on it
+            is not checked.
     """
     if not re.fullmatch(FLOWS, text) or not re.search("[:/]", text):
         return
@@ -170,7 +172,7 @@ def data_sets(groups: Sequence[FlowGroup], direction: str, host: str, load_start
     Args:
         groups: the groups of flows. Groups beyond the number of servers are left out.
         direction: "upload" or "download".
-        host: name of the server of the test.
+        host: name of the server of the test, for groups without a host of their own.
         load_start_s: begin of the load in s, counted from the begin of the test.
         scenario: the run's scenario, None outside of this package's runs. Without it, the hosts
             that flows start from are ignored.

@@ -34,8 +34,8 @@ def jitter_ms(seed: int, start_name: str) -> float:
 
 def jitter_of_this_run_ms(start_name: str) -> float | None:
     """Return the delay in ms of a start in the run that this process belongs to. None outside of
-    the lab, or if the run has no seed. Raises ConfigError if the environment variable with the
-    scenario isn't valid.
+    the lab or of a run, or if the run has no seed. Raises ConfigError if the environment variable
+    with the scenario isn't valid.
 
     start_name: name of what is started, as for jitter_ms().
     """

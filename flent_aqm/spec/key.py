@@ -36,7 +36,7 @@ class Key:
             for the key's own name.
         usual: text for the documents that says what holds if the key isn't given. "none" for
             nothing. None if `default` shows it.
-        default: value if the key isn't given.
+        default: value if the key isn't given. With a `reader`, the reader decides that.
         is_file: True if the value is the path of a file. Only the file's name is part of a run's
             identity.
         label: name of the setting in pages of results. "" for the key's name.
@@ -62,7 +62,8 @@ class Key:
 
     @property
     def default_words(self) -> str:
-        """The value that holds if the key isn't given, as text for the documents. "" if there is
+        """What holds if the key isn't given, as text for the documents: `usual` if it is told, else
+        `default`, as a number ("1" and "0" for a switch) or with backquotes around. "" if there is
         none."""
         if self.usual is not None:
             return "" if self.usual == "none" else self.usual
@@ -73,13 +74,14 @@ class Key:
 
 def key(default: object, values: str, help_: str,
         check: Callable[[str, object], object] | None = None, **more: Any) -> Any:
-    """Return a field of a dataclass that is a key of a batch.
+    """Return a field of a dataclass that is a key of a batch. Its Key is in the field's metadata,
+    under "key".
 
     Args:
         default: value if the key isn't given.
         values: possible values, as text for the documents.
         help_: effect of the key, as text for the documents.
-        check: function (name of the key, given value) -> converted value.
+        check: function (name of the key, given value) -> converted value. None with a `reader`.
         more: other fields of Key, by name.
     """
     row = Key(values, help_, check, default=default, **more)
@@ -119,12 +121,13 @@ class Record:
 
     @classmethod
     def read(cls, settings: Settings) -> Self:
-        """Check and convert settings of a batch or command line into this record.
+        """Check and convert settings of a batch or command line into this record. Combinations of
+        values are left to refuse_odd_pairs(), unless a reader of the record checks them.
 
-        settings: key -> given value, text or already converted. Keys of other records are ignored.
-        None and "" count as not given.
+        settings: all given settings, key -> value, text or already converted. Keys of other records
+        are ignored, except those that a reader needs. None and "" count as not given.
 
-        Raises ConfigError that names the key and the value.
+        Raises ConfigError that names the key.
         """
         return cls(**dict(_checked_values(cls, settings)))
 
@@ -142,8 +145,9 @@ class Record:
 
     @property
     def only_in_lab(self) -> str:
-        """The reason why a testbed in real time can't have these settings, with {testbed} in place
-        of the testbed's name. "" if it can, which is the default."""
+        """The message for the user of a testbed in real time that can't have the record's settings,
+        with {testbed} in place of the testbed's name. "" if it can, or if none of them is set.
+        Always "" unless a subclass overrides it."""
         return ""
 
     @property
@@ -160,8 +164,8 @@ class Record:
 
     def not_with_topology(self) -> Mapping[str, bool]:
         """Return a mapping for the settings of this record that can't be combined with a topology:
-        name of the setting for the message -> True if it is given. Empty unless a subclass
-        overrides it."""
+        name of the setting for the message -> True if it has a value that excludes a topology.
+        Empty unless a subclass overrides it."""
         return {}
 
     def described(self) -> Mapping[str, object]:
@@ -196,8 +200,8 @@ def _checked_values(cls: type[Record], settings: Settings) -> Iterator[tuple[str
 
 def _checked_value(row: Key, record_field: Field[Any], settings: Settings) -> object:
     """Return the checked and converted value of a key: what its reader returns if it has one, else
-    what its check makes of the given value, or the field's default if the key isn't given. Raises
-    ConfigError that names the key by which the value is given.
+    what its check makes of the value given for the key, or for the one for both directions, else
+    the field's default. Raises ConfigError that names the key by which the value is given.
 
     Args:
         row: the properties of the key.

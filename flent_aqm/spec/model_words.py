@@ -16,16 +16,17 @@ Model = TypeVar("Model")
 
 def parse_words(key: str, text: str, models: Mapping[str, Model],
                 bounds: Mapping[str, tuple[float, float]]) -> Model:
-    """Parse `NAME+PARAMETER=VALUE+…` into a copy of the model NAME with changed parameters.
+    """Parse `NAME+PARAMETER=VALUE+…` into a copy of the model NAME with changed parameters, as
+    floats.
 
     Args:
         key: the key of the batch, for messages.
-        text: the text to parse.
+        text: the text to parse. Numbers in it have no +, not even in an exponent.
         models: name -> model, a dataclass.
         bounds: parameter -> least and greatest value. All parameters are numbers.
 
-    Raises ConfigError if a name is unknown, a parameter is missing after a + or given twice, or its
-    value isn't a number or is out of range.
+    Raises ConfigError if the model or a parameter is unknown, a parameter is missing after a + or
+    given twice, or its value isn't a number or is out of range.
     """
     name, *changes = text.split("+")
     if name not in models:

@@ -34,7 +34,8 @@ _OF_UNKNOWN_TESTS = Needs((), ("irtt", "iperf3", "netserver", "ndt7-cleartext"),
 
 
 def needs_of_run(test_name: str, scenario: Scenario, parameters: Mapping[str, object]) -> Needs:
-    """Return the requirements of one run.
+    """Return the requirements of one run: those of its test, then the programs and the server of
+    its cross traffic, if it has any. No server is listed twice.
 
     Args:
         test_name: name of the test definition.
@@ -51,7 +52,8 @@ def needs_of_run(test_name: str, scenario: Scenario, parameters: Mapping[str, ob
 
 def refuse_servers_behind_ssh(needs: Needs, scenario: Scenario) -> None:
     """Raise ConfigError if the key server_testbed is given, but flent-aqm can't start one of the
-    needed servers on another machine."""
+    needed servers on another machine. The message names the first such server, and what asks for
+    it."""
     for name in needs.servers if scenario.lab.server_testbed else ():
         if not SERVERS[name].behind_ssh:
             kind = kind_of(scenario.hosts.cross_traffic)
@@ -65,8 +67,9 @@ def refuse_servers_behind_ssh(needs: Needs, scenario: Scenario) -> None:
 
 
 def _needs_of_test(test_name: str, settings: Mapping[str, object]) -> Needs:
-    """Return the requirements of a test without its cross traffic. A test that isn't in the tools'
-    table may need any of the common servers.
+    """Return the requirements of a test without its cross traffic. For a test that isn't in the
+    tools' table, they are the common servers, of which it may need any, and no tools; `is_known` is
+    then False.
 
     settings: the test parameters, and the key `ndt7_server`.
     """

@@ -34,8 +34,9 @@ def as_text(value: object) -> str:
 
 
 def one_of(key: str, value: object, choices: Collection[str]) -> str:
-    """Return the value of a key as text if it is one of `choices`. Raises ConfigError otherwise,
-    with the key's name `key`, all choices and, if there is one, the most similar."""
+    """Return the value of a key as text if it is one of `choices`. Raises ConfigError with the
+    key's name `key` and all choices otherwise, also for True and False. For a text, the message
+    suggests the most similar choice, if there is one."""
     if isinstance(value, bool):
         raise ConfigError(f"{key}: {words_for(value)} are no values of this key; known: "
                           f"{', '.join(choices)}")
@@ -59,7 +60,8 @@ def text_of(key: str, value: object, form: str) -> str:
 
 
 def words_for(value: bool) -> str:
-    """Return the words of a batch, for a message, of which Flent makes True or False."""
+    """Return the words of a batch, for a message, of which Flent makes `value`: "yes, on and true"
+    or "no, off and false"."""
     return "yes, on and true" if value else "no, off and false"
 
 
