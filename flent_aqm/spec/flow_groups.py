@@ -83,8 +83,8 @@ class FlowGroup:
 
 def groups_from(text: str, load_s: float, refuse: Refuse) -> list[FlowGroup]:
     """Parse the test parameter `flows` into groups. If the text can't be parsed, or if a group ends
-    after the load, is shorter than SHORTEST_FLOW_S or has more than MAX_FLOWS flows, call `refuse`
-    with a message.
+    after the load, is shorter than SHORTEST_FLOW_S, has more than MAX_FLOWS flows, or is of UDP
+    with a rate of 0, call `refuse` with a message.
 
     Args:
         text: the value of the parameter: groups with + between, such as "2xreno+1xudp8@20-40".
@@ -100,6 +100,11 @@ def groups_from(text: str, load_s: float, refuse: Refuse) -> list[FlowGroup]:
                f"1xudp8@20-40, 1xudp3~390, 1xudp5-ect1, 1xcubic/{SECOND_SERVER} or "
                f"client2:1xcubic with + between, at most {len(defaults.IPERF3_FLOW_PORTS)} of them")
     for group in groups:
+        if not group.congestion_control and not group.udp_mbps:
+            refuse(f"flows: {group.text!r} has a rate of 0, so it would send nothing; expected a "
+                   "rate in Mbit/s above 0, such as 1xudp8")
+            groups = []
+            break
         too_short = round(group.stop_s - group.start_s, 6) < SHORTEST_FLOW_S
         if too_short or group.stop_s > load_s or group.count > MAX_FLOWS:
             refuse(f"flows: {group.text!r} must lie within the load of {load_s:g} s, take "

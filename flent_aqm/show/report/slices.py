@@ -126,16 +126,17 @@ def _configuration_name(row: ReportRow, names: Sequence[str]) -> str:
 
 
 def _own_title_words(row: ReportRow, rows: Sequence[ReportRow]) -> str:
-    """Return a run's title without the words that are the value, as str() gives it ("50.0"), of one
-    of its settings in which the runs differ and which doesn't belong to the router's configuration,
+    """Return a run's title without the words that are the value, such as "50.0" or "50", of one of
+    its settings in which the runs differ and which doesn't belong to the router's configuration,
     such as the rate. The rest is the user's name for the configuration. "" if nothing is left.
 
     Args:
         row: the run.
         rows: all runs of the report.
     """
-    others = {str(value) for name, value in row.settings.items()
-              if name not in (AQM, "title", *_ROUTER) and len(_value_pairs(name, name, rows)) > 1}
+    others = {text for name, value in row.settings.items()
+              if name not in (AQM, "title", *_ROUTER) and len(_value_pairs(name, name, rows)) > 1
+              for text in (str(value), f"{value:g}" if isinstance(value, float) else "")}
     return " ".join(part for part in str(row.settings.get("title", "")).split()
                     if part not in others)
 

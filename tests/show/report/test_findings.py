@@ -181,6 +181,9 @@ def test_runs_of_no_batch_are_compared_as_their_titles_call_them() -> None:
     named = (("no_aqm", "SQM off 50.0", 50.0), ("cake", "tuesday 50.0", 50.0),
              ("cake", "tuesday 9.0", 9.0))
     assert sides(*named) == ["SQM off", "tuesday", "tuesday"]
+    # As people write them.
+    assert sides(*((aqm, title.replace(".0", ""), rate) for aqm, title, rate in named)) == [
+        "SQM off", "tuesday", "tuesday"]
     assert sides(*named, batch="quick") == ["", "", ""]
     assert sides(("no_aqm", "here", 50.0), ("cake", "here", 50.0)) == ["", ""]
     assert sides(("cake", "monday", 50.0), ("cake", "tuesday", 50.0)) == ["", ""]
