@@ -110,7 +110,8 @@ def test_groups_are_read_as_written() -> None:
 
 
 @pytest.mark.parametrize("text", [
-    "", "reno", "0xreno", "1xudp0", "1xudp0.0-ect1", "2xreno@5-3", "2xreno@0-11", "1xudp8@3-3.5", "1xudp3~0",
+    "", "reno", "0xreno", "1xudp0", "1xudp0.0-ect1", "2xreno@5-3", "2xreno@0-11",
+    "1xudp8@3-3.5", "1xudp3~0",
     "1xudp3~1001", "1xreno~5", "1xcubic-ect1", "1xudp5-ect0", "999xreno", "1xudp",
     "1xreno/Elsewhere",
     "1xreno; rm -r", "+".join(["1xreno"] * 9)])
