@@ -68,8 +68,9 @@ hand_over_results() {
             \( -regex '(/[^/]*){102,}' -o -regex '.{2000,}' \) -prune \
             -fprint /run/lab/out/left -exec rm -rf {} +
         find /run/results ! -type f ! -type d -delete
-        # What ends with the lab, for a word to the user about files that the command named.
-        find /tmp /dev/shm /run -xdev -path /run/results -prune -o -type f -size +0 \
+        # What ends with the lab, for a word to the user about files that the command named. Files
+        # of the host that are shown there are of another file system.
+        find /tmp /dev/shm /run -xdev -path /run/results -prune -o -type f -size +0 -fstype tmpfs \
             -fprint0 /run/lab/out/ends_here
     fi
     cp -r /run/results/. /run/lab/out/results/ || fail "can't hand over the results"
