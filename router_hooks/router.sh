@@ -133,7 +133,8 @@ apply() {
     fi
     refusal=${said}
     take_back
-    die "tc refused ${asked}: ${refusal}" 1
+    # Which line it was is not known: some versions of tc count from 0.
+    die "tc refused a line for ${asked}, or for the shaper or filters above it: ${refusal}" 1
 }
 
 # ---- main --------------------------------------------------------------------

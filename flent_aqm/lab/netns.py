@@ -181,8 +181,9 @@ def _rehearse(scenario: Scenario) -> None:
                               f"{what}: {output[-1000:] or error}") from None
         if result.status:
             output = " ".join(place.stderr.read_text(errors="replace").split())
-            raise ConfigError(f"aqm {scenario.router.queues_text}: this machine (Linux {release}) "
-                              "can't set it up and report it: "
+            raise ConfigError(f"aqm {scenario.router.queues_text}, shaper "
+                              f"{scenario.router.shaper}: this machine (Linux {release}) can't set "
+                              "them up, or read them back: "
                               f"{output[-1000:] or f'status {result.status}, without a message'}")
         try:
             prove(scenario, parse_read_back(place.stdout.read_text()))

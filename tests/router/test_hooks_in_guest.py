@@ -116,7 +116,7 @@ END
         on_router tc qdisc | cmp - /tmp/before && echo same
     """)
     message, *rest = printed.splitlines()
-    assert "tc refused fq_codel" in message
+    assert re.search(r"tc refused a line for fq_codel, which .*, or for the shaper", message)
     assert "Invalid quantum" in message
     assert rest == ["status 1", "same"]
 
