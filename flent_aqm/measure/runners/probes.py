@@ -23,8 +23,9 @@ ANSWERS_S = 1.0
 # other may last, because irtt writes nothing if it is stopped while it waits for its own last
 # answers.
 SPARE_S = 90
-# Last words of fping and of ping if no reply came.
-_NO_REPLY = re.compile(r"xmt/rcv/%loss = \d+/0/|\d+ packets transmitted, 0 received")
+# Words of fping, of ping and of irtt if no reply came.
+_NO_REPLY = re.compile(r"xmt/rcv/%loss = \d+/0/|\d+ packets transmitted, 0 received"
+                       r'|"packets_received": *0\b|Time\.Sub\(\) clock mismatch')
 
 
 class AqmIrttRunner(SupervisedRunner, IrttRunner):
@@ -53,17 +54,37 @@ class AqmIrttRunner(SupervisedRunner, IrttRunner):
         """Parse irtt's JSON as Flent does. If irtt may be stopped (linger_s is given), read it from
         the file `written` in place of `output`, and drop the samples less than ANSWERS_S seconds
         before the last one: a sample's time is that of the answer, or of sending if the probe was
-        lost. Raises BadResult if irtt gave no measurement."""
+        lost. Raises BadResult if irtt gave no measurement, such as if no reply came."""
         if self.linger_s is None:
-            return super().read(output, error)
+            return self._read_json(output, error)
         with open(self.written, encoding="utf-8") as written:
-            series, samples, metadata = super().read(written, error)
+            series, samples, metadata = self._read_json(written, error)
         end_s = max((one["t"] for one in samples), default=0.0) - ANSWERS_S
         if isinstance(series, dict):
             series = {name: _points_until(points, end_s) for name, points in series.items()}
         else:
             series = _points_until(series, end_s)
         return series, [one for one in samples if one["t"] <= end_s], metadata
+
+    def _read_json(self, output: IO[str], error: IO[str]) -> Parsed:
+        """Parse irtt's JSON as Flent does. Raises BadResult if there is none, or if it has no
+        reply."""
+        try:
+            return super().read(output, error)
+        except BadResult:
+            # irtt 0.9.0 leaves out a median of 0, which Flent expects.
+            self._refuse_no_reply(output)
+            raise
+
+    def _refuse_bad_end(self, error: IO[str]) -> None:
+        self._refuse_no_reply(error)  # irtt 0.9.1 crashes then
+        super()._refuse_bad_end(error)
+
+    def _refuse_no_reply(self, printed: IO[str]) -> None:
+        """Raise BadResult if irtt's output or standard error tells that no reply came."""
+        if _NO_REPLY.search(text_of(printed)):
+            raise BadResult(f"{self.tool}: none of its probes came back; check that {self.host} "
+                            "can be reached, and that nothing on the path drops UDP or this DSCP")
 
 
 class AqmPingRunner(SupervisedRunner, PingRunner):

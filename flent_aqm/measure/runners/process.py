@@ -114,11 +114,13 @@ class SupervisedRunner(ProcessRunner):
         if parsed and parsed[0]:
             return parsed
         printed, complaint = text_of(output).strip(), self.complaint(error)
-        if fault is not None and printed:
-            raise BadResult(f"{self.tool}: its output can't be parsed ({cause_of(fault)}); it "
-                            f"starts with {printed[:60]!r}")
-        ends = f"its output ends with {last_line(output)[-60:]!r}" if printed else ""
         said = f"its last line on standard error: {complaint}" if complaint else ""
+        if fault is not None and printed:
+            raise BadResult("; ".join(filter(None, (
+                f"{self.tool}: its output can't be parsed ({cause_of(fault)})",
+                f"it starts with {printed[:60]!r}", said,
+                "is it another version? see flent-aqm doctor"))))
+        ends = f"its output ends with {last_line(output)[-60:]!r}" if printed else ""
         raise BadResult(f"{self.tool} gave no measurement; "
                         f"{'; '.join(filter(None, (ends, said))) or 'it printed nothing'}")
 

@@ -107,7 +107,11 @@ class ParsedRunner(SupervisedRunner):
 @pytest.mark.parametrize(("script", "why"), [
     ("echo rates 5 x", (
         "sh: its output can't be parsed (could not convert string to float: 'x'); "
-        "it starts with 'rates 5 x'")),
+        "it starts with 'rates 5 x'; is it another version? see flent-aqm doctor")),
+    ("echo rates x; echo deprecated >&2", (
+        "sh: its output can't be parsed (could not convert string to float: 'x'); "
+        "it starts with 'rates x'; its last line on standard error: deprecated; "
+        "is it another version? see flent-aqm doctor")),
     ("echo banner; echo reset by peer >&2",
      ("sh gave no measurement; its output ends with 'banner'; its last line on standard error: "
      "reset by peer")),
@@ -169,6 +173,27 @@ def test_host_that_answers_no_ping_is_named(tool: str, output: str, error: str, 
     assert no_measurement(runner, tool, output, error) == (
         f"{tool}: none of its probes came back{said}; check that 192.0.2.1 can be reached and "
         "answers pings")
+
+
+@pytest.mark.parametrize("script", [
+    """echo '{"stats": {"rtt": {"mean": 0}, "packets_received": 0}}'""",
+    "printf 'panic: Time.Sub() clock mismatch\n\nmain.main()\n\tmain.go:10 +0x28\n' >&2; exit 2"])
+@pytest.mark.parametrize("linger_s", [None, 0.0])
+def test_irtt_whose_probes_are_all_lost_names_the_host(
+        script: str, linger_s: float | None) -> None:
+    """Version 0.9.0 leaves out a median of 0, so that Flent can't read it, and 0.9.1 crashes."""
+    runner = AqmIrttRunner(name="irtt", settings=SETTINGS, host="192.0.2.1", length=1,
+                           linger_s=linger_s, finish_event=threading.Event())
+    runner.title = "irtt"
+    runner.args = ["-o", "-"]
+    runner.fork()
+    written = runner.args[1]
+    runner.args = ["sh", "-c", script if written == "-" else f"{{ {script}; }} >{written}"]
+    assert result(runner)["ERROR"] == [
+        ("irtt: none of its probes came back; check that 192.0.2.1 can be reached, and that "
+         "nothing on the path drops UDP or this DSCP")]
+    if written != "-":
+        runner._written.close()
 
 
 @pytest.mark.parametrize(("count", "interval_s"), [(400, 0.2), (100, 0.25), (30, 0.5), (1, 60.0)])
