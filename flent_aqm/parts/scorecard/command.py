@@ -172,7 +172,8 @@ def _own_file(args: argparse.Namespace) -> Path | None:
     if len(files) + any(parts) > 1:
         raise ConfigError("only one test of your own at a time: give one .py file, or --client "
                           "with --server and --reads; score the next test by a second command "
-                          "with the same -o")
+                          "with the same -o, and under another name (--name, or its Tool's), or "
+                          "its runs replace those of the first")
     if files:
         try:
             open_regular(files[0]).close()
