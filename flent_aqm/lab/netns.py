@@ -93,7 +93,7 @@ class NetnsTestbed:
         """
         if os.geteuid() != 0:
             raise ConfigError("testbed: netns needs root, to create network namespaces; run "
-                              "flent as root, or use testbed virtual")
+                              "the same command as root, or use testbed virtual")
         # The router hook tries each queue on an IFB device if IFB is available.
         _load_ifb_module()
         kinds: dict[Scenario, Scenario] = {}

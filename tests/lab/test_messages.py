@@ -82,3 +82,10 @@ def test_namespaces_that_fail_without_a_word_tell_how_they_ended(
     monkeypatch.setattr(Silent, "status", status)
     with pytest.raises(ConfigError, match=told):
         netns._rehearse(Scenario.from_settings({"testbed": "netns"}))
+
+
+def test_netns_without_root_names_no_other_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scorecard's, or any other's, may have asked for it."""
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(ConfigError, match=r"; run the same command as root, or use testbed virtual$"):
+        netns.NetnsTestbed().check([])
