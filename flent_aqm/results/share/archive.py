@@ -161,14 +161,17 @@ def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
         except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
             raise ConfigError(f"--batch: {batch_file}: {cause_of(error)}; expected the batch file "
                               "of these runs") from None
+    by_folder = [found.batches if (found := status.read(folder)) else ()
+                 for folder in dict.fromkeys(sources)]
     recorded: list[Mapping[str, str]] = []
-    for folder in dict.fromkeys(sources):
-        folder_status = status.read(folder)
-        recorded += [files for files in (folder_status.batches if folder_status else ())
-                     if files not in recorded]
-    apart = ", or publish each folder by itself" if len(set(sources)) > 1 else ""
+    for batches in by_folder:
+        recorded += [files for files in batches if files not in recorded]
+    apart = ", or publish each folder by itself" if len(by_folder) > 1 else ""
     if batch_file is not None:
-        return _copy_batch(batch_file, _matching_record(batch_file, recorded, apart), target), ""
+        # Without --batch, the only record counts for all folders.
+        without = ", or leave --batch out" if len(recorded) == 1 and all(by_folder) else ""
+        files = _matching_record(batch_file, recorded, without + apart)
+        return _copy_batch(batch_file, files, target), ""
     if len(recorded) > 1:
         raise ConfigError("these runs came from different batch files, or from one that changed in "
                           "between, or a file from which it inherits did: "
@@ -242,7 +245,7 @@ def _named_batches(recorded: Sequence[Mapping[str, str]]) -> str:
     return ", ".join(dict.fromkeys(plain(_batch_path(files)) for files in recorded))
 
 
-def _matching_record(batch_file: Path, recorded: Sequence[Mapping[str, str]], apart: str
+def _matching_record(batch_file: Path, recorded: Sequence[Mapping[str, str]], advice: str
                      ) -> Mapping[str, str]:
     """Return the first of the records whose batch file had the same content as the user's batch
     file has now, or an empty one if there are no records. Raises ConfigError if there are records,
@@ -252,18 +255,16 @@ def _matching_record(batch_file: Path, recorded: Sequence[Mapping[str, str]], ap
         batch_file: the user's batch file.
         recorded: records of sweep.json files: each path -> SHA-256 of the files that a sweep read,
             with its batch file last.
-        apart: advice for runs of several folders, the end of the message if there are several
-            records.
+        advice: what else can be done, the end of the message.
     """
     digest = _digest(batch_file)
     for files in recorded:
         if files[_batch_path(files)] == digest:
             return files
     if recorded:
-        other = ", or leave --batch out" if len(recorded) == 1 else apart
-        raise ConfigError(f"--batch: {batch_file} is not a batch of these runs, which came from "
-                          f"{_named_batches(recorded)}, as it was then; give a file with the "
-                          f"content of that time, such as from git{other}")
+        raise ConfigError(f"--batch: {batch_file} is none of the batches that {status.NAME} "
+                          f"records ({_named_batches(recorded)}), as they were then; give a file "
+                          f"with the content of that time, such as from git{advice}")
     return {}
 
 

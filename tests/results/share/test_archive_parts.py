@@ -266,13 +266,18 @@ def test_runs_of_several_batches_are_refused_with_their_names(tmp_path: Path) ->
             f"file from which it inherits did: {named}; name one with --batch FILE{advice}")
     mine = tmp_path / "m"
     mine.write_text("")
+    (tmp_path / "unrecorded").mkdir()
+    without = ", or leave --batch out"
     for sources, named, advice in ((folders, "/x/a, /x/b", apart), ([one], "/x/c", ""),
-                                   (folders[:1], "/x/a", ", or leave --batch out")):
+                                   (folders[:1], "/x/a", without),
+                                   ([folders[0], sweep(tmp_path / "d", {"/x/a": "1"})], "/x/a",
+                                    without + apart),
+                                   ([folders[0], tmp_path / "unrecorded"], "/x/a", apart)):
         with pytest.raises(ConfigError) as caught:
             pack_batch(sources, mine, tmp_path)
         assert str(caught.value) == (
-            f"--batch: {mine} is not a batch of these runs, which came from {named}, as it was "
-            f"then; give a file with the content of that time, such as from git{advice}")
+            f"--batch: {mine} is none of the batches that sweep.json records ({named}), as they "
+            f"were then; give a file with the content of that time, such as from git{advice}")
 
 
 def test_line_that_cannot_be_cleaned_is_told_with_the_file_that_has_it(

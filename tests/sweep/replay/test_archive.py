@@ -177,14 +177,14 @@ def test_archive_has_the_batch_that_the_runs_came_from_by_its_hash(
     assert "paper.batch: cleaned; read them before you publish" in capsys.readouterr().err
     assert share("other", "--batch", str(third)) == 1
     told = capsys.readouterr().err
-    assert f"t.batch is not a batch of these runs, which came from {mine}, as it was then" in told
+    assert f"t.batch is none of the batches that sweep.json records ({mine}), as they we" in told
     assert "or leave --batch out" in told
     recorded(folder, mine, other)
     assert share("two") == 1
     assert "these runs came from different batch files" in capsys.readouterr().err
     assert share("third", "--batch", str(third)) == 1
     told = capsys.readouterr().err
-    assert f"which came from {mine}, {other}, as it was then" in told
+    assert f"that sweep.json records ({mine}, {other}), as they were then" in told
     assert told.endswith("such as from git\n")
     assert share("two", "--batch", str(other)) == 0
     assert [path.name for path in (tmp_path / "two" / "batch").iterdir()] == ["o.batch"]
