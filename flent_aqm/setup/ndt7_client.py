@@ -74,8 +74,11 @@ def set_up_ndt7_client(cache: Path) -> None:
         except CommandFailed as error:
             wrong = next((line for line in error.stderr.splitlines() if line.startswith("error")),
                          f"cargo ended with {end_of(error.returncode)}")
-            raise SetupError(f"ndt7-client did not compile: {wrong}; the whole output is in {log}"
-                             ) from None
+            # Such as what broke a download. cargo prints a chain of causes, with the first one last.
+            _, found, cause = error.stderr.rpartition("Caused by:\n")
+            raise SetupError(f"ndt7-client could not be built: {wrong.rstrip('.')}"
+                             f"{': ' * bool(found)}{cause.strip().partition(chr(10))[0] * bool(found)}"
+                             f"; the whole output is in {log}") from None
         target = cache / "tools" / FOLDER
         install.publish(work / "root" / "bin", target,
                         lambda folder: is_whole(folder / "ndt7-client"))

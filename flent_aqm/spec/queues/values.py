@@ -260,8 +260,12 @@ class Overhead:
             return int(text)
         words = text.split()
         if not words or not set(words) <= self.words.keys():
-            raise ConfigError(f"expected bytes from {self.least} to {self.most}, or one or more of "
-                              f"{', '.join(self.words)}")
+            layers = [word for word in words
+                      if word in {framing.link_layer for framing in self.words.values()}]
+            raise ConfigError(f"expected either one number of bytes from {self.least} to "
+                              f"{self.most}, without a unit, or one or more of "
+                              f"{', '.join(self.words)}, and not both"
+                              + (f"; {layers[0]} is a value of linklayer" if layers else ""))
         return " ".join(words)
 
     def framing(self, value: Scalar) -> Framing:
