@@ -44,9 +44,9 @@ def set_up_ndt7_client(cache: Path) -> None:
     """Build the pinned client in the cache, unless it exists. Print the progress, and write the
     compiler's output to CACHE/ndt7-client-build.log. The caller holds the cache's lock.
 
-    Raises SetupError if the source can't be downloaded, doesn't fit the patch or doesn't compile,
-    ToolMissing without a suitable cargo or without patch, CommandFailed if patch fails for another
-    reason.
+    Raises SetupError if the source or a crate can't be downloaded, or if the source doesn't fit the
+    patch or doesn't compile, ToolMissing without a suitable cargo or without patch, CommandFailed
+    if patch fails for another reason.
     """
     if ndt7_client_is_there():
         return
@@ -74,11 +74,12 @@ def set_up_ndt7_client(cache: Path) -> None:
         except CommandFailed as error:
             wrong = next((line for line in error.stderr.splitlines() if line.startswith("error")),
                          f"cargo ended with {end_of(error.returncode)}")
-            # Such as what broke a download. cargo prints a chain of causes, with the first one last.
-            _, found, cause = error.stderr.rpartition("Caused by:\n")
-            raise SetupError(f"ndt7-client could not be built: {wrong.rstrip('.')}"
-                             f"{': ' * bool(found)}{cause.strip().partition(chr(10))[0] * bool(found)}"
-                             f"; the whole output is in {log}") from None
+            # Below the error, cargo prints what caused it, what caused that, and so on, such as of
+            # a download that failed.
+            causes = re.findall(r"^Caused by:\n\s+(.+)", error.stderr, re.MULTILINE)
+            told = ": ".join([wrong.rstrip("."), *causes[-1:]])
+            raise SetupError(f"ndt7-client could not be built: {told}; the whole output is in "
+                             f"{log}") from None
         target = cache / "tools" / FOLDER
         install.publish(work / "root" / "bin", target,
                         lambda folder: is_whole(folder / "ndt7-client"))

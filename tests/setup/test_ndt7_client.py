@@ -32,6 +32,31 @@ def test_source_that_cargo_does_not_give_is_told_of(
     assert not (tmp_path / "work" / "source").exists()
 
 
+@pytest.mark.parametrize(("printed", "told"), [
+    (("error: failed to compile `x`, files are at `/y`.\n\nCaused by:\n  failed to get `z`\n\n"
+      "Caused by:\n  [6] Could not resolve hostname\n"),
+     "error: failed to compile `x`, files are at `/y`: [6] Could not resolve hostname"),
+    ("error[E0308]: mismatched types\nerror: could not compile `x`\n",
+     "error[E0308]: mismatched types"),
+    ("", "cargo ended with status 101")])
+def test_client_that_cargo_does_not_build_is_told_with_the_cause(
+        printed: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The crates are downloaded by the same command that compiles them."""
+    (tmp_path / "cargo").write_text(
+        "#!/bin/sh\n[ $1 = --version ] && echo cargo 9.9.9 && exit\n"
+        f"cat <<'END'\n{printed}END\nexit 101\n")
+    (tmp_path / "cargo").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setattr(ndt7_client, "ndt7_client_is_there", lambda: False)
+    monkeypatch.setattr(ndt7_client, "fetch_source", lambda _cargo, folder: folder.mkdir())
+    log = tmp_path / "cache" / "ndt7-client-build.log"
+    log.parent.mkdir()
+    with pytest.raises(SetupError) as raised:
+        ndt7_client.set_up_ndt7_client(log.parent)
+    assert str(raised.value) == (
+        f"ndt7-client could not be built: {told}; the whole output is in {log}")
+
+
 def test_cargo_that_prints_no_version_is_not_called_an_old_one(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cargo = tmp_path / "cargo"
