@@ -53,7 +53,7 @@ def package_folder(guest_place: str, spare: Path) -> Path:
         guest_place: path inside the guest.
         spare: folder on the host, made if necessary.
 
-    Raises LabError if neither can be written, or if the package can't be compiled.
+    Raises LabError if neither can be written, or if the package can't be read or compiled.
     """
     if paths.is_installed():
         return paths.PACKAGE.parent
@@ -73,12 +73,18 @@ def package_hash() -> str:
     files are read at the first call only.
 
     A checkout and a wheel built from it have the same hash. Batches don't count.
+
+    Raises LabError if a file can't be read.
     """
     digest = hashlib.sha256()
-    for path, name in _sources():
-        content = path.read_bytes()
-        digest.update(f"{name}\0{os.access(path, os.X_OK)}\0{len(content)}\0".encode())
-        digest.update(content)
+    try:
+        for path, name in _sources():
+            content = path.read_bytes()
+            digest.update(f"{name}\0{os.access(path, os.X_OK)}\0{len(content)}\0".encode())
+            digest.update(content)
+    except OSError as error:
+        raise LabError(f"can't read flent-aqm's own file {error.filename}: {cause_of(error)}; "
+                       "install flent-aqm again, or make the file readable") from None
     return digest.hexdigest()[:16]
 
 

@@ -130,6 +130,19 @@ def test_hash_is_that_of_the_code_and_not_of_a_users_batches(tmp_path: Path) -> 
     assert hashed() != first
 
 
+def test_source_that_cannot_be_read_is_no_fault_of_a_results_folder(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as one that was removed since it was listed: the hash is computed among a run's files."""
+    gone = tmp_path / "gone.py"
+    monkeypatch.setattr(package_copy, "_sources", lambda: [(gone, "flent_aqm/gone.py")])
+    package_copy.package_hash.cache_clear()
+    with pytest.raises(LabError) as raised:
+        package_copy.package_hash()
+    assert str(raised.value) == (
+        f"can't read flent-aqm's own file {gone}: No such file or directory; install flent-aqm "
+        "again, or make the file readable")
+
+
 def test_source_that_does_not_compile_is_named_as_it_is_in_the_checkout(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not by its place in the lab. Of several faults the first one is told."""
