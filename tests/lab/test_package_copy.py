@@ -132,7 +132,7 @@ def test_hash_is_that_of_the_code_and_not_of_a_users_batches(tmp_path: Path) -> 
 
 def test_source_that_cannot_be_read_is_no_fault_of_a_results_folder(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such as one that was removed since it was listed: the hash is computed among a run's files."""
+    """Such as one that was removed since: the hash is computed when a run's files are written."""
     gone = tmp_path / "gone.py"
     monkeypatch.setattr(package_copy, "_sources", lambda: [(gone, "flent_aqm/gone.py")])
     package_copy.package_hash.cache_clear()

@@ -132,7 +132,7 @@ def test_words_that_are_told_of_are_no_parameters() -> None:
                                                  "VALUE")),
     ({"aqm": "cake", "aqm_options": "lan", "aqm_rtt": "5ms"}, "given twice"),
     ({"aqm": "cake", "aqm_overhead": 257}, "expected either one number of bytes from -64 to 256"),
-    ({"aqm": "cake", "aqm_options": "overhead 18 ether-vlan"}, "ethernet, ether-vlan, and not both"),
+    ({"aqm": "cake", "aqm_options": "overhead 18 ether-vlan"}, "ether-vlan, and not both"),
     ({"aqm": "cake", "aqm_overhead": "44 atm"}, "and not both; atm is a value of linklayer"),
     ({"aqm": "red", "aqm_options": "qevent mark block 5"}, "flent-aqm doesn't set it"),
     ({"shaper_offload": 1}, "flent-aqm doesn't set it: it leaves the work to a network card"),
