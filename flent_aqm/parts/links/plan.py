@@ -117,10 +117,14 @@ def refuse_link_that_ends(scenario: Scenario, length_s: float) -> None:
     for direction, plan in link_plans(scenario).items():
         key, shown = f"link_{direction}_trace", link.shown_key(direction, "link_trace")
         if 0 < plan.dead_ns < length_s * NS:
+            from flent_aqm.parts.links.schedule import ROUND_S
+
+            # Outages of a trace that repeats begin again, too.
+            repeat = ("" if link.link_outages_s and length_s > ROUND_S
+                      else ", or link_trace_end = repeat")
             raise ConfigError(
                 f"{shown}: {link.of(direction, 'link_trace')} ends after {plan.dead_ns / NS:g} s, "
-                f"and the run lasts {length_s:g} s; give a longer trace, or link_trace_end = "
-                "repeat", key)
+                f"and the run lasts {length_s:g} s; give a longer trace{repeat}", key)
         if 0 < plan.again_ns < length_s * NS:
             if link.link_outages_s:
                 key = shown = "link_outages_s"

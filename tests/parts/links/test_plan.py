@@ -208,8 +208,15 @@ def test_link_that_ends_before_the_run_is_refused(
     scenario = Scenario.from_settings({
         **settings, "link_trace": tmp_path / "short", "link_trace_end": "hold"})
     refuse_link_that_ends(scenario, 2)
-    with pytest.raises(ConfigError, match=r"^link_trace: .* ends after 3 s, and the run lasts 5 s"):
+    with pytest.raises(ConfigError, match=r"^link_trace: .* ends after 3 s, and the run lasts 5 s; "
+                                          "give a longer trace, or link_trace_end = repeat$"):
         refuse_link_that_ends(scenario, 5)
+    # What is advised isn't refused next.
+    end = "trace" if "link_outages_s" in settings else "repeat"
+    with pytest.raises(ConfigError, match=f"{end}$"):
+        refuse_link_that_ends(scenario, ROUND_S + 100)
+    if end == "repeat":
+        refuse_link_that_ends(scenario.but(link_trace_end="repeat"), ROUND_S + 100)
     alone = Scenario.from_settings({
         "modem_down_mbps": 9, **settings, "link_up_trace": tmp_path / "short",
         "link_trace_end": "hold"})
