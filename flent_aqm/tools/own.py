@@ -79,8 +79,9 @@ def tool() -> Tool:
     if declared is None:
         raise ConfigError(f"{path}: the file sets no TOOL; expected {_EXPECTED}")
     if not isinstance(declared, Tool):
-        raise ConfigError(f"{path}: its TOOL is of type {type(declared).__name__}; expected "
-                          f"{_EXPECTED}")
+        raise ConfigError(f"{path}: its TOOL is of type {type(declared).__name__}; expected a Tool "
+                          "(flent_aqm.tools.tool), or the result of command_tool(); see "
+                          "docs/extend.md")
     names = {number.name for number in declared.numbers}
     if not {f"{direction}_mbps" for direction in WAYS} & names:
         raise ConfigError(f"{path}: TOOL declares no download_mbps and no upload_mbps; add one to "

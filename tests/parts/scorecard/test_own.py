@@ -199,7 +199,7 @@ def test_client_is_named_without_its_ending(scorecard: Scorecard, tmp_path: Path
 
 @pytest.mark.parametrize(("text", "cause"), [
     (None, "No such file or directory; expected a Python file with a TOOL"),
-    ("TOOL = 1", "its TOOL is of type int; expected a Python file *.py that sets TOOL"),
+    ("TOOL = 1", "its TOOL is of type int; expected a Tool (flent_aqm.tools.tool), or the"),
     ("", "the file sets no TOOL; expected"),
     ("def", "SyntaxError: "),
     ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
