@@ -147,7 +147,7 @@ def _choose(cache: Path) -> None:
 
 def test_find_kernel_when_nothing_is_built_says_what_to_run(cache: Path) -> None:
     """The message names the command."""
-    with pytest.raises(ToolMissing, match=r"not built, or the note .* can't be read; run: fl"):
+    with pytest.raises(ToolMissing, match=rf"^no lab kernel is found in {cache} and .*; run, as"):
         find_kernel()
 
 
@@ -208,7 +208,7 @@ def test_find_kernel_when_set_up_was_killed_ignores_half_done_work(cache: Path) 
         find_kernel()
     (cache / recipe.CHOICE).write_text('{"package": "linux-so')
     assert recipe.read_choices() == []
-    with pytest.raises(ToolMissing, match=r"not built, or the note .* can't be read; run: fl"):
+    with pytest.raises(ToolMissing, match=rf"^no lab kernel is found in {cache} and .*; run, as"):
         find_kernel()
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from flent_aqm.base import environment
 from flent_aqm.base.errors import ToolMissing
-from flent_aqm.base.paths import find_cached, ready_made
+from flent_aqm.base.paths import caches, find_cached, ready_made
 from flent_aqm.base.regular_file import read_note
 from flent_aqm.setup.kernel.named import find_named
 from flent_aqm.setup.kernel.recipe import current_recipe, read_choices
@@ -70,8 +70,9 @@ def find_lab_kernel() -> Kernel:
         if path is not None:
             return _kernel_with_note(path, name)
     if not choices:
-        raise ToolMissing("the lab kernel is not built, or the note on it in the cache can't be "
-                          "read; run: flent-aqm setup")
+        raise ToolMissing("no lab kernel is found in "
+                          f"{' and '.join(map(str, caches()))}, or the note on it there can't be "
+                          "read; run, as this user: flent-aqm setup")
     why = unfit_ready_made() or "the lab kernel is not built for these options and patches"
     raise ToolMissing(f"{why}; run: flent-aqm setup")
 
