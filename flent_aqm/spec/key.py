@@ -201,7 +201,8 @@ def _checked_values(cls: type[Record], settings: Settings) -> Iterator[tuple[str
 def _checked_value(row: Key, record_field: Field[Any], settings: Settings) -> object:
     """Return the checked and converted value of a key: what its reader returns if it has one, else
     what its check makes of the value given for the key, or for the one for both directions, else
-    the field's default. Raises ConfigError that names the key by which the value is given.
+    the field's default. Raises ConfigError that names the key by which the value is given, and for
+    0 or no says how to have none, if that is what holds without the key.
 
     Args:
         row: the properties of the key.
@@ -221,6 +222,8 @@ def _checked_value(row: Key, record_field: Field[Any], settings: Settings) -> ob
         text = str(fault)
         if given_name != record_field.name and text.startswith(f"{record_field.name}: "):
             text = f"{given_name}{text.removeprefix(record_field.name)}"
+        if row.usual == "none" and switch(value) is False:
+            text += "; leave the key out or empty for none"
         raise ConfigError(text, fault.key) from None
 
 

@@ -54,6 +54,22 @@ def test_word_for_a_switch_is_shown_as_it_was_written(settings: dict[str, object
 
 
 @pytest.mark.parametrize(("settings", "words"), [
+    ({"modem_mbps": False}, r"in Mbit/s; leave the key out or empty for none$"),
+    ({"modem_up_mbps": "0"}, r"^modem_up_mbps: 0 .*; leave the key out or empty for none$"),
+    ({"modem_mbps": "0.01"}, r"expected 0\.064 to 40000$"),
+    ({"dest2_delay_ms": "no"}, r"in ms; leave the key out or empty for none$"),
+    ({"link_loss": False}, r"; leave the key out or empty for none$"),
+    ({"base_delay_ms": False}, r"in ms$"),
+    ({"rate_mbps": "0"}, r"^rate_mbps: 0 .*; for no limit give shaper = none$"),
+    ({"rate_up_mbps": "off"}, r"^rate_up_mbps: .*; for no limit give shaper = none$"),
+    ({"rate_mbps": "-1"}, r"expected 0\.064 to 40000$")])
+def test_word_for_none_is_told_how_to_have_none(settings: dict[str, object], words: str) -> None:
+    """A value that is wrong for another reason isn't."""
+    with pytest.raises(ConfigError, match=words):
+        Scenario.from_settings(settings)
+
+
+@pytest.mark.parametrize(("settings", "words"), [
     ({"testbed": "ssh://my_router"}, r"known: .*\(names of letters, digits, - and \."),
     ({"server_testbed": "ssh://fd00::1"}, r"or an IPv6 address in brackets\)$"),
     ({"dev_down": ".eth0"}, r"such as eth0, the first no \. @ or -$"),

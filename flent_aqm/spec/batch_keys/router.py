@@ -12,6 +12,7 @@ from typing import Any
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError, about
 from flent_aqm.base.nearest import did_you_mean
+from flent_aqm.base.switch import switch
 from flent_aqm.spec.kernel import STOCK, parse_kernel
 from flent_aqm.spec.key import Record, Settings, key, named_value, with_or_without
 from flent_aqm.spec.queues.external import OPTIONS, is_external, queue_of
@@ -213,7 +214,11 @@ def _read_rate(key: str, settings: Settings) -> float:
         return _USUAL_MBPS
     text = str(value).strip()
     if not text.endswith("%"):
-        return rate(name, value)
+        try:
+            return rate(name, value)
+        except ConfigError as fault:
+            none = "; for no limit give shaper = none" if switch(value) is False else ""
+            raise ConfigError(f"{fault}{none}", fault.key) from None
     share_pct = number_or_nan(text[:-1])
     if not 1 <= share_pct <= 100:
         raise ConfigError(f"{name}: {text[:40]!r}; expected 1% to 100% of the modem's rate", name)
