@@ -147,9 +147,9 @@ def test_words_that_are_told_of_are_no_parameters() -> None:
     ({"shaper_prio": 1, "tiers": 3}, "shaper_prio: with tiers = 3 each class has a priority"),
     ({"shaper_linklayer": "adsl"}, "expected one of ethernet, atm"),
     ({"aqm": "fq_codel", "aqm_ce_threshold_selector": "1"}, "expected VALUE/MASK"),
-    ({"aqm": "fq", "aqm_maxrate": "5"}, "expected a rate in bits per second with its unit"),
+    ({"aqm": "fq", "aqm_maxrate": "5"}, "with its unit and without a blank, such as 512k"),
     # 2^32 - 1 bytes/s is fq's word for no limit, and tc doesn't show it.
-    ({"aqm": "fq", "aqm_maxrate": "34359738360bit"}, "expected a rate below 34359738360bit"),
+    ({"aqm": "fq", "aqm_maxrate": "34359738360bit"}, "per second below 34359738360bit"),
 ])
 def test_word_that_can_t_stand_there_is_refused_with_the_way_out(
         settings: dict[str, object], message: str) -> None:

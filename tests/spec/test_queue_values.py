@@ -59,12 +59,19 @@ def test_parameter_that_is_none_is_not_given() -> None:
         assert Scenario.from_settings({"aqm": "codel", **settings}).as_dict() == usual
 
 
-@pytest.mark.parametrize("text", ["20 mbit", "20Mbit/s", "2MBps", "20"])
-def test_rate_that_is_refused_is_told_its_units(text: str) -> None:
-    """All but the last have a unit."""
-    with pytest.raises(ConfigError, match=r"^expected a rate in bits per second with its unit and "
-                                          r"without a blank, .*; units: bit, kbit, mbit, "):
-        rate_bytes_per_s(text)
+@pytest.mark.parametrize(("read", "texts", "message"), [
+    (rate_bytes_per_s, ("20 mbit", "20Mbit/s", "2MBps", "20", "9" * 16 + "bit"),
+     r"^expected a rate .*below 34359738360bit .*; units: bit, kbit, mbit, "),
+    (size_bytes, ("1TB", "1kbit", "4g", "15 KB", "9" * 16),
+     r"^expected a size .*below 4 GB, .*; units: k, kb, m, mb, g, gb \(powers of 1024\), b or "),
+    (time_us, ("4295s", "5m", "5 ms", "9" * 16 + "us"),
+     r"^expected a time of 4294\.967295 s at most with its unit .* 500us, 5ms or 1s$")])
+def test_number_that_is_refused_is_told_its_units_and_limit(
+        read: Reader, texts: tuple[str, ...], message: str) -> None:
+    """Whatever is wrong: a number of many digits is refused by its form."""
+    for text in texts:
+        with pytest.raises(ConfigError, match=message):
+            read(text)
 
 
 @pytest.mark.parametrize("read", [

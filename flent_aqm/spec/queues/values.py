@@ -81,12 +81,11 @@ def size_bytes(text: str) -> int:
     in upper or lower case, are powers of 1024, and both B and b mean bytes. Raises ConfigError for
     other texts, and from 4 GB on."""
     match = _NUMBER.fullmatch(text)
-    if not match or match[2].lower() not in _SIZE:
-        raise ConfigError("expected a size in bytes, without a blank, such as 1500, 15KB or 32MB")
-    size = int(float(match[1]) * _SIZE[match[2].lower()])
-    if size > _U32:
-        raise ConfigError("expected a size below 4 GB")
-    return size
+    factor = _SIZE.get(match[2].lower()) if match else None
+    if match is None or factor is None or int(float(match[1]) * factor) > _U32:
+        raise ConfigError("expected a size in bytes below 4 GB, without a blank, such as 1500, "
+                          "15KB or 32MB; units: k, kb, m, mb, g, gb (powers of 1024), b or none")
+    return int(float(match[1]) * factor)
 
 
 def time_us(text: str) -> int:
@@ -95,13 +94,11 @@ def time_us(text: str) -> int:
     match = _NUMBER.fullmatch(text)
     if match and not float(match[1]) and not match[2]:
         return 0
-    if not match or match[2].lower() not in _TIME_US:
-        raise ConfigError("expected a time with its unit and without a blank, such as 500us, 5ms "
-                          "or 1s")
-    time = int(float(match[1]) * _TIME_US[match[2].lower()])
-    if time > _U32:
-        raise ConfigError("expected a time of 4294.967295 s at most")
-    return time
+    factor = _TIME_US.get(match[2].lower()) if match else None
+    if match is None or factor is None or int(float(match[1]) * factor) > _U32:
+        raise ConfigError("expected a time of 4294.967295 s at most with its unit and without a "
+                          "blank, such as 500us, 5ms or 1s")
+    return int(float(match[1]) * factor)
 
 
 def fraction(text: str) -> float:
@@ -321,15 +318,13 @@ def rate_bytes_per_s(text: str) -> int:
     for other texts."""
     match = _NUMBER.fullmatch(text)
     factor = _RATE_BIT_S.get(match[2].lower()) if match else None
-    if match is None or factor is None:
-        if match and not match[2] and not float(match[1]):
-            return 0
-        raise ConfigError("expected a rate in bits per second with its unit and without a blank, "
-                          f"such as 512kbit or 20mbit; units: {', '.join(_RATE_BIT_S)}")
-    rate = int(float(match[1]) * factor) // 8
-    if rate >= _U32:
-        raise ConfigError(f"expected a rate below {_U32 * 8}bit, about 34.36 gbit")
-    return rate
+    if match and not match[2] and not float(match[1]):
+        return 0
+    if match is None or factor is None or int(float(match[1]) * factor) // 8 >= _U32:
+        raise ConfigError(f"expected a rate in bits per second below {_U32 * 8}bit (about 34.36 "
+                          "gbit) with its unit and without a blank, such as 512kbit or 20mbit; "
+                          f"units: {', '.join(_RATE_BIT_S)}")
+    return int(float(match[1]) * factor) // 8
 
 
 def between(low: int, high: int) -> Reader:
