@@ -121,6 +121,16 @@ def test_words_that_are_told_of_are_no_parameters() -> None:
 
 @pytest.mark.parametrize(("settings", "message"), [
     ({"aqm": "cake", "aqm_atm": 1}, "give it as aqm_linklayer = atm"),
+    ({"aqm": "cake", "aqm_nonat": True}, "give it as aqm_nat = no"),
+    ({"aqm": "cake", "aqm_nonat": False}, "give it as aqm_nat = yes"),
+    ({"aqm": "cake", "aqm_split-gso": "no"}, "give it as aqm_split_gso = no"),
+    ({"aqm": "cake", "aqm_no-split-gso": "yes"}, "give it as aqm_split_gso = no"),
+    ({"aqm": "cake", "aqm_ack-filter": "aggressive"}, "give it as aqm_ack_filter = aggressive"),
+    ({"aqm": "cake", "aqm_besteffort": "no"}, "ingress, autorate_ingress\n"),
+    ({"aqm_up": "cake"}, "known: limit; the upload's queue is up_aqm, the download's is aqm\n"),
+    ({"aqm": "mine", "kernel": "mine", "aqm_ecn": True},
+     "give it as aqm_options = ecn 1, or if it is a switch without the value\n"),
+    ({"aqm": "mine", "kernel": "mine", "aqm_up": "5"}, "give it as aqm_options = up 5\n"),
     ({"aqm": "cake", "aqm_bandwidth": "5mbit"}, "use rate_mbps, with shaper = cake instead"),
     ({"aqm": "cake", "aqm_options": "bandwidth 5mbit"}, ("use rate_mbps, with shaper = cake "
                                                         "instead")),
@@ -156,7 +166,7 @@ def test_word_that_can_t_stand_there_is_refused_with_the_way_out(
     """One line."""
     with pytest.raises(ConfigError) as refused:
         Scenario.from_settings(settings)
-    assert message in str(refused.value)
+    assert message in f"{refused.value}\n"
 
 
 def test_greatest_rate_of_a_queue_is_taken() -> None:

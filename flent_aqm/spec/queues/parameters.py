@@ -7,6 +7,7 @@ import re
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
+from flent_aqm.base.switch import switch
 from flent_aqm.spec.queues.external import OPTIONS, option_words, queue_of
 from flent_aqm.spec.queues.shapers import (
     KEYS_FOR_STAB,
@@ -62,9 +63,10 @@ def from_tc_words(aqm: str, key: str, text: str) -> dict[str, str]:
 
 def _hint_for_tc_word(aqm: str, name: str, text: str, prefix: str) -> str:
     """Return the end of a message about an unknown parameter whose name may be one of tc's words:
-    how to give that word, or why it can't be set. "" if it isn't one of tc's words. Of a queue that
-    isn't in the table of queues, every name may be one. For no_aqm, which is the queue if none is
-    given, the end is how to give another.
+    how to give that word, or why it can't be set. "" if it isn't one of tc's words, or is one of
+    several and its value is no. Of a queue that isn't in the table of queues, every name may be
+    one. For no_aqm, which is the queue if none is given, the end is how to give another. For a
+    parameter with - in place of _ it is the parameter, for up and down the keys of both queues.
 
     Args:
         aqm: name of the queue.
@@ -72,13 +74,21 @@ def _hint_for_tc_word(aqm: str, name: str, text: str, prefix: str) -> str:
         text: the parameter's value.
         prefix: prefix of the parameters' keys, "aqm_" or "up_aqm_".
     """
-    parameters = queue_of(aqm).parameters
+    parameters, on = queue_of(aqm).parameters, switch(text)
+    if name in ("up", "down") and OPTIONS not in parameters:
+        return "; the upload's queue is up_aqm, the download's is aqm"
     if aqm == "no_aqm":
         return f"; for a parameter of another queue, give {prefix.removesuffix('_')}, too"
     if OPTIONS in parameters:
-        return f"; give it as {prefix}{OPTIONS} = {name} {text[:40]}"
+        return (f"; give it as {prefix}{OPTIONS} = {name} {text[:40]}"
+                f"{', or if it is a switch without the value' if on else ''}")
+    if (key := name.replace("-", "_")) in parameters:
+        return f"; give it as {prefix}{key} = {text[:40]}"
     for key, parameter in parameters.items():
-        if value := parameter.tc_switches().get(name):
+        value = parameter.tc_switches().get(name, "")
+        if on is False:
+            value = {"yes": "no", "no": "yes"}.get(value, "")
+        if value:
             return f"; give it as {prefix}{key} = {value}"
     return _hint_for_other_key(queue_of(aqm).kind, name)
 
