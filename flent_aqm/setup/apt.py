@@ -175,8 +175,9 @@ class DebianArchive:
                     + (f"for a newer {name} run: flent-aqm setup --update" if there else
                        f"if {URI_VARIABLE} or apt names a mirror without sources, use another")
                     ) from None
-            raise SetupError(f"the source of {name} {version} could not be downloaded: {error}; "
-                             "run the same command again") from None
+            raise SetupError(f"the source of {name} {version} could not be downloaded: "
+                             f"{errors_of_apt(error.stderr) or error}; run the same command again"
+                             ) from None
         return folder
 
     def _update(self) -> None:
@@ -205,8 +206,8 @@ class DebianArchive:
         try:
             run([*self._apt("apt-get"), "-q", *options, "update"], timeout_s=600)
         except CommandFailed as error:
-            text = "; ".join(line for line in error.stderr.splitlines() if line.startswith("E:"))
-            raise SetupError(f"Debian's archive could not be read: {text or error}; if it can't be "
+            raise SetupError("Debian's archive could not be read: "
+                             f"{errors_of_apt(error.stderr) or error}; if it can't be "
                              f"reached, check the network, or set {URI_VARIABLE} to the address of "
                              "another mirror") from None
 
@@ -226,6 +227,12 @@ class DebianArchive:
         program: "apt-get" or "apt-cache".
         """
         return [program, "-c", str(self._config)]
+
+
+def errors_of_apt(output: str) -> str:
+    """Return the errors in an output of apt as one line, "" if there are none. The last one alone
+    only says that something failed."""
+    return "; ".join(line.strip() for line in output.splitlines() if line.startswith("E:"))
 
 
 def archive_uri() -> str:

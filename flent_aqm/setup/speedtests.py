@@ -8,6 +8,7 @@ it. Built programs are put into the cache: CACHE/tools/NAME-VERSION, with links 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -17,12 +18,16 @@ from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.base.shell import find_program
 from flent_aqm.base.words import counted
 from flent_aqm.setup import install
+from flent_aqm.setup.apt import errors_of_apt
 from flent_aqm.setup.optional import find, folder_of
 from flent_aqm.setup.progress import Progress
 from flent_aqm.setup.stream import run_watched
 from flent_aqm.setup.whole_program import is_whole
 from flent_aqm.tools.table import OPTIONAL
 from flent_aqm.tools.tool import DEBIAN, GO, NPM, PYPI, Program
+
+# A line in which npm says what is wrong. It prints codes before it, and the name of its log last.
+_NPM_ERROR = re.compile(r"npm (error|ERR!) (?!(code|syscall|errno|path|dest)\b)\S")
 
 
 def set_up_speedtests(names: Iterable[str], cache: Path) -> list[str]:
@@ -148,7 +153,7 @@ def _find_client(program: str, requirement: str) -> Path:
 def _run_client(program: Program, words: list[str | Path], cache: Path, *, cwd: Path | None = None,
                 env: dict[str, str] | None = None) -> None:
     """Run a registry's client, with its output in the log file CACHE/NAME-build.log. Raises
-    SetupError, with the last line of the output, if it fails.
+    SetupError, with the reason from its output, if it fails.
 
     Args:
         program: the program to install, for the log's name.
@@ -161,6 +166,12 @@ def _run_client(program: Program, words: list[str | Path], cache: Path, *, cwd: 
     try:
         run_watched(words, lambda line: None, cwd=cwd, env=env, log=log)
     except CommandFailed as error:
-        lines = [line.strip() for line in error.stderr.splitlines() if line.strip()]
-        raise SetupError(f"{(lines or ['it printed nothing'])[-1][:200]} (the whole output: "
-                         f"{log})") from None
+        raise SetupError(f"{_reason(error.stderr)[:200]} (the whole output: {log})") from None
+
+
+def _reason(output: str) -> str:
+    """Return the part of a registry's client's output that says why it failed: apt's errors, or the
+    first of npm that isn't a code, or else the last line. "it printed nothing" for no output."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return (errors_of_apt(output) or next(filter(_NPM_ERROR.match, lines), "")
+            or (lines or ["it printed nothing"])[-1])

@@ -61,7 +61,8 @@ def _run(answers: dict[str, str], failing: Sequence[str]) -> Callable[..., str]:
     commands with a word of `failing`."""
     def run(argv: Sequence[str], **options: object) -> str:
         if any(word in argv for word in failing):
-            raise CommandFailed(argv, 100, "", "E: Failed to fetch http://mirror.test")
+            raise CommandFailed(argv, 100, "", "E: Failed to fetch http://mirror.test  404\n"
+                                "E: Some archives failed.\n")
         return next((text for word, text in answers.items() if word in argv), "")
     return run
 
@@ -95,7 +96,8 @@ def test_archive_that_cannot_be_reached_is_told_from_one_without_the_package(
     ("7.1.0-1", (r"^Debian's suites have no source of iproute2 7\.1\.0-1, but of 7\.2\.0-1; "
                  r"for a newer iproute2 run: flent-aqm setup --update$"), "Sources"),
     ("7.1.0-1", r"but of no version; if .* names a mirror without sources, use another$", "none"),
-    ("7.2.0-1", r"could not be downloaded: .*; run the same command again$", "Sources")])
+    ("7.2.0-1", (r"could not be downloaded: E: Failed .* 404; E: Some .*; run the same "
+                 r"command again$"), "Sources")])
 def test_source_that_debian_has_dropped_is_told_from_a_failure(
         monkeypatch: pytest.MonkeyPatch, tmp_path: Path, version: str, output: str, kind: str
         ) -> None:

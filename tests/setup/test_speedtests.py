@@ -98,6 +98,35 @@ def test_npm_package_runs_no_script_of_its_own(cache: Path, damaged: bool) -> No
         cache / "tools/ndt7-js-0.1.4/node_modules/@m-lab/ndt7/src/ndt7.js"
 
 
+@pytest.mark.parametrize(("name", "client", "lines", "why"), [
+    ("ndt7-js", "npm", (
+        "npm error code ENOSPC", "npm error syscall write", "npm error errno -28",
+        "npm error nospc ENOSPC: no space left on device, write",
+        "npm error A complete log of this run can be found in: /root/.npm/_logs/x.log"),
+     "npm error nospc ENOSPC: no space left on device, write"),
+    ("ndt7-js", "npm", (
+        "npm ERR! code ETARGET", "npm ERR! notarget No matching version found for x.",
+        "npm ERR! notarget In most cases you", "npm ERR! A complete log"),
+     "npm ERR! notarget No matching version found for x."),
+    ("nuttcp", "apt-get", (
+        "Err:1 http://mirror.test nuttcp", "  404  Not Found",
+        "E: Failed to fetch http://mirror.test/nuttcp.deb  404  Not Found",
+        "E: Unable to fetch some archives, maybe run apt-get update"),
+     ("E: Failed to fetch http://mirror.test/nuttcp.deb  404  Not Found; "
+      "E: Unable to fetch some archives"))])
+def test_reason_is_not_the_last_line_of_npm_and_apt(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str,
+    client: str, lines: tuple[str, ...], why: str
+) -> None:
+    """It only says where the log is, or that something failed."""
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    program(cache, client, "#!/bin/sh\n" + "".join(f"echo '{line}' >&2\n" for line in lines)
+            + "exit 1\n")
+    monkeypatch.setattr(optional, "find_tool", lambda name: None)
+    assert set_up_speedtests([name], cache) == [name]
+    assert f"{name}: skipped: {why}" in capsys.readouterr().err
+
+
 def test_debian_package_without_root_names_the_command(
     cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
