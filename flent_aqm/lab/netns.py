@@ -14,6 +14,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from flent_aqm.base import defaults, shell
@@ -22,6 +23,7 @@ from flent_aqm.base.errors import (
     ConfigError,
     LabError,
     LabTimeout,
+    ParseError,
     RouterDisagrees,
 )
 from flent_aqm.lab.guest_files import IN_GUEST, RESULTS_IN_GUEST
@@ -33,9 +35,8 @@ from flent_aqm.lab.protocol import (
     refuse_virtual_settings,
     wall_limit_s,
 )
-from flent_aqm.router.hook import apply_command, read_back_command
-from flent_aqm.router.proof import prove
-from flent_aqm.router.tc.read_back import parse_read_back
+from flent_aqm.router.hook import apply_command
+from flent_aqm.router.proof import prove, read_back
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.kernel import STOCK
 from flent_aqm.spec.scenario import Scenario
@@ -155,14 +156,33 @@ def _as_rehearsed(scenario: Scenario) -> Scenario:
 
 def _rehearse(scenario: Scenario) -> None:
     """Set up the network and the queue of a scenario in temporary namespaces, and read the queue of
-    the first router back, without running a test.
+    the first router back as a run does, without running a test.
 
     Raises ConfigError if this machine refuses the network or the queue, or reports other settings
     or none that can be read, LabTimeout if the machine is too busy, LabError if the package can't
     be copied for the namespaces.
     """
     release = os.uname().release
-    with Namespaces(scenario, read_back_command(scenario), servers=(),
+    try:
+        prove(scenario, read_back(scenario, run=partial(_set_up_and_run, scenario)))
+    except RouterDisagrees as error:
+        raise ConfigError(f"aqm {scenario.router.queues_text}: this machine (Linux {release}) "
+                          f"sets up something else: {error}") from None
+    except ParseError as error:
+        raise ConfigError(f"aqm {scenario.router.queues_text}: can't read what this machine "
+                          f"(Linux {release}) has set up: {error}") from None
+
+
+def _set_up_and_run(scenario: Scenario, command: Sequence[str]) -> str:
+    """Set up the network and the queue of a scenario in temporary namespaces, and run a command on
+    the client. Return its standard output.
+
+    Raises ConfigError if this machine refuses the network or the queue, or if the command fails,
+    LabTimeout if the machine is too busy, LabError if the package can't be copied for the
+    namespaces.
+    """
+    release = os.uname().release
+    with Namespaces(scenario, command, servers=(),
                     prelude=[apply_command(scenario)],
                     wall_limit_s=defaults.REAL_TIME_MARGIN_S) as place:
         try:
@@ -185,14 +205,7 @@ def _rehearse(scenario: Scenario) -> None:
                               f"{scenario.router.shaper}: this machine (Linux {release}) can't set "
                               "them up, or read them back: "
                               f"{output[-1000:] or f'status {result.status}, without a message'}")
-        try:
-            prove(scenario, parse_read_back(place.stdout.read_text()))
-        except RouterDisagrees as error:
-            raise ConfigError(f"aqm {scenario.router.queues_text}: this machine (Linux {release}) "
-                              f"sets up something else: {error}") from None
-        except AqmError as error:
-            raise ConfigError(f"aqm {scenario.router.queues_text}: can't read what this machine "
-                              f"(Linux {release}) has set up: {error}") from None
+        return place.stdout.read_text()
 
 
 def _load_ifb_module() -> None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from flent_aqm.base import shell
 from flent_aqm.base.errors import ParseError, RouterDisagrees
@@ -36,22 +36,26 @@ _OF_RATES = {"cake": frozenset({"bandwidth"}), "cake_mq": frozenset({"bandwidth"
 __all__ = ["as_metadata", "differences", "prove", "read_back"]
 
 
-def read_back(scenario: Scenario, router: str = ROUTER) -> ReadBack:
+def read_back(scenario: Scenario, router: str = ROUTER,
+              run: Callable[[list[str]], str] = shell.run) -> ReadBack:
     """Read the settings of a router with the read-back command, which doesn't change them.
 
     If its output can't be parsed (tc's JSON is broken in some versions for some qdiscs), the
     command runs a second time, with tc's text in place of JSON.
 
-    router: name of the router.
+    Args:
+        scenario: settings of the run.
+        router: name of the router.
+        run: function that runs a command and returns its output. Its errors are passed on.
 
     Raises CommandFailed if the command fails, ParseError if the second output can't be parsed
     either.
     """
     command = read_back_command(scenario, router)
     try:
-        return parse_read_back(shell.run(command))
+        return parse_read_back(run(command))
     except ParseError:
-        return parse_read_back(shell.run([*command, "tc_json=no"]))
+        return parse_read_back(run([*command, "tc_json=no"]))
 
 
 def prove(scenario: Scenario, report: ReadBack, router: str = ROUTER) -> None:

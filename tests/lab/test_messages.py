@@ -4,6 +4,10 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Self, cast
@@ -89,3 +93,31 @@ def test_netns_without_root_names_no_other_command(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(ConfigError, match="; run the same command as root, or use "):
         netns.NetnsTestbed().check([])
+
+
+@pytest.fixture
+def outside_tmp() -> Iterator[Path]:
+    """A folder that namespaces see, unlike those in /tmp."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        yield Path(folder)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
+def test_rehearsal_reads_text_of_a_tc_with_broken_json_as_a_run_does(
+        outside_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some versions print it for some qdiscs. A tc that has neither is refused."""
+    scenario = Scenario.from_settings({"testbed": "netns"})
+    try:
+        netns._rehearse(scenario)
+    except ConfigError as fault:
+        pytest.skip(f"this machine can't rehearse: {fault}")
+    real = shutil.which("tc")
+    tc = outside_tmp / "tc"
+    tc.write_text(f'#!/bin/sh\ncase " $* " in *" -j "*) echo "[{{broken" ;; *) exec {real} "$@" ;; '
+                  "esac\n")
+    tc.chmod(0o755)
+    monkeypatch.setattr(netns, "Namespaces", partial(netns.Namespaces, programs={"tc": tc}))
+    netns._rehearse(scenario)
+    tc.write_text(tc.read_text().replace(" -j ", " -s "))
+    with pytest.raises(ConfigError, match=r"^aqm no_aqm: can't read what this machine \(Linux .*"):
+        netns._rehearse(scenario)
