@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy
 
-from flent_aqm.base.errors import AqmError, BadResult
+from flent_aqm.base.errors import AqmError, BadResult, NotAvailable
 from flent_aqm.results.data_file import DataFile, read_data_file
 from flent_aqm.results.grouping import collect
 from flent_aqm.results.many_files import find_files
@@ -91,15 +91,16 @@ def estimates(files: Sequence[DataFile]) -> Lines:
                f"{min(shares.values()):.2f}{DASH}{max(shares.values()):.2f} | "
                + " | ".join(f"{numpy.median(one):.2f}" if one else "" for one in apart) + " |")
     yield ""
-    yield "| AIM's word, by how many classes the estimate is better | " + " | ".join(
-        f"{step:+d}" for step in range(-1, 5)) + " |"
-    yield "|" + "---|" * 7
+    steps = range(-1, len(AIM_WORDS))
+    yield "| AIM's word, by how many classes the estimate is better | -1 or less | " + " | ".join(
+        f"{step:+d}" for step in steps[1:]) + " |"
+    yield "|" + "---|" * (1 + len(steps))
     for experience in AIM:
-        steps = [
+        better = [
             AIM_WORDS.index(word) - AIM_WORDS.index(reported) for runs in by_test.values()
             if (word := _aim_word(runs.get("ndt7"), f"aim_{experience}"))
             and (reported := _aim_word(runs.get("cloudflare"), f"cloudflare_aim_{experience}"))]
-        counts = [sum(min(max(one, -1), 4) == step for one in steps) for step in range(-1, 5)]
+        counts = [sum(max(one, -1) == step for one in better) for step in steps]
         yield f"| {experience} | " + " | ".join(map(str, counts)) + " |"
 
 
@@ -116,7 +117,8 @@ def parameters(files: Sequence[DataFile]) -> Lines:
     each of the worse direction. The larger the ratio, the better users can distinguish them. It
     also has the test's duration, and both RPMs without the slowest 5 %. Of several runs with one
     queue in a row the last one counts for the RPMs. Raises BadResult if a row lacks a run of the
-    full queue or of another one, or a file lacks foreign or self probes."""
+    full queue or of another one, or a file lacks foreign or self probes, NotAvailable if it has
+    none of a kind in the last four intervals of a direction."""
     yield ("| interval, s | connections | test lasts, s | " + " | ".join(
         name for name, _ in TRIMMINGS) + " | RPM, drop-tail | RPM, worst of the others |")
     yield "|" + "---|" * (5 + len(TRIMMINGS))
@@ -154,8 +156,8 @@ def _draft_rpm(file: DataFile, way: str, last_s: float, kept: float | None) -> f
         kept: share of the fastest times to average, 1 for all. At least one time is kept. None for
             the 90th percentile.
 
-    Raises BadResult if the file lacks foreign or self probes. If the period has none of one kind,
-    raises NotAvailable, or IndexError if `kept` is None.
+    Raises BadResult if the file lacks foreign or self probes, NotAvailable if the period has none
+    of one kind.
     """
     samples = file.raw_values.get(f"TCP {way}", [])
     times_of = {name: [(one["t"] + one[name] / 1000, one[name]) for one in samples if name in one]
@@ -164,8 +166,12 @@ def _draft_rpm(file: DataFile, way: str, last_s: float, kept: float | None) -> f
         raise BadResult(f"{file.path}: its {way} lacks foreign or self probes; expected a run of "
                         "the test responsiveness")
     end_s = max(at for times in times_of.values() for at, _ in times)
-    means = {name: _reduced_ms([ms for at, ms in times if at > end_s - last_s], kept)
-             for name, times in times_of.items()}
+    late_ms = {name: [ms for at, ms in times if at > end_s - last_s]
+               for name, times in times_of.items()}
+    if missing := [name for name, times_ms in late_ms.items() if not times_ms]:
+        raise NotAvailable(f"{file.path}: the last {last_s:g} s of its {way} have no probe "
+                           f"{missing[0]!r}; expected some of each kind; make the run again")
+    means = {name: _reduced_ms(times_ms, kept) for name, times_ms in late_ms.items()}
     foreign_ms = (means["foreign_tcp_ms"] + means["foreign_http_ms"]) / 2
     return ietf_rpm(foreign_ms, means["self_http_ms"])
 
@@ -222,7 +228,7 @@ PARTS: Mapping[str, Callable[[Sequence[DataFile]], Lines]] = {
 def main() -> int:
     """Read the data files, print the table that the command line names and, with -o, write it into
     its page. Return the exit status, 1 if there are no data files, one is unsuitable, or the page
-    can't be written. Raises KeyError if the table of parameters lacks a run of the full queue."""
+    can't be written."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.speedtests",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("part", choices=sorted(PARTS))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.base.errors import BadResult
+from flent_aqm.base.errors import BadResult, NotAvailable
 from flent_aqm.results.data_file import DataFile, as_data_file, read_data_file
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.metrics.table import METRICS
@@ -65,6 +65,17 @@ def test_runs_without_probes_are_refused_with_the_file() -> None:
         speedtests._draft_rpm(golden("nuttcp"), "download", 4.0, 0.95)
 
 
+@pytest.mark.parametrize(("name", "kept"), speedtests.TRIMMINGS)
+def test_period_without_probes_of_a_kind_has_no_rpm(name: str, kept: float | None) -> None:
+    """Here the connections under test answered none of them at its end, whichever `name` counts."""
+    file = golden("responsiveness")
+    samples = file.raw_values["TCP download"]
+    own = [one for one in samples if "self_http_ms" in one]
+    file.raw_values["TCP download"] = [one for one in samples if one not in own[1:]]
+    with pytest.raises(NotAvailable, match="the last 4 s of its download have no probe 'self_http"):
+        speedtests._draft_rpm(file, "download", 4.0, kept)
+
+
 def test_real_time_is_compared_by_its_best_run() -> None:
     """As disturbances only slow it down; a client without both has no line."""
     slower = golden("nuttcp", testbed="netns")
@@ -88,3 +99,16 @@ def test_estimates_are_shares_of_the_live_value_on_the_same_cell() -> None:
     assert "| 1 | 1.0" in by_name["Ookla-style, upload, ms"]
     assert "RPM, the draft's" not in by_name
     assert set(by_name) >= {"streaming", "gaming", "rtc"}
+
+
+def test_estimate_that_is_several_classes_worse_counts_as_worse() -> None:
+    """From good to bad, in a column that says so."""
+    slow = golden("ookla_style")
+    slow.metadata["NAME"] = "ndt7"
+    for samples in slow.raw_values.values():
+        for one in samples:
+            if one.get("val") and "seq" in one:
+                one["val"] *= 100
+    *_, head, _, _, _, rtc = speedtests.estimates([slow, golden("cloudflare")])
+    assert head.endswith(" | -1 or less | +0 | +1 | +2 | +3 | +4 |")
+    assert rtc == "| rtc | 1 | 0 | 0 | 0 | 0 | 0 |"
