@@ -28,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser, page: str) -> None:
 def make(args: argparse.Namespace, page: str, part: str, lines: Lines) -> int:
     """Read the runs of the results, print the table and, with -o, write it into its part of the
     page. Return the exit status, 1, with a line on standard error, if the runs can't be read or
-    `lines` refuses them (AqmError, ValueError), or the page can't be written or lacks the part's
-    marks or its stamp.
+    `lines` refuses them (AqmError, ValueError) or can't write a file (OSError), or the page can't
+    be written or lacks the part's marks or its stamp.
 
     Args:
         args: the command line's arguments of add_arguments().
@@ -43,7 +43,7 @@ def make(args: argparse.Namespace, page: str, part: str, lines: Lines) -> int:
         print(text)
         if args.output:
             marked.replace(args.output / page, part, text, made_of(runs))
-    except (AqmError, ValueError) as error:  # made_of() raises ValueError
+    except (AqmError, OSError, ValueError) as error:  # made_of() raises ValueError
         print(f"{part}: {error}", file=sys.stderr)
         return 1
     return 0

@@ -81,8 +81,9 @@ def _batch(name: str) -> tuple[str, ...]:
 def main() -> int:
     """Make the runs, or with --from take existing ones, and write the tables of all parts, or of
     those of --only, one by one. Return the exit status, 1, with a line on standard error, if runs
-    fail, are missing or differ in their versions, or a page can't be used or lacks the part's marks
-    or its stamp. Parts before the faulty one are written then."""
+    fail, are missing or differ in their versions, a page can't be used or lacks the part's marks or
+    its stamp, or a file beside it can't be written. Parts before the faulty one are written
+    then."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.numbers",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", nargs="+", metavar="PART", choices=sorted(PARTS))
@@ -107,7 +108,7 @@ def main() -> int:
     except LookupError as error:
         print(f"numbers: a run is missing: {error}; make them all", file=sys.stderr)
         return 1
-    except (AqmError, ValueError) as error:
+    except (AqmError, OSError, ValueError) as error:
         print(f"numbers: {error}", file=sys.stderr)
         return 1
     return 0

@@ -63,9 +63,9 @@ _AGREE = 0.1
 
 def main() -> int:
     """Make the part of the page that the command line names, print it and, with -o, write it into
-    the page in that folder, with the figure of the part if it has one. Return the exit status, 1 if
-    the results can't be read, or the page can't be written. Raises OSError if the figure can't be
-    written."""
+    the page in that folder, and below it the figure if the part is the table. Return the exit
+    status, 1 if the results can't be read, or page or figure can't be written. No figure is written
+    if the page can't be."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.scorecard",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("part", choices=_PARTS)
@@ -74,33 +74,28 @@ def main() -> int:
     args = parser.parse_args()
     name, make = _PARTS[args.part]
     try:
-        text = make(args.results, args.output)
+        text = make(args.results)
         print(text)
         if args.output:
             runs = [as_run(read_data_file(path))
                     for path in sorted(args.results.rglob(f"*{SUFFIX}"))]
             marked.replace(args.output / PAGE, name, text, made_of(runs))
-    except (AqmError, ValueError) as error:
+            if make is table:
+                _save_figure(_read_cards(args.results / "1"), args.output / PICTURE)
+    except (AqmError, OSError, ValueError) as error:
         print(f"scorecard: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-def table(results: Path, docs: Path | None) -> str:
+def table(results: Path) -> str:
     """Return the table of all tests in Markdown, a headline with the tests that failed in some
     runs, a table of other truths, and a comparison with other seeds if there is a folder 2.
 
-    Args:
-        results: folder whose folder 1 has the cards, and 2 those of other seeds.
-        docs: folder of the page, in which the figure is written to img/scorecard.png. None for no
-            figure.
-
-    Raises AqmError if a folder has no cards, a card is damaged, or the two folders have too little
-    in common, OSError if the figure can't be written.
+    results: folder whose folder 1 has the cards, and 2 those of other seeds. Raises AqmError if a
+    folder has no cards, a card is damaged, or the two folders have too little in common.
     """
     shown = _read_cards(results / "1")
-    if docs:
-        _save_figure(shown, docs / PICTURE)
     stalled, rank = stalls_of_all(shown), ranks(shown)
     count = len(next(iter(stalled.values()), ()))
     lines = markdown.table_lines(ordered(shown), {
@@ -122,19 +117,15 @@ def table(results: Path, docs: Path | None) -> str:
     return "\n".join(lines)
 
 
-def worst(results: Path, docs: Path | None) -> str:
+def worst(results: Path) -> str:
     """Return a Markdown list, below a line with the number of lines that were tried: an item for
     each search, with the line on which its test was farthest from the truth, see _describe_worst().
     A test that was searched for both latency and throughput has two items, one that was not
     searched has none.
 
-    Args:
-        results: folder of the searches, of latency in 1 and of throughput in 2.
-        docs: not used.
-
-    Raises BadResult if there is no search, or its result is damaged.
+    results: folder of the searches, of latency in 1 and of throughput in 2. Raises BadResult if
+    there is no search, or its result is damaged.
     """
-    del docs
     found = [(contestant, one) for name, contestant in CONTESTANTS.items()
              for aim in ("1", "2") for one in worst_lines.read_all(results / aim / name)]
     if not found:
@@ -166,19 +157,14 @@ def _describe_error(one: WorstLine, error: LineError) -> str:
             f"{AIMS[one.aim].unit}")
 
 
-def real_time(results: Path, docs: Path | None) -> str:
+def real_time(results: Path) -> str:
     """Return a sentence on how well each test tells queues apart in namespaces, and a comparison
     with the order in the lab if there is a folder 1. Tests without that score are left out of the
     sentence.
 
-    Args:
-        results: folder of the cards, of namespaces in 2 and of the lab in 1.
-        docs: not used.
-
-    Raises AqmError if a folder has no cards, a card is damaged, or the two have too little in
-    common.
+    results: folder of the cards, of namespaces in 2 and of the lab in 1. Raises AqmError if a
+    folder has no cards, a card is damaged, or the two have too little in common.
     """
-    del docs
     shown = _read_cards(results / "2")
     column = next(one for one in IN_DOCS if one.kind == "tells_apart")
     texts = [f"{markdown.escape_cell(card.label)} {column.value(score)}" for card in ordered(shown)
@@ -189,18 +175,13 @@ def real_time(results: Path, docs: Path | None) -> str:
     return "\n".join(lines)
 
 
-def others(results: Path, docs: Path | None) -> str:
+def others(results: Path) -> str:
     """Return a Markdown list with an item for each test: the latency that it shows on lines that
     stall beside the true one, and its scores, without those of cost and without intervals. It is
     for tests that ran on few lines.
 
-    Args:
-        results: folder of the cards.
-        docs: not used.
-
-    Raises AqmError if there are no cards, or one is damaged.
+    results: folder of the cards. Raises AqmError if there are none, or one is damaged.
     """
-    del docs
     shown = _read_cards(results)
     return "\n".join(
         f"- {markdown.escape_cell(card.label)}: says {_stalled_latencies(card)}, " + ", ".join(
@@ -209,20 +190,15 @@ def others(results: Path, docs: Path | None) -> str:
         for card in ordered(shown))
 
 
-def browser(results: Path, docs: Path | None) -> str:
+def browser(results: Path) -> str:
     """Return a sentence that compares this package's client of Cloudflare's method with
     Cloudflare's own client in Chromium, over the same lines and seeds. It says whether all ratios,
     ours divided by theirs, are within 10 % of 1, and gives the least and the greatest one of
     throughput and of latency, each over all lines and both directions.
 
-    Args:
-        results: folder whose folder 1 has the cards of both.
-        docs: not used.
-
-    Raises AqmError if one of both cards is missing, a card is damaged, or both have no line in
-    common.
+    results: folder whose folder 1 has the cards of both. Raises AqmError if one of both cards is
+    missing, a card is damaged, or both have no line in common.
     """
-    del docs
     by_test = {card.test: {one.place: one for one in card.readings}
                for card in _read_cards(results / "1")}
     missing = [name for name in ("cloudflare", "cloudflare_browser") if name not in by_test]
@@ -272,7 +248,7 @@ def _save_figure(shown: Sequence[Card], path: Path) -> None:
         shutil.copy(Path(folder) / f"{path.name}.png", path.with_suffix(".png"))
 
 
-_PARTS: dict[str, tuple[str, Callable[[Path, Path | None], str]]] = {
+_PARTS: dict[str, tuple[str, Callable[[Path], str]]] = {
     "table": ("scorecard", table), "real_time": ("real time", real_time),
     "worst": ("worst", worst), "others": ("others", others), "browser": ("browser", browser)}
 

@@ -5,6 +5,8 @@ kept here are made again and compared."""
 from __future__ import annotations
 
 import re
+import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -88,6 +90,26 @@ def test_tables_beside_a_page_are_csv_without_marks() -> None:
     """Titles on lines of their own; emphasis belongs on pages."""
     lines = ["A title", "| a | `b` |", "|---|---|", "| **1**, 2 | 3 |"]
     assert numbers.as_csv(lines) == 'A title\na,b\n"1, 2",3\n'
+
+
+def test_tables_beside_a_page_that_cannot_be_written_are_one_line(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+        ) -> None:
+    """Here a folder is in the file's place."""
+    whole = load(RUNS / "ndt7.flent.gz")
+    whole["metadata"]["AQM"]["requested"] |= {
+        "batch": "deviation", "router_model": "omnia", "client_model": "ideal"}
+    beside = tmp_path / "docs" / "results" / "study_router.csv"
+    for folder in (tmp_path / "study_router", beside):
+        folder.mkdir(parents=True)
+    save(tmp_path / "study_router" / "run.flent.gz", whole)
+    shutil.copy(DOCS / "results" / "study.md", beside.parent)
+    monkeypatch.setattr(sys, "argv", ["numbers", "--only", "study_router", "--from", str(tmp_path),
+                                      "--output", str(tmp_path / "docs")])
+    assert numbers.main() == 1
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert f"{beside}" in err
 
 
 @pytest.mark.parametrize("name", [name for name, part in numbers.PARTS.items() if part.beside])

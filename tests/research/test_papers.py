@@ -17,6 +17,7 @@ from flent_aqm.results.metrics.run import load_run
 from flent_aqm.show.looks import DASH
 from research.validation.papers import measure, overview
 from research.validation.papers.__main__ import PAGE
+from research.validation.papers.__main__ import main as papers_main
 from research.validation.papers.claim import HEAD, Claim, Paper
 from research.validation.papers.table import PAPERS
 from tests.files import ROOT, load, save
@@ -121,6 +122,19 @@ def test_results_without_a_cell_make_no_table() -> None:
     with pytest.raises(BadResult, match=r"no run has the title 'a cell'; make all by "
                                         r"flent -B batches/papers\.batch -b some"):
         list(Paper("some", "a number", "a cell", (claim,)).lines([]))
+
+
+def test_kept_file_that_cannot_be_written_is_one_line(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+        ) -> None:
+    """Here a file is in the folder's place."""
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(sys, "argv", ["papers", "pan2013", str(GOLDEN / "pan2013.flent.gz"),
+                                      "--keep", str(tmp_path / "file")])
+    assert papers_main() == 1
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert f"{tmp_path / 'file'}" in err
 
 
 @pytest.mark.lab

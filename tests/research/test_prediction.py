@@ -5,16 +5,20 @@ qemu and an idle machine: `python -m research.validation.prediction`."""
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.parts.router_models.calibrate import parse_measurements
+from flent_aqm.results.metrics.run import load_run
+from research.validation.prediction import __main__ as program
 from research.validation.prediction import cells
 from research.validation.prediction.__main__ import model_of
 from research.validation.prediction.measure import packets_per_s
-from tests.files import RUNS
+from research.validation.stamp import made_of
+from tests.files import GOLDEN, ROOT, RUNS
 
 RUN = RUNS / "iperf3_upload.flent.gz"
 
@@ -69,6 +73,22 @@ def test_what_the_model_says_otherwise_is_named(tmp_path: Path, folder: Path) ->
 def test_model_is_the_one_that_calibrate_names(output: str) -> None:
     """The best one, or the closest where none explains the measurements."""
     assert model_of(output) == "ideal+bql=0+rx_packet_ns=5"
+
+
+def test_fitted_cells_that_cannot_be_written_are_one_line(
+        folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Here a folder is in the file's place. The lab's runs take minutes, so a text stands for what
+    they give."""
+    made = made_of([load_run(GOLDEN / "batches" / "ping_exp" / "sfq-both.flent.gz")])
+    monkeypatch.setattr(program, "predict", lambda _: ("a text", ["| a cell |"], made))
+    beside = folder / "results" / "prediction.csv"
+    beside.mkdir(parents=True)
+    shutil.copy(ROOT / "docs" / "results" / "prediction.md", beside.parent)
+    monkeypatch.setattr(sys, "argv", ["prediction", "--only", "predict", "--output", str(folder)])
+    assert program.main() == 1
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert f"{beside}" in err
 
 
 def test_folder_without_a_measurement_is_refused_in_a_line(tmp_path: Path) -> None:

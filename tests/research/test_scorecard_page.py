@@ -26,19 +26,31 @@ def card(test: str, shown_ms: float, seed: int) -> Card:
         {} if test == "right" else {"q9": "it was not made"})
 
 
-def test_page_has_all_tests_and_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-                                            ) -> None:
-    """Table, figure, sentence on other seeds, and what the runs were made with."""
-    for folder, seed in (("1", 1), ("2", 11)):
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """A folder of cards as for the part `table`, and a run, which has the stamp."""
+    folder = tmp_path / "results"
+    for name, seed in (("1", 1), ("2", 11)):
         for test, shown_ms in (("blind", 20.0), ("right", 250.0)):
-            cards.write(card(test, shown_ms, seed), tmp_path / folder / test)
+            cards.write(card(test, shown_ms, seed), folder / name / test)
     shutil.copy(ROOT / "tests" / "golden" / "batches" / "ping_exp" / "sfq-both.flent.gz",
-                tmp_path / "1")
+                folder / "1")
+    return folder
+
+
+def write_table(results: Path, docs: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+    """The exit status of the command that writes the part `table` of the page in `docs`."""
+    monkeypatch.setattr(sys, "argv", ["scorecard", "table", str(results), "-o", str(docs)])
+    return scorecard.main()
+
+
+def test_page_has_all_tests_and_their_order(results: Path, tmp_path: Path,
+                                            monkeypatch: pytest.MonkeyPatch) -> None:
+    """Table, figure, sentence on other seeds, and what the runs were made with."""
     docs = tmp_path / "docs"
     docs.mkdir()
     shutil.copy(ROOT / "docs" / "scorecard.md", docs)
-    monkeypatch.setattr(sys, "argv", ["scorecard", "table", str(tmp_path), "-o", str(docs)])
-    assert scorecard.main() == 0
+    assert write_table(results, docs, monkeypatch) == 0
     page = (docs / "scorecard.md").read_text()
     assert ("| none | BLIND | 20 ms of 300 ms | 0.90 [0.90 to 0.90] of 8 "
             "| 0.080 [0.080 to 0.080] of 8 |") in page
@@ -47,6 +59,23 @@ def test_page_has_all_tests_and_their_order(tmp_path: Path, monkeypatch: pytest.
     assert "In 16 runs of 8 cells (seed 11), " in page
     assert "; 1 -->\n| rank | test |" in page
     assert (docs / "img" / "scorecard.png").stat().st_size
+
+
+def test_page_or_figure_that_cannot_be_written_is_one_line(
+        results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is made in a folder without the page, such as that of a mistyped name."""
+    docs = tmp_path / "docs"
+    assert write_table(results, docs, monkeypatch) == 1
+    assert "scorecard.md: No such file or directory; give" in capsys.readouterr().err
+    assert not docs.exists()
+    docs.mkdir()
+    shutil.copy(ROOT / "docs" / "scorecard.md", docs)
+    (docs / "img").touch()
+    assert write_table(results, docs, monkeypatch) == 1
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert f"{docs / 'img'}" in err
 
 
 def test_real_time_says_which_tests_tell_queues_apart(

@@ -31,7 +31,7 @@ def main() -> int:
     """Print the table of the paper that the command line names and, with -o, write it into its part
     of the page and renew the list at the top of the page. With --keep, write the paper's data file
     for the tests into that folder. Return the exit status, 1 if the runs can't be read or don't
-    suit, or the page can't be written. Raises OSError if the data file can't be written."""
+    suit, or the page or the data file can't be written."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.papers",
                                      description=(__doc__ or "").splitlines()[0])
     parser.add_argument("paper", choices=PAPERS)

@@ -63,7 +63,7 @@ def main() -> int:
             page = args.output / "results" / "prediction.md"
             marked.replace(page, "prediction", text, made)
             page.with_suffix(".csv").write_text(as_csv(fitted))
-    except (AqmError, ValueError) as error:
+    except (AqmError, OSError, ValueError) as error:
         print(f"prediction: {error}", file=sys.stderr)
         return 1
     return 0
