@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy
 
-from flent_aqm.base.errors import AqmError
+from flent_aqm.base.errors import AqmError, BadResult
 from flent_aqm.results.many_files import counted_once, find_files
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.show.figures.gather import FigureRow, gather
@@ -46,6 +47,8 @@ FEWEST = 5
 # if their medians are apart by more than this share, which NDT7's clients can show.
 _BY_CHANCE, _VISIBLE = 0.01, 0.01
 
+_Some = TypeVar("_Some")
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -54,7 +57,8 @@ class Finding:
     Attributes:
         statement: the statement, Markdown.
         judge: function that gets the runs, and returns what the lab measured and the verdict
-            (AGREES, DISAGREES, IN_PART or CANT_TELL). It raises MissingRuns.
+            (AGREES, DISAGREES, IN_PART or CANT_TELL). It raises MissingRuns if a cell has no run,
+            or a run lacks a result that it needs.
         fitted: True if the statement was used to choose how late the router's timers are, or
             follows from that choice. verdict() then returns FITTED in place of AGREES, except for
             the router model IDEAL, whose timers are never late.
@@ -72,7 +76,7 @@ class Finding:
             rows: the runs.
             router_model: the router model of the runs.
 
-        Raises what `judge` raises: MissingRuns if the runs of a cell are missing.
+        Raises MissingRuns as `judge` does.
         """
         measured, verdict = self.judge(rows)
         fitted = self.fitted and router_model != IDEAL and verdict == AGREES
@@ -81,9 +85,9 @@ class Finding:
 
 def main() -> int:
     """Read the runs of ndt7 with the router model of --router-model, judge the findings, print the
-    table and, with -o, write it into the page. Return the exit status, 1 if cells are missing or a
-    file can't be used. Exit with status 2 if there are no data files, or with -o if no run is of
-    that model, or the page can't be written."""
+    table and, with -o, write it into the page. Return the exit status, 1 if cells or
+    results of runs are missing or a file can't be used. Exit with status 2 if there are no data
+    files, or with -o if no run is of that model, or the page can't be written."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", nargs="+", type=Path)
     parser.add_argument("-o", "--output", type=Path, metavar="DOCS")
@@ -107,7 +111,7 @@ def main() -> int:
         try:
             measured, verdict = finding.verdict(selected, args.router_model)
         except MissingRuns as missing:
-            measured, verdict, complete = f"no run of {missing}", CANT_TELL, False
+            measured, verdict, complete = str(missing), CANT_TELL, False
         lines.append(f"| {finding.statement} | {measured} | {verdict} |")
     text = "\n".join(lines)
     print(text)
@@ -120,8 +124,9 @@ def main() -> int:
     return 0 if complete else 1
 
 
-class MissingRuns(Exception):
-    """Exception for a cell without runs. Its message names the settings that no run has."""
+class MissingRuns(BadResult):
+    """BadResult because a cell has no run, or a run lacks a result. The text names the settings
+    that no run has, or the file and what it lacks."""
 
 
 def cell(rows: Sequence[FigureRow], *, burst: bool, cross: bool, delay_ms: float = 0.0,
@@ -142,22 +147,44 @@ def cell(rows: Sequence[FigureRow], *, burst: bool, cross: bool, delay_ms: float
                           **settings)]
     if not members:
         words = ", ".join(f"{key} {value}" for key, value in settings.items())
-        raise MissingRuns(f"{words}, burst shaping {'on' if burst else 'off'}, cross traffic "
-                          f"{'on' if cross else 'off'}, delay {delay_ms:g} ms")
+        raise MissingRuns(f"no run of {words}, burst shaping {'on' if burst else 'off'}, cross "
+                          f"traffic {'on' if cross else 'off'}, delay {delay_ms:g} ms")
     return members
 
 
 def throughputs(rows: Sequence[FigureRow]) -> list[float]:
     """Return the throughputs in Mbit/s that NDT7 reports for both directions of each run, in one
-    list, a run's download first. Missing ones are left out."""
-    return [row.mbps[way] for row in rows for way in WAYS if way in row.mbps]
+    list, a run's download first. Raises MissingRuns if a run lacks one."""
+    return [_mbps(row, way) for row in rows for way in WAYS]
+
+
+def _mbps(row: FigureRow, way: str) -> float:
+    return _result(row.mbps, way, row, "throughput")
+
+
+def _own_latency_ms(row: FigureRow, way: str) -> float:
+    return _result(row.own_latency_ms, way, row, "latency by NDT7")
+
+
+def _result(by_way: Mapping[str, _Some], way: str, row: FigureRow, what: str) -> _Some:
+    """Return the run's result in a direction. Raises MissingRuns if it has none.
+
+    Args:
+        by_way: direction -> result.
+        way: "download" or "upload".
+        row: the run.
+        what: what the result is, for the message.
+    """
+    if way not in by_way:
+        raise MissingRuns(f"{row.path.name} has no {what} of the {way}; make the run again")
+    return by_way[way]
 
 
 def variation(row: FigureRow) -> float:
     """Return the standard deviation of the upload's throughput (payload of captured packets) in
     steps of 100 ms, divided by its mean. The first and the last 10 steps don't count, so there must
-    be more than 20; else it is NaN. Raises KeyError if the run has no capture of an upload."""
-    mbps = row.curves["upload"].mbps[EDGE_STEPS:-EDGE_STEPS]
+    be more than 20; else it is NaN. Raises MissingRuns if the run has no capture of an upload."""
+    mbps = _result(row.curves, "upload", row, "capture").mbps[EDGE_STEPS:-EDGE_STEPS]
     return float(mbps.std(dtype=float) / mbps.mean(dtype=float))
 
 
@@ -165,7 +192,7 @@ def underused_at_800(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Judge: less than 700 of 800 Mbit/s without burst shaping. It agrees if all runs of all queues
     without cross traffic and added delay are below 700 in both directions, else it disagrees.
     Return a text with the measured range, and the verdict. Raises MissingRuns if a queue has no
-    run."""
+    run, or a run lacks a throughput."""
     mbps = [one for aqm in AQMS for one in throughputs(
         cell(rows, aqm=aqm, rate_mbps=800.0, burst=False, cross=False))]
     return _format_range(mbps, "Mbit/s"), AGREES if max(mbps) < 700 else DISAGREES
@@ -175,7 +202,7 @@ def used_at_800_with_bursts(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Judge: close to 800 Mbit/s with burst shaping. It agrees if all runs of all queues without
     cross traffic and added delay are above 95 % of the 765 that TCP can carry, in both directions,
     else it disagrees. Return a text with the measured range, and the verdict. Raises MissingRuns if
-    a queue has no run."""
+    a queue has no run, or a run lacks a throughput."""
     mbps = [one for aqm in AQMS for one in throughputs(
         cell(rows, aqm=aqm, rate_mbps=800.0, burst=True, cross=False))]
     return _format_range(mbps,
@@ -187,7 +214,8 @@ def underused_at_high_rates(rows: Sequence[FigureRow]) -> tuple[str, str]:
     traffic and added delay. It agrees if the median throughput, of runs and directions, exceeds 98
     % of what TCP can carry at one or more of 100, 200 and 300 Mbit/s, and is below 90 % at both 900
     and 1000. Else it disagrees. Return a text with the measured shares, and the verdict. Raises
-    MissingRuns if a rate (100 to 1000 Mbit/s in steps of 100) has no run."""
+    MissingRuns if a rate (100 to 1000 Mbit/s in steps of 100) has no run, or a run lacks a
+    throughput."""
     shares = {}
     for rate in range(100, 1001, 100):
         mbps = throughputs(cell(rows, aqm="fq_codel", rate_mbps=float(rate), burst=False,
@@ -205,8 +233,7 @@ def deviation(burst: bool, cross: bool, study_mbps: float
     fq_codel at 900 Mbit/s without added delay: it agrees if that of at least one direction is
     within a factor of two of the study's, else it disagrees. The function returns a text with the
     measured deviations, and the verdict. With fewer than five runs the text is their number, and
-    the verdict CANT_TELL. It raises MissingRuns without a run, KeyError if one lacks the throughput
-    of a direction.
+    the verdict CANT_TELL. It raises MissingRuns without a run, or if one lacks a throughput.
 
     Args:
         burst: whether the router shapes bursts.
@@ -217,7 +244,7 @@ def deviation(burst: bool, cross: bool, study_mbps: float
         members = cell(rows, aqm="fq_codel", rate_mbps=900.0, burst=burst, cross=cross)
         if len(members) < FEWEST:
             return f"{len(members)} runs", CANT_TELL
-        sds = {way: float(numpy.std([row.mbps[way] for row in members], ddof=1)) for way in WAYS}
+        sds = {way: float(numpy.std([_mbps(row, way) for row in members], ddof=1)) for way in WAYS}
         text = ", ".join(f"{way} {sd:.2f}" for way, sd in sds.items())
         near = any(study_mbps / 2 <= sd <= study_mbps * 2 for sd in sds.values())
         return f"{text} Mbit/s, {len(members)} runs", AGREES if near else DISAGREES
@@ -231,8 +258,7 @@ def differs_between_queues(rows: Sequence[FigureRow]) -> tuple[str, str]:
     some direction does, by the test of Kruskal and Wallis (p below 0.01) and by the medians (more
     than 1 % apart), else it disagrees. Return a text with the differences of the medians and their
     p-values, and the verdict. If a queue has fewer than five runs, return the least number of runs
-    and CANT_TELL. Raises MissingRuns if a queue has none, KeyError if a run lacks one of the
-    results."""
+    and CANT_TELL. Raises MissingRuns if a queue has none, or a run lacks one of the results."""
     from scipy.stats import kruskal
 
     members = [cell(rows, aqm=aqm, rate_mbps=100.0, burst=True, cross=False) for aqm in AQMS]
@@ -240,8 +266,7 @@ def differs_between_queues(rows: Sequence[FigureRow]) -> tuple[str, str]:
         return f"{min(map(len, members))} runs of a queue", CANT_TELL
     apart, texts = False, []
     measures: tuple[tuple[str, Callable[[FigureRow, str], float]], ...] = (
-        ("throughput", lambda row, way: row.mbps[way]),
-        ("latency", lambda row, way: row.own_latency_ms[way]))
+        ("throughput", _mbps), ("latency", _own_latency_ms))
     for kind, value in measures:
         for way in WAYS:
             samples = [[value(row, way) for row in runs] for runs in members]
@@ -261,7 +286,7 @@ def variable_with_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
     mean, in the worse direction. It agrees if that more than doubles and exceeds 1 % with every
     queue, in part if only with some, else it disagrees. Return a text with the measured deviations,
     and the verdict. If a cell has fewer than five runs, return their number and CANT_TELL. Raises
-    MissingRuns if a cell has none, KeyError if a run lacks the throughput of a direction."""
+    MissingRuns if a cell has none, or a run lacks a throughput."""
     texts, more = [], []
     for aqm in AQMS:
         shares = []
@@ -270,7 +295,7 @@ def variable_with_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
             if len(runs) < FEWEST:
                 return f"{aqm}: {len(runs)} runs of a cell", CANT_TELL
             shares.append(max(float(numpy.std(mbps, ddof=1) / numpy.mean(mbps)) for mbps in (
-                [row.mbps[way] for row in runs] for way in WAYS)))
+                [_mbps(row, way) for row in runs] for way in WAYS)))
         texts.append(f"{aqm} {100 * shares[0]:.2f} → {100 * shares[1]:.2f} %")
         more.append(shares[1] > max(2 * shares[0], _VISIBLE))
     return ("standard deviation over repetitions at 100 Mbit/s, of the mean, larger of the "
@@ -283,7 +308,7 @@ def lowered_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
     it (mean of runs and directions), as a share of that without, is below 80 % with each queue, in
     the median of the rates from 100 to 1000 Mbit/s with burst shaping and without added delay. Else
     it disagrees. Return a text with the measured shares, and the verdict. Raises MissingRuns if a
-    cell has no run."""
+    cell has no run, or a run lacks a throughput."""
     ratios = {}
     for aqm in AQMS:
         pairs = [[float(numpy.mean(throughputs(cell(
@@ -299,7 +324,7 @@ def latency_raised_by_cross(rows: Sequence[FigureRow]) -> tuple[str, str]:
     """Judge: cross traffic raises NDT7's latency (MinRTT) much. It agrees if the median of all runs
     and directions, at rates from 100 to 1000 Mbit/s with burst shaping and without added delay,
     more than doubles with every queue, else it disagrees. Return a text with the measured medians,
-    and the verdict. Raises MissingRuns if a cell has no run."""
+    and the verdict. Raises MissingRuns if a cell has no run, or a run lacks NDT7's latency."""
     texts, raised = [], []
     for aqm in AQMS:
         medians = [_ndt7_latency_ms([
@@ -319,7 +344,7 @@ def steady(rate_mbps: float, burst: bool, cross: bool, stable: Sequence[str],
     that is at most 5 % with the queues of `stable` and at least 15 % with those of `varying`,
     disagrees if it is above 15 % with one of the former or below 5 % with one of the latter, and
     otherwise can't tell. The function returns a text with the values of all AQMS, and the verdict.
-    It raises MissingRuns if one of AQMS has no run, KeyError if a run has no capture of an upload.
+    It raises MissingRuns if one of AQMS has no run, or a run has no capture of an upload.
 
     Args:
         rate_mbps: rate of the runs.
@@ -347,7 +372,8 @@ def shifted_by_delay(rows: Sequence[FigureRow]) -> tuple[str, str]:
     shaping and cross traffic. It agrees if NDT7's latency (MinRTT) and the median of the probes
     during the upload both rise by it within 1 ms with every queue, in part if only NDT7's does,
     else it disagrees. Return a text with the measured shifts and throughputs, and the verdict.
-    Raises MissingRuns if a cell has no run, KeyError if a run has no probes during an upload."""
+    Raises MissingRuns if a cell has no run, or a run lacks a throughput, NDT7's latency, or probes
+    during an upload."""
     own, probes, rates, right, right_probes = [], [], [], [], []
     for aqm in AQMS:
         without, with_delay = (
@@ -367,13 +393,14 @@ def shifted_by_delay(rows: Sequence[FigureRow]) -> tuple[str, str]:
 
 
 def _ndt7_latency_ms(rows: Sequence[FigureRow]) -> float:
-    """Return NDT7's latency (MinRTT) in ms, as the median over these runs and their directions. NaN
-    if none reports one."""
-    return float(numpy.median([one for row in rows for one in row.own_latency_ms.values()]))
+    """Return NDT7's latency (MinRTT) in ms, as the median over these runs and both directions.
+    Raises MissingRuns if a run lacks one."""
+    return float(numpy.median([_own_latency_ms(row, way) for row in rows for way in WAYS]))
 
 
 def _probes_ms(rows: Sequence[FigureRow]) -> float:
-    return float(numpy.median(numpy.concatenate([row.loaded_ms["upload"] for row in rows])))
+    return float(numpy.median(numpy.concatenate([
+        _result(row.loaded_ms, "upload", row, "probes") for row in rows])))
 
 
 def _format_range(values: Sequence[float], unit: str) -> str:

@@ -103,7 +103,8 @@ KNOWN = ("rates", *(batch for table in TABLES for batch in table.batches))
 def lines(runs: Sequence[Run]) -> Iterator[str]:
     """Yield the lines of the Markdown table of `fq_codel` at 900 Mbit/s with burst shaping and
     cross traffic both ways, a row for each router of ON_PAGE that has runs. Raises ConfigError if
-    the file of a run can't be read or used, or the run's router or batch belongs to no table."""
+    the file of a run can't be read or used, or the run's router or batch belongs to no table,
+    MissingRuns if the capture of an upload is missing."""
     yield from _table_of_batches(TABLES[0],
                                  [one for one in _read_runs(runs) if one.router in ON_PAGE])
 
@@ -111,7 +112,8 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
 def other_tables(runs: Sequence[Run]) -> Iterator[str]:
     """Yield the lines of all Markdown tables, with all routers, each below its title; last one of
     latency at lower rates. Raises ConfigError if the file of a run can't be read or used, or the
-    run's router or batch belongs to no table."""
+    run's router or batch belongs to no table, MissingRuns if the capture of an upload is
+    missing."""
     seen = _read_runs(runs)
     for table in TABLES:
         yield table.title

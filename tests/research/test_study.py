@@ -129,6 +129,18 @@ def test_missing_cell_is_named() -> None:
         finding("distributions").judge([])
 
 
+def test_result_that_a_run_lacks_is_named() -> None:
+    """As where the upload failed, or no packets were captured."""
+    rows = [replace(run(aqm, 90.0, rate=100.0 * rate, burst=burst, cross=cross, delay_ms=delay_ms),
+                    mbps={"download": 90.0}, own_latency_ms={"download": 1.0}, loaded_ms={})
+            for aqm in AQMS for rate in range(1, 11) for burst in (False, True)
+            for cross in (False, True) for delay_ms in ((0.0,) if rate > 1 else (0.0, 20.0))
+            for _ in range(FEWEST)]
+    for one in FINDINGS:
+        with pytest.raises(MissingRuns, match=r"^\d+\.flent\.gz has no .+ of the upload; make "):
+            one.judge(rows)
+
+
 def test_run_that_repeats_another_counts_once(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
         ) -> None:
