@@ -59,7 +59,9 @@ def _wheels(_: Path) -> list[Path]:
 
 
 def _debian(_: Path) -> list[Path]:
-    return sorted(one for one in (ROOT / "dist" / "deb").iterdir() if one.is_file())
+    # Logs of the build and the demo's picture are beside them.
+    return sorted(one for pattern in ("*.deb", "*.dsc", "*.tar.*")
+                  for one in (ROOT / "dist" / "deb").glob(pattern))
 
 
 def _image(folder: Path) -> list[Path]:

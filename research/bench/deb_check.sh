@@ -49,7 +49,7 @@ inside() {
 
 say 'making the source package'
 mkdir -p dist/deb
-rm -f dist/deb/*.deb dist/deb/*.dsc
+rm -f dist/deb/*.deb
 release/debian/make_source.sh dist/deb
 dsc=$(basename dist/deb/*.dsc)
 

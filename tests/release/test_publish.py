@@ -77,6 +77,18 @@ def test_missing_program_is_told_with_the_part_that_needs_it(
         publish.check_programs(publish.selected(["debian", "image", "site"], trial=False))
 
 
+def test_debian_part_has_packages_and_sources_alone(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the logs and the picture that the check leaves there."""
+    folder = tmp_path / "dist" / "deb"
+    folder.mkdir(parents=True)
+    expected = ["a_1-1.debian.tar.xz", "a_1-1.dsc", "a_1-1_all.deb", "a_1.orig.tar.gz"]
+    for name in (*expected, "build.log", "demo.png", "sdist.log"):
+        (folder / name).touch()
+    monkeypatch.setattr(publish, "ROOT", tmp_path)
+    assert [path.name for path in publish._debian(tmp_path)] == expected
+
+
 def test_notes_are_the_versions_section_and_what_is_left_out() -> None:
     text = "# Changelog\n\n## 2.0.0, unreleased\n\n- new\n\n### More\n\nx\n\n## 1.0.0\n\n- old\n"
     assert publish.changes_of("2.0.0", text) == "- new\n\n### More\n\nx\n"
