@@ -111,16 +111,17 @@ def main() -> int:
     try:
         check(args.tag, args.folder, args.address, trial=args.trial)
         check_programs(parts)
+        changes = changes_of(args.tag.removeprefix("v"),
+                             (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+        texts = {"notes.md": notes(changes, args.without),
+                 "CITATION.cff": citation((ROOT / "CITATION.cff").read_text(encoding="utf-8"),
+                                          datetime.datetime.now(datetime.UTC).date(), args.address)}
         with tempfile.TemporaryDirectory() as name:
             work = Path(name)
+            for file, text in texts.items():
+                (work / file).write_text(text, encoding="utf-8")
             files = [file for part in parts for file in _made(part, work)]
-            changes = changes_of(args.tag.removeprefix("v"),
-                                 (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
-            (work / "notes.md").write_text(notes(changes, args.without), encoding="utf-8")
-            (work / "CITATION.cff").write_text(citation(
-                (ROOT / "CITATION.cff").read_text(encoding="utf-8"),
-                datetime.datetime.now(datetime.UTC).date(), args.address), encoding="utf-8")
-            write_release([*files, work / "notes.md", work / "CITATION.cff"], args.folder)
+            write_release([*files, *(work / file for file in texts)], args.folder)
     except AqmError as error:
         print(f"release: {error}", file=sys.stderr)
         return 1

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -114,6 +116,27 @@ def test_citation_has_the_day_and_the_address() -> None:
     assert publish.ADDRESS in publish.citation(text, day, "")
     with pytest.raises(ConfigError, match="has no line 'date-released"):
         publish.citation(re.sub("date-released.*\n", "", text), day, "")
+
+
+@pytest.mark.parametrize(("file", "text", "message"), [
+    ("CITATION.cff", "", "CITATION.cff has no line 'date-released"),
+    ("CHANGELOG.md", f"## {__version__}\n\n## 0.0.1\n\n- x\n", "CHANGELOG.md says nothing of ")])
+def test_unfit_text_is_refused_before_anything_is_made(
+        file: str, text: str, message: str, tmp_path: Path) -> None:
+    """Parts take an hour. Here their makefile would say that it was called."""
+    for name in ("release/publish.py", ".ci/check_tag", "flent_aqm/__init__.py", "CITATION.cff",
+                 "CHANGELOG.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    (tmp_path / file).write_text(text)
+    (tmp_path / "Makefile").write_text("dist:\n\ttouch made\n")
+    done = subprocess.run(
+        [sys.executable, tmp_path / "release" / "publish.py", TAG, tmp_path / "new", "--trial",
+         "--without", "debian", "--without", "image", "--without", "site"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"release: {message}")
+    assert not (tmp_path / "made").exists()
 
 
 def test_mistake_is_one_line_and_writes_nothing(tmp_path: Path) -> None:
