@@ -4,6 +4,7 @@ qemu and an idle machine: `python -m research.validation.prediction`."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ from research.validation.prediction import cells
 from research.validation.prediction.__main__ import model_of
 from research.validation.prediction.measure import packets_per_s
 from research.validation.stamp import made_of
-from tests.files import GOLDEN, ROOT, RUNS
+from tests.files import GOLDEN, ROOT, RUNS, load, save
 
 RUN = RUNS / "iperf3_upload.flent.gz"
 
@@ -73,6 +74,26 @@ def test_what_the_model_says_otherwise_is_named(tmp_path: Path, folder: Path) ->
 def test_model_is_the_one_that_calibrate_names(output: str) -> None:
     """The best one, or the closest where none explains the measurements."""
     assert model_of(output) == "ideal+bql=0+rx_packet_ns=5"
+
+
+def test_page_says_that_numbers_of_the_fitted_cells_count(folder: Path) -> None:
+    """Which its table leaves out."""
+    fitted = load(RUN)
+    fitted["metadata"]["AQM"]["requested"] |= {
+        "batch": f"{cells.CALIBRATION}some", "aqm": "codel"}
+    (folder / "measured").mkdir()
+    for path in folder.glob("*.flent.gz"):
+        path.rename(folder / "measured" / path.name)
+    save(folder / "measured" / "fitted.flent.gz", fitted)
+    (folder / "measured" / "machine.json").write_text(json.dumps(dict.fromkeys(
+        ("date", "qemu", "cpu", "kernel", "load"), "x")))
+    (folder / "measured" / "packets").write_text("1000\n")
+    measured = cells.load(folder / "measured")
+    assert len(measured) == 2
+    lines = list(program.lines(folder, measured, {"ideal": measured, "model": measured}, [], "x"))
+    rows = [line for line in lines if line.startswith("| `")]
+    assert len(rows) == 1
+    assert lines[-1].startswith("Of the 6 numbers, with those of the fitted cells, 6 are among ")
 
 
 def test_fitted_cells_that_cannot_be_written_are_one_line(

@@ -128,8 +128,8 @@ def lines(folder: Path, measured: Mapping[str, Cell], lab: Mapping[str, Mapping[
     yield ""
     left = list(unexplained(measured, lab["model"]))
     count = len(measured) * len(QUANTITIES)
-    yield (f"Of these {count} numbers {count - len(left)} are among those of the repetitions, or "
-           f"within {100 * NEAR:g} %.")
+    yield (f"Of the {count} numbers, with those of the fitted cells, {count - len(left)} are among "
+           f"those of the repetitions, or within {100 * NEAR:g} %.")
 
 
 def calibrate(points: list[str]) -> str:
