@@ -25,6 +25,7 @@ from pathlib import Path
 import numpy
 
 from flent_aqm.base.errors import AqmError, BadResult, ConfigError
+from flent_aqm.base.words import counted
 from flent_aqm.results.advice.measured import measured
 from flent_aqm.results.data_file import SUFFIX, read_data_file
 from flent_aqm.results.grouping import collect, shown
@@ -234,7 +235,7 @@ def ping_exp(runs: Sequence[Run]) -> Lines:
     with median, range and jitter of the pings to `dest1`, and the losses of both destinations. In
     the median, a lost ping counts as slower than any other. Range and jitter are of the pings that
     came back. Raises KeyError if a load and configuration has no run, BadResult if no ping to a
-    destination came back."""
+    destination came back, or only one to `dest1`, which has no jitter."""
     by_title = {tuple(run.title.rsplit(" ", 1)): run for run in runs}
     yield ("| load | configuration | `dest1`: median, range in ms | mean jitter, ms | lost, "
            "`dest1` and `dest2` |")
@@ -244,6 +245,9 @@ def ping_exp(runs: Sequence[Run]) -> Lines:
             run = by_title[configuration, load_name]
             first, second = _ping(run, "dest1"), _ping(run, "dest2")
             came = first.rtt_ms[~first.lost]
+            if came.size < 2:
+                raise BadResult(f"{run.path}: {counted(came.size, 'ping')} to dest1 came back; "
+                                "expected two or more, which have a jitter; make the run again")
             median = of_any(first.rtt_ms, 50)
             jitter = numpy.abs(numpy.diff(came)).mean()
             lost = ", ".join(f"{100 * one.lost.mean():.1f} %" for one in (first, second))

@@ -10,6 +10,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy
 import pytest
 
 from flent_aqm.base.errors import BadResult, ConfigError
@@ -75,6 +76,19 @@ def test_ping_exp_without_a_ping_to_a_destination_is_refused_with_the_file() -> 
     named = [replace(run, title=f"{configuration} {load_name}")
              for configuration in numbers.PING_CONFIGURATIONS for load_name in numbers.PING_LOADS]
     with pytest.raises(BadResult, match=r"ping_exp\.flent\.gz: no ping to dest1 came back"):
+        list(numbers.ping_exp(named))
+
+
+def test_ping_exp_with_a_single_ping_to_dest1_is_refused_with_the_file() -> None:
+    """Which has no jitter."""
+    run = load_run(GOLDEN / "batches" / "ping_exp" / "sfq-both.flent.gz")
+    first, second = run.probes
+    rtt_ms = numpy.full(first.rtt_ms.size, numpy.inf)
+    rtt_ms[1] = 20.0
+    named = [replace(run, title=f"{configuration} {load_name}",
+                     probes=[replace(first, rtt_ms=rtt_ms), second])
+             for configuration in numbers.PING_CONFIGURATIONS for load_name in numbers.PING_LOADS]
+    with pytest.raises(BadResult, match=r"sfq-both\.flent\.gz: 1 ping to dest1 came back"):
         list(numbers.ping_exp(named))
 
 
