@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,39 @@ def test_each_measure_of_a_download_is_that_of_its_direction(tmp_path: Path) -> 
     save(tmp_path / "both.flent.gz", both)
     with pytest.raises(NotAvailable, match="flows in both directions"):
         measure.utilisation_pct(0)(load_run(tmp_path / "both.flent.gz"))
+
+
+def _without_data(whole: Any, flows: str) -> None:
+    for name, samples in whole["raw_values"].items():
+        if name.startswith(flows):
+            whole["metadata"]["SERIES_META"][name]["MEAN_VALUE"] = 0.0
+            samples[:] = [one | {"val": 0.0} if "val" in one else one for one in samples]
+
+
+def _with_a_single_sample(whole: Any, series: str) -> None:
+    samples = whole["raw_values"][series]
+    samples[:] = samples[len(samples) // 2:][:1]
+
+
+def _without_delay(whole: Any, key: str) -> None:
+    whole["metadata"]["AQM"]["requested"][key] = 0.0
+
+
+@pytest.mark.parametrize(("of_run", "change", "what", "why"), [
+    (measure.share_pct("bbr", 0), _without_data, "TCP upload", "throughput of all flows"),
+    (measure.ratio(0), _without_data, "TCP upload 1xcubic", "throughput of the second group"),
+    (measure.utilisation_pct(0), _with_a_single_sample, "Queues",
+     "time between the samples of the router's queue"),
+    (measure.queue_products(0), _without_delay, "base_delay_ms",
+     "product of the router's rate and the base delay")])
+def test_what_would_be_divided_by_zero_is_not_available(
+        of_run: measure.Measure, change: Callable[[Any, str], None], what: str, why: str,
+        tmp_path: Path) -> None:
+    whole = load(GOLDEN / "ware2019.flent.gz")
+    change(whole, what)
+    run = load_run(save(tmp_path / "zero.flent.gz", whole))
+    with pytest.raises(NotAvailable, match=f"^the {why} is 0; expected more than 0; make the run"):
+        of_run(run)
 
 
 def test_results_without_a_cell_make_no_table() -> None:

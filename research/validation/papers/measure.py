@@ -3,9 +3,10 @@
 
 A group is what aqm_flows has as one series: equal flows. The first group is the one whose series'
 name comes first in the alphabet; measures are of the time in which it runs. The functions that they
-return raise NotAvailable if the run has no flow, or flows in both directions, or if the first group
-has no intervals. Those of rates also raise NotAvailable if it ended before their begin, those of
-the router's queue BadResult if the run has no sample of it in the measured time, or a damaged one.
+return raise NotAvailable if the run has no flow, or flows in both directions, if the first group
+has no intervals, or if they would divide by 0. Those of rates also raise NotAvailable if it ended
+before their begin, those of the router's queue BadResult if the run has no sample of it in the
+measured time, or a damaged one.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Measure = Callable[[Run], float]
 def share_pct(control: str, from_s: float) -> Measure:
     """Return a function that measures the share in % that the flows of a congestion control get of
     the throughput of all flows of the test. It raises NotAvailable if the run has no flow, or flows
-    in both directions, or if the first group's end is before `from_s`.
+    in both directions, or if the first group's end is before `from_s`, or no flow carried data.
 
     Args:
         control: the congestion control, such as "bbr".
@@ -37,7 +38,7 @@ def share_pct(control: str, from_s: float) -> Measure:
     def measure(run: Run) -> float:
         mbps = dict(_rates_of_groups(run, from_s))
         ours = sum(value for name, value in mbps.items() if f"x{control}" in name)
-        return 100 * ours / sum(mbps.values())
+        return 100 * _quotient(ours, sum(mbps.values()), "the throughput of all flows")
     return measure
 
 
@@ -45,14 +46,14 @@ def ratio(from_s: float) -> Measure:
     """Return a function that measures the rate of one group of equal flows divided by that of the
     other, in the order of their series' names. It raises ValueError if the run has one group or
     more than two, NotAvailable if it has none, or flows in both directions, or if the first group's
-    end is before `from_s`.
+    end is before `from_s`, or the second group carried no data.
 
     from_s: begin of the measurement, in s after the start of the first group. Its end is that
     group's.
     """
     def measure(run: Run) -> float:
         (_, one), (_, other) = _rates_of_groups(run, from_s)
-        return one / other
+        return _quotient(one, other, "the throughput of the second group")
     return measure
 
 
@@ -71,15 +72,17 @@ def utilisation_pct(from_s: float) -> Measure:
     """Return a function that measures the bytes that the router sent in the direction of the flows
     as a share of its rate in that direction in %. The router's own counters tell them: with dozens
     of slow streams, iperf3 also counts data that arrives after the end. The function raises
-    NotAvailable if the run has no flow, or flows in both directions, BadResult if the run has no
-    sample of the router's queue in the measured time, or a damaged one.
+    NotAvailable if the run has no flow, or flows in both directions, or a single sample of the
+    router's queue in the measured time, BadResult if it has none, or a damaged one.
 
     from_s: begin of the measurement, in s after the start of the first group of flows. Its end is
     that group's.
     """
     def measure(run: Run) -> float:
         at_s, sent = _queue_samples(run, "sent_bytes", from_s, None)
-        return 100 * float(sent[-1] - sent[0]) * 8e-6 / float(at_s[-1] - at_s[0]) / _rate_mbps(run)
+        sent_mbps = _quotient(float(sent[-1] - sent[0]) * 8e-6, float(at_s[-1] - at_s[0]),
+                              "the time between the samples of the router's queue")
+        return 100 * sent_mbps / _rate_mbps(run)
     return measure
 
 
@@ -114,8 +117,8 @@ def queue_products(from_s: float) -> Measure:
     """Return a function that measures the median of the router's queue in the direction of the
     flows, in products of the router's rate and the base round-trip time. Packets count as
     full-sized ones. The function raises NotAvailable if the run has no flow, or flows in both
-    directions, BadResult if the run has no sample of the queue in the measured time, or a damaged
-    one.
+    directions, or no base delay, BadResult if it has no sample of the queue in the measured time,
+    or a damaged one.
 
     from_s: begin of the measurement, in s after the start of the first group of flows. Its end is
     that group's.
@@ -123,7 +126,8 @@ def queue_products(from_s: float) -> Measure:
     def measure(run: Run) -> float:
         delay_s = float(str(run.settings["base_delay_ms"])) / 1000
         product = _rate_mbps(run) * 1e6 / 8 * delay_s / FRAME_BYTES
-        return queue_packets(50, from_s)(run) / product
+        return _quotient(queue_packets(50, from_s)(run), product,
+                         "the product of the router's rate and the base delay")
     return measure
 
 
@@ -154,6 +158,13 @@ def _rates_of_groups(run: Run, from_s: float) -> Iterator[tuple[str, float]]:
     window = Window(whole.start_s + from_s, whole.end_s)
     for flow in flows:
         yield flow.name, mean_mbps(flow, window)
+
+
+def _quotient(dividend: float, divisor: float, what: str) -> float:
+    """Return the quotient. Raises NotAvailable if the divisor isn't above 0. what: what it is."""
+    if not divisor > 0:
+        raise NotAvailable(f"{what} is {divisor:g}; expected more than 0; make the run again")
+    return dividend / divisor
 
 
 def _direction(run: Run) -> str:
