@@ -94,11 +94,10 @@ def gather(pages: Path) -> None:
     (pages / "gallery.md").write_text(page(drawings()), encoding="utf-8")
     for document in pages.rglob("*.md"):
         text = document.read_text(encoding="utf-8")
-        document.write_text(_LINK.sub(partial(_adjust_link, document, pages), text),
-                            encoding="utf-8")
+        document.write_text(_LINK.sub(partial(_adjust_link, document), text), encoding="utf-8")
 
 
-def _adjust_link(document: Path, pages: Path, link: re.Match[str]) -> str:
+def _adjust_link(document: Path, link: re.Match[str]) -> str:
     """Return what the site needs in place of the end of a link, "](TARGET#ANCHOR)". It stays if
     TARGET is an address, is made later (gallery, sample report) or is there; it gets a target
     without "docs/" if that is there. Otherwise, for a file of the source tree that the site lacks,
@@ -106,7 +105,6 @@ def _adjust_link(document: Path, pages: Path, link: re.Match[str]) -> str:
 
     Args:
         document: page with the link.
-        pages: folder of all pages.
         link: match of _LINK, the part of the link behind its words.
     """
     opening, target, anchor, closing = link[1], link[2], link[3] or "", link[4]
