@@ -165,8 +165,7 @@ class ChartPlotter(Framed):
                 faults.append(fault)
                 self.note(f"left out: {run.path.name}: {fault}")
         if not made:
-            raise faults[0] if len(runs) == 1 else BadResult(
-                f"none of the {len(runs)} runs has the values, the first because {faults[0]}")
+            raise faults[0] if len(runs) == 1 else BadResult(why_none(runs, str(faults[0])))
         return made
 
     def note_first_runs(self, runs: Sequence[Run], drawn: int) -> None:
@@ -321,6 +320,18 @@ def run_of(results: Any) -> Run:
     """Return the run of one of Flent's result sets, which is read once. Raises BadResult if the
     result set is damaged, or exceeds the limits for data files."""
     return once(results, "run", lambda: as_run(data_file_of(results)))
+
+
+def why_none(runs: Sequence[Run], reason: str) -> str:
+    """Return why none of the runs can be drawn: the reason of a single run, otherwise a text with
+    the first one's.
+
+    Args:
+        runs: the runs, at least one.
+        reason: why the first one can't.
+    """
+    return reason if len(runs) == 1 else (
+        f"none of the {len(runs)} runs has the values, the first because {reason}")
 
 
 def probes_of(runs: Iterable[Run]) -> Iterable[Probe]:

@@ -14,7 +14,7 @@ from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.groups import looks_within
 from flent_aqm.show.looks import DROPS, MARKS
 from flent_aqm.show.plots.axes import from_zero, start_s
-from flent_aqm.show.plots.chart import ChartPlotter, about
+from flent_aqm.show.plots.chart import ChartPlotter, about, why_none
 from flent_aqm.show.plots.observed import Captured, captured_in, queues_in, why_not_captured
 from flent_aqm.show.plots.values import why_no_direction
 
@@ -31,9 +31,7 @@ class AqmInstantPlotter(ChartPlotter):
                 for run, capture in self.read_each(runs, results, captured_in)}
         usable = [run for run in runs if seen.get(id(run))]
         if not usable:
-            raise NotAvailable("no packets were captured in "
-                               + ("this run: " if len(runs) == 1 else "these runs: ")
-                               + why_not_captured(results[0]))
+            raise NotAvailable(why_none(runs, why_not_captured(results[0])))
         if len(runs) == 1:
             capture = seen[id(runs[0])]
             assert capture is not None

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from flent_aqm.base.errors import NotAvailable
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.queue_samples import QueueSamples, column, queues
 from flent_aqm.results.reading.series import series_of
@@ -58,13 +59,23 @@ def captured_in(results: Any) -> Captured | None:
     return once(results, "captured", lambda: captured(samples_of(results)))
 
 
+def capture_of(results: Any) -> Captured:
+    """Return the throughput as captured_in() does. Raises NotAvailable with why_not_captured() if
+    there is no capture, BadResult as both do."""
+    capture = captured_in(results)
+    if capture is None:
+        raise NotAvailable(why_not_captured(results))
+    return capture
+
+
 def why_not_captured(results: Any) -> str:
-    """Return the reason why a result set of Flent has no capture: the failure that its file records
-    for the series, or that it has no such series. Raises BadResult as data_file_of() does."""
+    """Return that a result set of Flent has no capture, and the reason: the failure that its file
+    records for the series, or that it has no such series. Raises BadResult as data_file_of() does.
+    """
     series = series_of(data_file_of(results)).get(CAPTURE)
-    return (series.failure if series else "") or (
+    return "no packets were captured: " + ((series.failure if series else "") or (
         f"the file has no samples of a series {CAPTURE!r}, which a test such as iperf3_upload "
-        "records")
+        "records"))
 
 
 def queues_in(results: Any) -> dict[str, QueueSamples]:

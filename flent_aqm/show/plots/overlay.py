@@ -14,8 +14,8 @@ from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.looks import line_key
 from flent_aqm.show.plots.axes import from_zero, name_latency_axis, shade_load, start_s
-from flent_aqm.show.plots.chart import ChartPlotter, about, probes_of
-from flent_aqm.show.plots.observed import Captured, captured_in
+from flent_aqm.show.plots.chart import ChartPlotter, about, probes_of, why_none
+from flent_aqm.show.plots.observed import Captured, capture_of
 
 # Length of a step, which has one point. Finer steps can't be seen in a picture of half a minute.
 STEP_S = 0.1
@@ -33,14 +33,12 @@ class AqmOverlayPlotter(ChartPlotter):
         for run, result in zip(runs, results, strict=True):
             try:
                 curves[id(run)] = (slowest_per_step(run) if latency
-                                   else captured_payload(run, captured_in(result)))
+                                   else captured_payload(run, capture_of(result)))
             except BadResult as reason:
                 reasons.append(str(reason))
         drawn = [run for run in runs if id(run) in curves]
         if not drawn:
-            raise NotAvailable(reasons[0] if len(runs) == 1 else
-                               f"none of the {len(runs)} runs has the values, the first because "
-                               f"{reasons[0]}")
+            raise NotAvailable(why_none(runs, reasons[0]))
         groups = self.groups_of(drawn)
         if latency:
             for group in groups:
@@ -96,17 +94,15 @@ def ways_of(run: Run) -> set[str]:
     return {flow.direction for flow in run.speed_test if flow.direction}
 
 
-def captured_payload(run: Run, capture: Captured | None) -> tuple[Numbers, Numbers]:
+def captured_payload(run: Run, capture: Captured) -> tuple[Numbers, Numbers]:
     """Return the test's captured payload in both directions together: the steps' ends in s since
     the run's start, and throughput in Mbit/s. Cross traffic is left out. Raises NotAvailable
-    without a capture of the test's packets.
+    if no packets of the test were captured.
 
     Args:
         run: the run.
-        capture: its capture, None without one.
+        capture: its capture.
     """
-    if capture is None:
-        raise NotAvailable("no packets were captured")
     ways = [mbps for name, mbps in capture.mbps.items() if not name.startswith("cross_")]
     if not ways:
         raise NotAvailable("no packets of the test were captured")

@@ -234,7 +234,8 @@ def test_runs_without_a_probe_under_load_say_why(draw: Draw, variant: Variant) -
             "the upload") in words
 
 
-def test_run_without_a_capture_says_why(draw: Draw, variant: Variant) -> None:
+@pytest.mark.parametrize("plot", ["throughput_instant", "overlay_throughput"])
+def test_run_without_a_capture_says_why(plot: str, draw: Draw, variant: Variant) -> None:
     """The failure that the file records, or which tests have one."""
     def without(data: dict[str, Any]) -> None:
         del data["raw_values"]["Capture"]
@@ -246,9 +247,12 @@ def test_run_without_a_capture_says_why(draw: Draw, variant: Variant) -> None:
             "RUNNER": "AqmCaptureRunner", "UNITS": "Mbits/s", "ERROR": ["tcpdump: no permission"]}
 
     for name, change, why in (
-            ("without", without, "no samples of a series 'Capture', which a test such as iperf3_"),
-            ("failed", failed, "captured in this run: Capture: tcpdump: no permission")):
-        assert why in output(draw("throughput_instant", [variant(name, change=change)]))
+            ("without", without, "the file has no samples of a series 'Capture', which a test"),
+            ("failed", failed, "Capture: tcpdump: no permission")):
+        runs = [variant(f"{name}-{aqm}", aqm=aqm, change=change) for aqm in ("codel", "sfq")]
+        assert f"Nothing to plot: no packets were captured: {why}" in output(draw(plot, runs[:1]))
+        assert ("Nothing to plot: none of the 2 runs has the values, the first because no packets "
+                f"were captured: {why}") in output(draw(plot, runs))
 
 
 def test_run_without_a_latency_before_the_load_is_not_said_to_send_no_probe(

@@ -44,7 +44,7 @@ def test_series_without_spans_says_why(sent_s: list[float], seen: str) -> None:
 def test_capture_without_packets_of_the_test_is_none() -> None:
     run = load_run(RUNS / "ndt7.flent.gz")
     at_s = numpy.array([1.0, 2.0])
-    for capture in (None, Captured(at_s, {}), Captured(at_s, {"cross_upload": at_s})):
+    for capture in (Captured(at_s, {}), Captured(at_s, {"cross_upload": at_s})):
         with pytest.raises(NotAvailable, match=r"captured$"):
             captured_payload(run, capture)
     _, mbps = captured_payload(run, Captured(at_s, {"download": at_s, "cross_upload": at_s}))
