@@ -180,7 +180,9 @@ def copy_results(lab: RunEnvironment, results: Path, since_ns: int | None,
 
 
 def _is_named(file: Path, command: Sequence[str]) -> bool:
-    """Return whether a word of the command contains the path of a file, or of a folder above it,
-    absolute or relative to the current folder. /tmp, /run and /dev/shm themselves don't count."""
-    paths = [str(path) for path in (file, *file.parents) if path not in _GUEST_FOLDERS]
-    return any(path in word or os.path.relpath(path) in word for path in paths for word in command)
+    """Return whether a word of the command, or what follows its "=", is the path of a file or of a
+    folder above it. /tmp, /run and /dev/shm themselves don't count, nor do paths within a script
+    that is a word, because scripts use these folders for what only they need."""
+    named = {os.path.abspath(text) for word in command for text in (word, word.partition("=")[2])
+             if text}
+    return any(str(path) in named for path in (file, *file.parents) if path not in _GUEST_FOLDERS)

@@ -149,7 +149,7 @@ BAD = {
     "all abstract": ("[Batch::a]\nabstract = yes\ntestbed = virtual\n", (),
                      "no batch to run: all are abstract or disabled"),
     "unknown test": (OURS.replace("aqm_probe", "aqm_prube"), (),
-                     "study.batch:8:13: test_name: unknown test 'aqm_prube'; did you mean"),
+                     "study.batch:7:13: test_name: unknown test 'aqm_prube'; did you mean"),
     "value in a list": (OURS.replace("for_number = one", "for_number = one\nfor_aqm = sfq, pi"), (),
                         "aqm: unknown value 'pi'; did you mean 'pie'?"),
     "no section": ("what is this\n", (), "study.batch', line: 1"),

@@ -191,8 +191,8 @@ flent -B try.batch; echo status $?; ls results""")
     ("router_model=omnia", "router_model: omnia is a model of the virtual lab"),
     # Of the models, omnia isn't one of a host, because its timers are late.
     ("server_model=ideal+rx_packet_ns=9",
-     "on testbed netns the server is real: leave server_model out"),
-    ("host_moderation_us=20", "can't be set on testbed netns, where the drivers"),
+     "which testbed netns doesn't have: leave server_model out"),
+    ("host_moderation_us=20", "can't be set on testbed netns, only for the cards of the virtual"),
     ("testbed=virtual", "testbed: virtual can't boot a lab inside a lab"),
 ])
 def test_bad_value_is_refused_in_one_line(here: Any, override: str, message: str) -> None:

@@ -263,20 +263,27 @@ def test_server_that_cannot_be_run_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [
-    "echo x >/tmp/flent-aqm-lost", "mkdir /tmp/gone && echo x >/tmp/gone/a && echo x >/tmp/gone/b",
-    "echo x >../beside", "echo x >/dev/shm/flent-aqm-lost"])
+    ("cp", "file", "/tmp/flent-aqm-lost"), ("cp", "-r", "folder", "/tmp/gone"),
+    ("cp", "file", "../beside"), ("dd", "if=file", "of=/dev/shm/flent-aqm-lost", "status=none")])
 def test_file_outside_of_the_folder_that_the_command_names_is_told(
-    words: str, tmp_path: Path
+    words: tuple[str, ...], tmp_path: Path
 ) -> None:
     """The guest's /tmp and /dev/shm end with it, so the file can't come out."""
-    done = shell(words, tmp_path)
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "folder").mkdir()
+    for name in ("a", "b"):
+        (tmp_path / "folder" / name).write_text("x")
+    done = lab("--", *words, cwd=tmp_path)
     line, = done.stderr.splitlines()
     assert line.startswith("flent-aqm: not copied out of the lab: /"), line
-    assert ("and 1 more" in line) is ("gone" in words), line
+    assert ("and 1 more" in line) is ("folder" in words), line
     assert "outside of the current folder" in line
 
 
 def test_files_outside_of_the_folder_that_no_word_names_are_not_told(tmp_path: Path) -> None:
-    """Programs leave files of their own in /tmp, and files without content are nobody's loss."""
-    done = shell("mktemp >name && echo x >$(cat name) && : >/tmp/flent-aqm-empty", tmp_path)
+    """Programs and scripts have files of their own in /tmp, and files without content are nobody's
+    loss."""
+    done = shell("mktemp >name && echo x >$(cat name) && echo x >/tmp/flent-aqm-own", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    done = lab("--", "touch", "/tmp/flent-aqm-empty", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")

@@ -283,7 +283,7 @@ def test_sweep_through_tls_makes_the_same_files(tls_cluster: Cluster, here: Swee
     (["tls://127.0.0.1:1"], "TLS needs certificates; give --tls-ca-file, --tls-cert and"),
     (["tls://127.0.0.1:1", "--tls-cert", "no.pem"], "give --tls-ca-file, or distributed"),
     (["tls://127.0.0.1:1", "--tls-ca-file", "no.pem", "--tls-cert", "no.pem"],
-     "certificate no.pem with key no.pem: "),
+     "no.pem: No such file or directory; expected two readable PEM files"),
     (["tcp://127.0.0.1:1", "--tls-cert", "no.pem"], "give the scheduler as tls://127.0.0.1:1"),
     (["tcp://127.0.0.1:1", "--host", "192.0.2.1"], "expected an address of this machine"),
     (["tcp://127.0.0.1:1", "--host", "no such"], "--host no such: can't listen there"),

@@ -275,7 +275,7 @@ def test_queues_that_no_kernel_has_are_refused_before_anything_runs(
 ) -> None:
     """As are options of which tc says something else."""
     for words, output in (
-        (["--aqm", "headdrob"], f"so it has no queue 'headdrob'; did you mean '{QUEUE}'?"),
+        (["--aqm", "headdrob"], f"was built without a queue 'headdrob'; did you mean '{QUEUE}'?"),
         (["--aqm", QUEUE, "--aqm-parameter", "limit=50"], "give it as aqm_options = limit 50"),
         (["--aqm", QUEUE, "--aqm-parameter", "options=limit 50; reboot"], "expected words of"),
     ):
