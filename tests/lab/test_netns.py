@@ -180,7 +180,7 @@ chmod +x /dev/shm/fake
 mount --bind /dev/shm/fake $(readlink -f $real)
 flent -B try.batch; echo status $?; ls results""")
     error, = (line for line in text.splitlines() if "ERROR" in line)
-    assert "aqm codel: this machine (Linux " in error
+    assert "aqm codel, shaper htb: this machine (Linux " in error
     assert "needs sch_codel" in error
     assert "status 1" in text
     assert here.data() == {}
