@@ -262,8 +262,12 @@ class Fit:
         return deviations(self.measurements, self.table[self.best], self.packet_ns(self.best))
 
     def packet_ns(self, values: Values) -> float | None:
-        """Return rx_packet_ns of a model, which counts as its whole processor time per packet: what
-        the base model takes for sending or per byte is not added. None if it isn't fitted."""
+        """Return the value of rx_packet_ns in a model, None if it isn't fitted. misfit() and
+        deviations() take it for the model's whole processor time per packet: what the base model
+        takes for sending or per byte is not added.
+
+        values: a model, the value of each fitted parameter in the order of `parameters`.
+        """
         names = [one.name for one in self.parameters]
         return values[names.index("rx_packet_ns")] if "rx_packet_ns" in names else None
 

@@ -370,10 +370,10 @@ def _wrong_verdict_scorer(says_good: Callable[[Reading], bool | None], *, good: 
             called bad.
     """
     def wrong_verdict_score(readings: Sequence[Reading]) -> Score | None:
-        """Return the share of bad lines that `says_good` calls good if `good` is True, otherwise
-        of good lines that it calls bad; both are arguments of _wrong_verdict_scorer(), whose
-        docstring says what bad and good lines are. None if the test never judges, or there is no
-        such line."""
+        """Return the share of the runs on bad lines that `says_good` calls good if `good` is True,
+        otherwise of those on good lines that it calls bad; both are arguments of
+        _wrong_verdict_scorer(), whose docstring says what bad and good lines are. A run without a
+        verdict counts as not wrong. None if no run has a verdict, or none is on such a line."""
         if all(says_good(one) is None for one in readings):
             return None
         return _share_score(((says_good(one) is good, one.words, one.line) for one in readings

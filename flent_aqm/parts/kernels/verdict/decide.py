@@ -302,13 +302,15 @@ def _decide_effect(measured: _Measured, mean_by_chance: float, stray_by_chance: 
     BETTER or WORSE if chance explains the mean difference with less than 5 % and its whole interval
     is beyond the margin, or else if chance explains the stray values with less than 5 %. Otherwise
     UNTOLD if the interval isn't wholly within the margin, or stray values are suspicious
-    (uncorrected p-value below 0.3). Otherwise SAME.
+    (uncorrected p-value below 0.3). Otherwise SAME. An UNTOLD effect also has the number of seeds
+    that would probably decide it (`seeds_needed`).
 
     Args:
         measured: the metric in a cell.
         mean_by_chance: corrected p-value of its mean difference.
         stray_by_chance: corrected p-value of its stray values.
-        least: a probability that would count even if it were the only small one of all.
+        least: the p-value below which stray values count even if no other one is small. Only
+            `seeds_needed` depends on it.
     """
     mean, stray = measured.mean, measured.stray
     verdict, why, needed = SAME, "", None
