@@ -113,7 +113,8 @@ def data_sets(requested: PingExp, hosts: Sequence[str],
         requested: parameters of the test.
         hosts: hosts to ping, of which the first has the iperf3 servers. If empty, there are no
             pings, and the loads have the host None.
-        ip_version: 4, 6 or None.
+        ip_version: IP version of the pings, 4 or 6, None for either. The loads' data sets don't
+            have it.
     """
     names = list(dict.fromkeys(hosts))
     sets: list[tuple[str, dict[str, Any]]] = [

@@ -243,10 +243,11 @@ def loads(run: Run) -> dict[str, str | None]:
 
 def tried(name: str, runs: Sequence[tuple[Mapping[str, Setting], Measured | Unavailable]]
           ) -> Configuration:
-    """Return the configuration that runs measured. Whether it limits latency, its shaper and its
-    rates are taken from the first run's settings. If a run has no measurements, the result has only
-    the name and, in `no_advice`, the first reason, with the number of such runs if there are
-    several runs.
+    """Return the configuration that runs measured, with the measurements of each run in `runs`.
+    Whether it limits latency, its shaper and rates, and whether the line's rate is constant, are
+    taken from the first run's settings. If a run has no measurements, the result has only the name
+    and, in `no_advice`, the first such reason, with the number of such runs if there are several
+    runs.
 
     Args:
         name: name of the configuration for users.

@@ -251,7 +251,8 @@ class _Parser:
         return self.tokens[self.place] if self.place < len(self.tokens) else None
 
     def mistake(self, why: str) -> ConfigError:
-        """Return the error for the next token, to be raised. why: what was expected."""
+        """Return the error for the next token, to be raised: `why`, and then what was found in
+        place of it, or that the text ends. why: a clause, such as "expected a number or a name"."""
         token = self.token
         seen = f"found {token.text!r} (character {token.at + 1})" if token else "it ends"
         return ConfigError(f"{self.text!r}: {why}, but {seen}")

@@ -113,9 +113,13 @@ class _Reader:
 
     def version(self, value: Any, place: str) -> Any:
         """Copy a version. If it has other parts than usual ones (_VERSION), or could be an IP
-        address, only the number at its beginning is copied, at most three parts of it. It is left
-        out (NOTHING) if it contains a known secret or begins with no number. Numbers, True, False,
-        None and "" are copied, and other values left out."""
+        address, only its beginning is copied: up to three numbers of at most five digits, with
+        points between them, and a "v" before them. A longer first number is cut to five digits. It
+        is left out (NOTHING) if it contains a known secret or doesn't begin with a number. Numbers,
+        True, False, None and "" are copied, and other values left out.
+
+        place: the value's place in the metadata, such as "AQM.kernel.version", for `removed`.
+        """
         if not isinstance(value, str) or not value:
             return self.number(value, place)
         _clean, kinds = self.secrets.clean(value)
@@ -394,8 +398,12 @@ class _Reader:
 
     def run(self, value: Any, place: str) -> Any:
         """Copy the object AQM.run, which records how the run was started: test, settings and
-        commands. Other keys are left out. Test and commands are replaced by GONE if they are not
-        allowed. A value that is not an object: as number()."""
+        commands. Settings are copied as by settings(). Test and commands are replaced by GONE if
+        they are not allowed. Other keys are left out. A value that is not an object is copied if it
+        is a number, True, False, None or text of numbers, and else left out (NOTHING).
+
+        place: the value's place in the metadata, "AQM.run".
+        """
         return self.mapping(value, place, {
             "test": _Reader.value_or_gone, "settings": _Reader.settings,
             "commands": _Reader.value_or_gone}, None)

@@ -150,8 +150,10 @@ class InstalledOrigin:
         self.folder = DebianOrigin.folder_of(self.source)
 
     def fill(self, tree: Path, scratch: Path, progress: Progress) -> None:
-        """Unpack the package into a new tree. A kept tree stays as it is. Raises SetupError if the
-        tarball can't be unpacked, ToolMissing if a program for that isn't installed."""
+        """Unpack the package into a new tree, an existing empty folder, and make the folder NOTES
+        in it. A kept tree, which has that folder, stays as it is. `scratch` is not used. Raises
+        SetupError if the tarball can't be unpacked, ToolMissing if a program for that isn't
+        installed."""
         if (tree / NOTES).is_dir():
             return
         progress.step(f"unpacking {self._tarball}")
@@ -188,10 +190,10 @@ class GitTree:
         self._top = self._own
 
     def fill(self, tree: Path, scratch: Path, progress: Progress) -> None:
-        """Make the files of a tree those of the commit or working tree: other contents are
-        overwritten, and files that the last fill wrote but this source lacks are removed. Files
-        that are the same, and products of a build, aren't touched. Raises SetupError if git fails,
-        ToolMissing if it isn't installed."""
+        """Make the files of a tree, an existing folder, those of the commit or working tree: other
+        contents are overwritten, and files that the last fill wrote but this source lacks are
+        removed. Files that are the same, and products of a build, aren't touched. `scratch` is not
+        used. Raises SetupError if git fails, ToolMissing if it isn't installed."""
         fresh = not (tree / NOTES).is_dir()
         progress.step(f"{'copying' if fresh else 'updating'} the source")
         (tree / NOTES).mkdir(exist_ok=True)

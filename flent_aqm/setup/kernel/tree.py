@@ -143,11 +143,12 @@ class KernelTree:
             self.write(name, content)
 
     def sources_below(self, folder: str) -> list[str]:
-        """Return the paths of the files below a folder whose names are those of sources (C,
-        headers, assembler, scripts, Makefiles, Kconfig files), sorted, relative to the tree. Files
-        that a build generates below arch/um are left out. Empty if there is no such folder.
+        """Return the paths of the files below a folder whose names are those of sources (*.c, *.h,
+        *.S, *.sh, *.in, Makefiles, Kbuild, Kconfig files), sorted, relative to the tree. Files that
+        a build generates (_GENERATED, relative to arch/um) are left out if the folder is "arch/um".
+        Empty if there is no such folder.
 
-        folder: path relative to the tree.
+        folder: path relative to the tree, "arch/um" or a folder that isn't above or below it.
         """
         return [f"{folder}/{name}" for name in _files_below(self.path / folder)
                 if _SOURCE.search(name) and not name.startswith(_GENERATED)

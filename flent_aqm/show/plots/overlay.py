@@ -89,8 +89,8 @@ def slowest_per_step(run: Run) -> tuple[Numbers, Numbers]:
 
 
 def ways_of(run: Run) -> set[str]:
-    """Return the directions that a run's test loads, "download", "upload" or both. Empty if no flow
-    of the test is in a known direction."""
+    """Return the set of directions that a run's test loads: "download", "upload", or these two.
+    Empty if no flow of the test is in a known direction."""
     return {flow.direction for flow in run.speed_test if flow.direction}
 
 

@@ -63,10 +63,14 @@ def from_tc_words(aqm: str, key: str, text: str) -> dict[str, str]:
 
 def _hint_for_tc_word(aqm: str, name: str, text: str, prefix: str) -> str:
     """Return the end of a message about an unknown parameter whose name may be one of tc's words:
-    how to give that word, or why it can't be set. "" if it isn't one of tc's words, or is one of
-    several and its value is no. Of a queue that isn't in the table of queues, every name may be
-    one. For no_aqm, which is the queue if none is given, the end is how to give another. For a
-    parameter with - in place of _ it is the parameter, for up and down the keys of both queues.
+    "; give it as KEY = VALUE", another key to use, or why the word can't be set. "" for a name that
+    isn't one of tc's words, and for the value no of a word that isn't a switch but one of a
+    parameter's several values, such as diffserv4: no says nothing about the others.
+
+    Of a queue that isn't in the table of queues, every name counts as one of tc's words. If the
+    name is a parameter with - in place of _, the end has the parameter's key. For "up" and "down"
+    it names the keys up_aqm and aqm. For no_aqm, the queue if none is given, it says with which key
+    to choose another queue.
 
     Args:
         aqm: name of the queue.

@@ -348,7 +348,7 @@ def _blocks_that_ran(cells: Sequence[Pairs], folder: Path | None, kernel: NamedK
 
 
 class _Sleeps(AqmError):
-    """The kernel reported that a changed function may sleep in a context where that is
+    """Raised if the kernel reported that a changed function may sleep in a context where that is
     forbidden."""
 
 
