@@ -253,11 +253,13 @@ def _address(what: str, host: str, ip_version: int, option: str) -> str:
     try:
         addresses = socket.getaddrinfo(host, None, _FAMILIES[ip_version], socket.SOCK_STREAM)
     except (socket.gaierror, UnicodeError) as error:
-        why, number = ((error.strerror, error.errno) if isinstance(error, socket.gaierror)
-                       else ("not a host name", socket.EAI_NONAME))
-        how = (f"connect this machine, mend its name server, or give an address with {option}"
-               if number == socket.EAI_AGAIN else
-               f"give another host with {option}, or -{10 - ip_version}")
+        why = error.strerror if isinstance(error, socket.gaierror) else "not a host name"
+        if not isinstance(error, socket.gaierror):
+            how = f"give another host with {option}"
+        elif error.errno in (socket.EAI_NONAME, socket.EAI_NODATA, socket.EAI_ADDRFAMILY):
+            how = f"give another host with {option}, or -{10 - ip_version}"
+        else:  # not the name's fault: no other would be found either
+            how = f"connect this machine, mend its name server, or give an address with {option}"
         raise ConfigError(f"{what}: no IPv{ip_version} address found for {host!r}: {why}; {how}"
                           ) from None
     return str(addresses[0][4][0])

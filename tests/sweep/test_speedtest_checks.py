@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -252,8 +252,24 @@ def test_server_that_says_nothing_is_told_with_the_time_waited(
 @pytest.mark.parametrize("host", ["a..b", "x" * 70])
 def test_name_that_is_none_is_told(host: str) -> None:
     """No label may be empty, or have more than 63 letters."""
-    with pytest.raises(ConfigError, match=r"^netperf server: no IPv4 address found .*; give"):
+    with pytest.raises(ConfigError, match=(
+            r"^netperf server: no IPv4 address found .*: not a host name; give another host with ")):
         check_server(host, 4)
+
+
+@pytest.mark.parametrize(("number", "advice"), [
+    (socket.EAI_NONAME, "give another host with -H, or -6"),
+    (socket.EAI_AGAIN, "connect this machine, mend its name server, or give an address with -H"),
+    (socket.EAI_FAIL, "connect this machine, mend its name server, or give an address with -H")])
+def test_name_server_that_is_broken_is_not_the_names_fault(
+        number: int, advice: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other name would be found either."""
+    def fail(*_: object) -> NoReturn:
+        raise socket.gaierror(number, "what the system says")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    with pytest.raises(ConfigError, match=rf": what the system says; {advice}$"):
+        check_server("router.example", 4)
 
 
 class Flent:

@@ -124,7 +124,7 @@ def parse_state(text: str) -> RouterState:
             continue
         if device is None:
             raise ParseError(f"the host's state: unexpected line {line[:80]!r}{OTHER_HOOKS}")
-        if section == "txqueuelen" and len(values) == 1 and re.fullmatch("[0-9]{1,9}", values[0]):
+        if section == "txqueuelen" and len(values) == 1 and re.fullmatch("[0-9]{1,10}", values[0]):
             device.txqueuelen = int(values[0])
         elif section == "qdisc" and not values:
             lines = device.qdiscs

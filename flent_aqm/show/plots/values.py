@@ -71,8 +71,9 @@ def directions(runs: Sequence[Run]) -> list[str]:
 
 def why_no_direction(runs: Sequence[Run]) -> str:
     """Return the message that no run has a download or an upload of the test, with the reason of
-    the first run whose tool failed, or else of the first run. runs: runs without directions()."""
-    run = next((run for run in runs if run.failed_series), runs[0])
+    the first run in which a flow of the test failed, or else of the first run. runs: runs without
+    directions()."""
+    run = next((run for run in runs if run.why_failed(None, cross=False)), runs[0])
     return f"no run has a download or an upload of the test: {run.why_no_flow()}"
 
 

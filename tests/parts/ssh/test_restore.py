@@ -53,7 +53,7 @@ def test_state_is_read_by_its_sections() -> None:
      "the host's network device 'sixteen-letters-' has a name that can't be restored"),
     ("@link wg+home\n", "device 'wg\\+home' has a name that .*: rename or remove the device"),
     ("@device wan\n@txqueuelen\n", "unexpected line '@txqueuelen'"),
-    ("@device wan\n@txqueuelen 1234567890\n", "unexpected line '@txqueuelen 1234567890'"),
+    ("@device wan\n@txqueuelen 12345678901\n", "unexpected line '@txqueuelen 12345678901'"),
     ("@device wan\n@qdisc x\n", "unexpected line '@qdisc x'"),
     ("@device wan\n@class x\n", "unexpected line '@class x'"),
     ("@device wan\n@filter\n", "unexpected line '@filter'"),

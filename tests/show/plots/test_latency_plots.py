@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy
 import pytest
 
 from flent_aqm.results.metrics.run import load_run
+from flent_aqm.show.plots.values import why_no_direction
 from tests.files import load, save
 
 from .conftest import RUNS, labels, output, stock_run
@@ -211,6 +213,17 @@ def test_run_whose_load_failed_is_not_called_one_without_load(
     words = output(draw(plot, [variant("failed", change=failed)]))
     assert "no run has a download or an upload of the test" in words
     assert "iperf3: unable to connect" in words
+
+
+def test_reason_without_a_direction_is_that_of_the_test_not_of_cross_traffic() -> None:
+    """An idle test whose cross traffic failed, beside a speed test whose client failed."""
+    def run(failed: str) -> Any:
+        return SimpleNamespace(
+            why_failed=lambda direction, cross: failed if cross is (failed == "web") else "",
+            why_no_flow=lambda: failed)
+
+    assert why_no_direction([run("web"), run("client")]).endswith(": client")
+    assert why_no_direction([run("web")]).endswith(": web")
 
 
 @pytest.mark.parametrize("plot", ["compare_latency_box", "latency_and_throughput"])
