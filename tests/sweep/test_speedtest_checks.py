@@ -253,7 +253,7 @@ def test_server_that_says_nothing_is_told_with_the_time_waited(
 def test_name_that_is_none_is_told(host: str) -> None:
     """No label may be empty, or have more than 63 letters."""
     with pytest.raises(ConfigError, match=(
-            r"^netperf server: no IPv4 address found .*: not a host name; give another host with ")):
+            r"^netperf server: no IPv4 address found .*: not a host name; give another host ")):
         check_server(host, 4)
 
 
