@@ -23,6 +23,8 @@ from flent_aqm.base.errors import CommandFailed, ToolMissing, cause_of
 # The longest legitimate output, the list of a Git repository's files, has 10 MiB.
 MOST_BYTES = 100 << 20
 _PIPE_BYTES = 1 << 16
+# What is told of a program that find_program() doesn't find, after "is" or "which is".
+NOT_FOUND = "not installed, not on PATH, or this user may not execute it"
 
 
 def find_program(name: str) -> Path | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import AqmError, ToolMissing
 from flent_aqm.base.paths import find_cached
-from flent_aqm.base.shell import find_on_path, run
+from flent_aqm.base.shell import NOT_FOUND, find_on_path, run
 from flent_aqm.setup.tools import SYSTEM_PATH, find_tool, tool_path
 from flent_aqm.tools.table import PROGRAMS, TOOLS
 from flent_aqm.tools.tool import PYPI, Program
@@ -92,7 +92,7 @@ def _not_found(program: Program) -> str:
         return ", which this Python can't import"
     if program.is_script:
         return ", which is neither on PATH nor in the cache"
-    return ", which is not installed, not on PATH, or this user may not execute it"
+    return f", which is {NOT_FOUND}"
 
 
 def _who_needs(program: Program) -> str:

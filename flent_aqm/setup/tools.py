@@ -10,7 +10,7 @@ from pathlib import Path
 from flent_aqm.base import environment
 from flent_aqm.base.errors import ToolMissing
 from flent_aqm.base.paths import caches, program_dirs
-from flent_aqm.base.shell import find_program
+from flent_aqm.base.shell import NOT_FOUND, find_program
 from flent_aqm.tools.tool import Server
 
 # Folders of the system's programs, in which the lab's guest finds them, too.
@@ -64,6 +64,5 @@ def tool_path(name: str) -> Path:
     """
     path = find_tool(name)
     if path is None:
-        raise ToolMissing(f"{name} is not installed, not on PATH, or this user may not execute it; "
-                          "see flent-aqm doctor")
+        raise ToolMissing(f"{name} is {NOT_FOUND}; see flent-aqm doctor")
     return path

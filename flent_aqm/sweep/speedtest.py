@@ -23,7 +23,7 @@ from flent_aqm.base.errors import (
     ToolMissing,
     cause_of,
 )
-from flent_aqm.base.shell import find_program, run
+from flent_aqm.base.shell import NOT_FOUND, find_program, run
 from flent_aqm.base.whole_file import written_whole
 from flent_aqm.base.words import last_line
 from flent_aqm.results.data_file import SUFFIX, DataFile, read_data_file
@@ -176,8 +176,7 @@ def _kill_if_running(flent: subprocess.Popen[bytes]) -> None:
 def check_tools() -> None:
     """Raise ToolMissing if find_program() doesn't find netperf, or neither fping nor ping."""
     if find_program("netperf") is None:
-        raise ToolMissing("netperf is not installed, not on PATH, or this user may not execute it; "
-                          "see flent-aqm doctor")
+        raise ToolMissing(f"netperf is {NOT_FOUND}; see flent-aqm doctor")
     if not (find_program("fping") or find_program("ping")):
         raise ToolMissing("neither fping nor ping is installed, on PATH and executable by this "
                           "user; see flent-aqm doctor")

@@ -24,7 +24,7 @@ from typing import IO, Any, cast
 
 from flent_aqm.base.errors import AqmError, BadResult, a_defect, cause_of
 from flent_aqm.base.flent_api import ProcessRunner, RunnerCheckError, get_logger
-from flent_aqm.base.shell import find_program
+from flent_aqm.base.shell import NOT_FOUND, find_program
 from flent_aqm.base.words import end_of, significant
 from flent_aqm.measure.load_window import Load
 
@@ -327,8 +327,7 @@ def program_path(name: str) -> Path:
     """
     program = find_program(name)
     if program is None:
-        raise RunnerCheckError(f"{name} is not installed, not on PATH, or this user may not "
-                               "execute it; see flent-aqm doctor")
+        raise RunnerCheckError(f"{name} is {NOT_FOUND}; see flent-aqm doctor")
     return program
 
 

@@ -100,8 +100,7 @@ def compare(page: Sequence[Card], others: Sequence[Card], name: str) -> Order:
     ours, theirs = ({card.row: card for card in cards} for cards in (page, others))
     tests = _in_common(ours, theirs, name)
     both = [side[test] for side in (ours, theirs) for test in tests]
-    cells = set.intersection(*({one.without_seed for one in card.readings} for card in both)
-                             ) if both else set()
+    cells = set.intersection(*({one.without_seed for one in card.readings} for card in both))
     if not cells:
         raise ConfigError(f"--against: no cell has a result of all of {', '.join(tests)} both on "
                           f"the page and in {name}; score them on the same cells, where none "
@@ -207,6 +206,10 @@ def refuse_incomparable(output: Path, folders: Sequence[Path],
         folders: the folders of --against.
         scored: the tests that the command scores.
     """
+    if not folders:
+        return
+    ours = dict.fromkeys([*(card.row for card in cards.read_all(output)),
+                          *(cards.row_of(one.name, one.label) for one in scored)])
     names: set[str] = set()
     for folder in folders:
         _refuse_without_cards("--against", folder)
@@ -215,8 +218,6 @@ def refuse_incomparable(output: Path, folders: Sequence[Path],
             raise ConfigError(f"--against: two folders are called {name}, and the page tells them "
                               "by their names; rename one")
         names.add(name)
-        ours = dict.fromkeys([*(card.row for card in cards.read_all(output)),
-                              *(cards.row_of(one.name, one.label) for one in scored)])
         _in_common(ours, [card.row for card in cards.read_all(folder)], name)
 
 

@@ -81,8 +81,7 @@ class SshConnection:
         process has ended.
         """
         if not shell.find_program("ssh"):
-            raise ToolMissing("ssh is not installed, not on PATH, or this user may not execute it; "
-                              "install the package openssh-client")
+            raise ToolMissing(f"ssh is {shell.NOT_FOUND}; install the package openssh-client")
         self._folder = _private_folder()
         output = self._folder / "stderr"
         try:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ToolMissing
-from flent_aqm.base.shell import find_program
+from flent_aqm.base.shell import NOT_FOUND, find_program
 from flent_aqm.lab.guest_files import in_guest
 from flent_aqm.lab.user_command import check_terminal, run_command, servers_for
 from flent_aqm.spec.scenario import Scenario
@@ -57,9 +57,8 @@ def main(args: argparse.Namespace) -> int:
     """
     for program, package in (("ssh", "openssh-client"), ("sshd", "openssh-server")):
         if not find_program(program):
-            raise ToolMissing(f"{program} is not installed, not on PATH, or this user may not "
-                              "execute it, and the pretend router is reached by ssh; install the "
-                              f"package {package}")
+            raise ToolMissing(f"{program} is {NOT_FOUND}, and the pretend router is reached by "
+                              f"ssh; install the package {package}")
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     if not command:
         check_terminal(EXAMPLE)

@@ -36,6 +36,7 @@ PAYLOAD_BYTES, IP_BYTES, FRAME_BYTES = 1448, 1500, 1514
 # Share of most shapers' rate that TCP can carry.
 PAYLOAD_SHARE = PAYLOAD_BYTES / FRAME_BYTES
 _RATE = {"download": "rate_down_mbps", "upload": "rate_up_mbps"}
+_TRACE = {"download": "link_down_trace", "upload": "link_up_trace"}
 # In a shorter common time, only starts and ends of flows would be compared.
 SHORTEST_S = 1.0
 # If a flow ran for this share of the time, and hardly longer, the tool's own mean is used.
@@ -101,9 +102,8 @@ def _carried_mbps(run: Run, direction: str) -> float:
     flows, own = run.sharing(direction), run.flows_of(direction)
     window = _window_of_any(own)
     carried_mbps = sum(mean_mbps(flow, window) for flow in flows)
-    trace = _RATE[direction].replace("rate_", "link_").replace("_mbps", "_trace")
     may_burst = (switch(run.settings.get("burst_shaping")) or run.settings.get("link_trace")
-                 or run.settings.get(trace))
+                 or run.settings.get(_TRACE[direction]))
     if len(flows) == len(own) or may_burst:
         return carried_mbps
     try:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from flent_aqm.base.errors import CommandFailed, ConfigError, SetupError
-from flent_aqm.base.shell import find_program, run, start_error
+from flent_aqm.base.shell import NOT_FOUND, find_program, run, start_error
 from flent_aqm.setup.apt import DebianArchive, Package
 from flent_aqm.setup.kernel.recipe import KernelSource
 from flent_aqm.setup.kernel.tree import NOTES
@@ -285,8 +285,8 @@ class GitOrigin(GitTree):
         """
         self._top = top.resolve()
         if not find_program("git"):
-            raise ConfigError("--source: a folder or repository needs git, which is not installed, "
-                              "not on PATH, or this user may not execute it")
+            raise ConfigError("--source: a folder or repository needs git, which is "
+                              f"{NOT_FOUND}")
         if not (self._top / "Kconfig").is_file() and ref is None:
             raise ConfigError(f"--source: {top} has no Kconfig; expected the top folder of a "
                               "kernel's source, or REPOSITORY@REF for a commit")

@@ -12,11 +12,9 @@ import pytest
 from flent_aqm.base.errors import BadResult, LostProbe, NotAvailable
 from flent_aqm.parts.why.probe_series import with_series
 from flent_aqm.results.metrics.flows import Points, read_flow
-from flent_aqm.results.metrics.latency import find_glitches
 from flent_aqm.results.metrics.percentiles import percentile
 from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.queue_samples import QueueSamples
-from flent_aqm.results.metrics.run import Samples
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.metrics.window import Window
 from flent_aqm.results.reading.series import Series, SeriesKind, Tool
@@ -109,19 +107,6 @@ def test_counts_of_udp_packets_are_told_whole(
     run = make_run([20.0] * 100, directions=("download",))
     flow = replace(run.flows[0], packets=packets, lost_packets=lost)
     assert reason(replace(run, flows=(flow,)), "udp_loss_download_pct") == why
-
-
-@pytest.mark.parametrize(("spacing_ms", "why"), [
-    (20.04, ""), (20.06, "probes are 20.1 ms apart, and glitches need 20 ms at most"),
-    (numpy.inf, "the latency series has a single probe")])
-def test_spacing_is_compared_as_it_is_shown(spacing_ms: float, why: str) -> None:
-    samples = Samples(numpy.zeros(1), numpy.full(1, 60.0), 1.0, spacing_ms)
-    if not why:
-        assert len(find_glitches(samples, 20.0, 30.0)) == 1
-        return
-    with pytest.raises(NotAvailable) as caught:
-        find_glitches(samples, 20.0, 30.0)
-    assert str(caught.value) == why
 
 
 def test_interval_below_zero_is_told_of() -> None:

@@ -335,10 +335,13 @@ def test_bad_probes_within_a_tenth_of_a_second_are_a_glitch(gap_s: float, count:
 
 
 @pytest.mark.parametrize(("spacing_ms", "unknown", "why"), [
-    (20.0, "", ""), (20.1, "", "probes are 20.1 ms apart, and glitches need 20 ms at most"),
-    (20.0, "it stops", "it stops")])
+    (20.0, "", ""), (20.04, "", ""),
+    (20.06, "", "probes are 20.1 ms apart, and glitches need 20 ms at most"),
+    (20.1, "", "probes are 20.1 ms apart, and glitches need 20 ms at most"),
+    (math.inf, "", "the latency series has a single probe"), (20.0, "it stops", "it stops")])
 def test_glitches_need_dense_probes_that_count_losses(
         spacing_ms: float, unknown: str, why: str) -> None:
+    """The spacing is compared as it is shown, with one decimal."""
     samples = loaded([0.0], [60.0], spacing_ms=spacing_ms, loss_unknown=unknown)
     if not why:
         assert len(find_glitches(samples, 20.0, 30.0)) == 1
