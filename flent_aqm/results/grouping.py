@@ -226,11 +226,13 @@ def collect(members: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, li
 
 def shown(value: Setting) -> str:
     """Return the value of a setting as text: "on" or "off" for True or False, a number with up to
-    six significant digits (1000000 is "1e+06"), text cut to 60 characters (LONGEST_SHOWN), with
-    unprintable characters replaced, see plain()."""
+    six significant digits (1000000 is "1e+06"), text cut to 60 characters (LONGEST_SHOWN), the last
+    of them "…" if there were more, with unprintable characters replaced, see plain()."""
     if isinstance(value, bool):
         return "on" if value else "off"
-    return f"{value:g}" if isinstance(value, (int, float)) else harmless(value)
+    if isinstance(value, (int, float)):
+        return f"{value:g}"
+    return f"{harmless(value)[:-1]}…" if len(value) > LONGEST_SHOWN else harmless(value)
 
 
 def heading(name: str) -> str:

@@ -122,7 +122,8 @@ def show(
                          if cell.data_file.exists())]
     groups = grouped(zip(settings, cells, strict=True), keys)
 
-    def make_table(with_own_rtt: bool, totals: bool) -> Table:
+    def make_table(with_own_rtt: bool, totals: bool,
+                   widths: Mapping[str, int] | None = None) -> Table:
         """Return the table, with a row for each of `groups`, cells with the same values of `keys`.
         It has these values, the number of finished and, if any run failed, of failed runs, and
         medians over the finished runs: throughput in `directions`, and RTTs under load.
@@ -130,11 +131,15 @@ def show(
         Args:
             with_own_rtt: add a column for the RTTs of the flows' own packets.
             totals: add the throughput of all flows, if the test shares the line with cross traffic.
+            widths: setting -> width of its column, in which longer values take several lines. None
+                if each value is to have one line.
         """
         table = Table(box=None, pad_edge=False, header_style="bold",
                       collapse_padding=console.width < NARROW)
         for key in keys:
-            table.add_column("\n" + escape(heading(key)), no_wrap=True,
+            table.add_column("\n" + escape(heading(key)), no_wrap=widths is None,
+                             overflow="ellipsis" if widths is None else "fold",
+                             width=widths[key] if widths else None,
                              justify="right" if key == "rate_mbps" else "left")
         headings = ["\nruns", *(["\nfailed"] if failed else []),
                     *(f"{'Mbit/s' if number == 0 else ''}\n{COLUMNS[direction][0]}"
@@ -159,13 +164,24 @@ def show(
 
     with_own_rtt = any(_is_available(_scores(cell, scored).flow_rtt_ms) for cell in cells
                        if cell.data_file.exists())
-    # If the table is too wide, the last column is left out first, then the totals.
+    # If the table is too wide, the last column is left out first, then the totals. If that isn't
+    # enough, long settings are folded, because a number that is cut says nothing.
     shown_table, totals = make_table(with_own_rtt, True), True
+    unlimited = console.options.update(width=10_000)
     for parts in ((False, True), (False, False)):
-        if console.measure(shown_table, options=console.options.update(width=10_000)
-                           ).maximum <= console.width:
+        if console.measure(shown_table, options=unlimited).maximum <= console.width:
             break
         shown_table, totals = make_table(*parts), parts[1]
+    excess = console.measure(shown_table, options=unlimited).maximum - console.width
+    if excess > 0:
+        widths = {key: max(len(heading(key)), *(len(shown(values[place])) for values in groups))
+                  for place, key in enumerate(keys)}
+        while excess > 0 and max(widths.values()) > _LEAST_FOLDED:
+            widths[max(widths, key=widths.__getitem__)] -= 1
+            excess -= 1
+        # Where not even that is enough, lines are cut.
+        if excess <= 0:
+            shown_table = make_table(False, False, widths)
     console.print(shown_table)
     _print_line_notes(console, settings, keys, groups)
     _print_latency_notes(console, [_scores(cell, scored) for cell in cells
@@ -175,6 +191,10 @@ def show(
     _print_advice(console, groups)
     _print_failures(console, failures)
     _print_open_commands(console, cells)
+
+
+# A column of a setting whose values are folded is at least so wide.
+_LEAST_FOLDED = 16
 
 
 def _print_line_notes(

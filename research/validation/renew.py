@@ -100,6 +100,7 @@ RECIPES: Mapping[str, Recipe] = {
     "estimates": Recipe("results/scores.md", ("speedtests -b all",), "speedtests estimates"),
     "parameters": Recipe("results/scores.md", (
         "speedtests -b parameters",), "speedtests parameters"),
+    "unsent": Recipe("results/scores.md", ("speedtests -b unsent",), "speedtests unsent"),
     "scorecard": Recipe("scorecard.md", (
         "scorecard --all",
         "scorecard --all --seeds 11 " + _only_options(*(

@@ -3,10 +3,12 @@
 
     .venv/bin/python -m research.validation.speedtests estimates results/speedtests-all-… [-o docs]
     .venv/bin/python -m research.validation.speedtests parameters results/speedtests-parameters-…
+    .venv/bin/python -m research.validation.speedtests unsent results/speedtests-unsent-… [-o docs]
     .venv/bin/python -m research.validation.speedtests real_time results/speedtests-real-… [-o docs]
 
 estimates: scores computed from NDT7's runs, compared with the live clients' on the same cells;
 parameters: values that the responsiveness drafts discuss, and how well each distinguishes queues;
+unsent: responsiveness by how much unsent data senders may leave in their kernels;
 real_time: each client in the lab, compared with the same in network namespaces. Prints the table
 and, with -o, writes it between its marks on the page in that folder.
 """
@@ -35,7 +37,7 @@ from research.validation.stamp import made_of
 
 Lines = Iterator[str]
 PAGES = {"estimates": "results/scores.md", "parameters": "results/scores.md",
-         "real_time": "results/speed-tests.md"}
+         "unsent": "results/scores.md", "real_time": "results/speed-tests.md"}
 # The settings of a cell, without its test.
 CELL = ("aqm", "rate_down_mbps", "base_delay_ms", "cross_traffic")
 FULL_QUEUE = "no_aqm"
@@ -141,6 +143,42 @@ def parameters(files: Sequence[DataFile]) -> Lines:
                + f" | {full['fastest 95 %']:.0f} | {worst['fastest 95 %']:.0f} |")
 
 
+# Columns of the table "unsent": heading, and metric of the test responsiveness by direction.
+_UNSENT = (("RPM (draft)", "responsiveness_rpm"), ("foreign", "responsiveness_foreign_rpm"),
+           ("loaded", "responsiveness_loaded_rpm"),
+           ("goresponsiveness' mean", "responsiveness_go_rpm"),
+           ("its P90", "responsiveness_go_p90_rpm"))
+
+
+def unsent(files: Sequence[DataFile]) -> Lines:
+    """Yield the lines of a Markdown table with a row for each run of the test responsiveness: the
+    queue, its parameters `unsent` and `most_connections`, and its values in round trips per minute,
+    all of the direction with the lower RPM by the draft's formula. The full queue comes first, and
+    of each queue the runs whose senders are limited by their kernels alone. Raises BadResult if
+    a run has no RPM."""
+    yield ("| queue | unsent | connections | "
+           + " | ".join(heading for heading, _ in _UNSENT) + " |")
+    yield "|" + "---|" * (3 + len(_UNSENT))
+
+    def place(file: DataFile) -> tuple[bool, str, bool, str, int]:
+        aqm, limit = str(as_run(file).settings["aqm"]), _parameter(file, "unsent")
+        return (aqm != FULL_QUEUE, aqm, limit != "kernel", limit,
+                int(_parameter(file, "most_connections")))
+
+    for file in sorted(files, key=place):
+        run = as_run(file)
+        rpms = {way: rpm for way in ("download", "upload")
+                if (rpm := _metric_value(run, f"responsiveness_rpm_{way}")) is not None}
+        if not rpms:
+            raise BadResult(f"{file.path}: it has no RPM; expected a run of the test "
+                            "responsiveness")
+        worse = min(rpms, key=rpms.__getitem__)
+        values = [_metric_value(run, f"{name}_{worse}") for _, name in _UNSENT]
+        yield (f"| {run.settings['aqm']} | {_parameter(file, 'unsent')} | "
+               f"{_parameter(file, 'most_connections')} | "
+               + " | ".join(DASH if value is None else f"{value:.0f}" for value in values) + " |")
+
+
 def _parameter(file: DataFile, name: str) -> str:
     return str(file.metadata.get("TEST_PARAMETERS", {}).get(name, "0"))
 
@@ -222,7 +260,8 @@ def _aim_word(run: Run | None, name: str) -> str | None:
 
 
 PARTS: Mapping[str, Callable[[Sequence[DataFile]], Lines]] = {
-    "estimates": estimates, "parameters": parameters, "real_time": real_time}
+    "estimates": estimates, "parameters": parameters, "unsent": unsent,
+    "real_time": real_time}
 
 
 def main() -> int:

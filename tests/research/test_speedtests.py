@@ -59,6 +59,30 @@ def test_parameters_need_the_full_queue_and_another(aqm: str) -> None:
         list(speedtests.parameters([golden("responsiveness", aqm=aqm)]))
 
 
+def test_unsent_tells_all_values_of_the_worse_direction() -> None:
+    """Here the download's; the full queue and the kernel's limit come first."""
+    files = []
+    for aqm, limit in (("codel", "draft"), ("codel", "kernel"), ("no_aqm", "draft")):
+        file = golden("responsiveness", aqm=aqm)
+        file.metadata["TEST_PARAMETERS"] = {"unsent": limit, "most_connections": "8"}
+        for meta in file.series_meta.values():
+            numbers = meta.get("SPEEDTEST", {}).get("numbers", {})
+            numbers.update((name, 7.0) for name in numbers if name.endswith("rpm_download"))
+        files.append(file)
+    _, _, *rows = speedtests.unsent(files)
+    assert [row.split(" | ")[:3] for row in rows] == [
+        ["| no_aqm", "draft", "8"], ["| codel", "kernel", "8"], ["| codel", "draft", "8"]]
+    assert all(row.split(" | ")[3:] == ["7", "7", "7", "7", "7 |"] for row in rows)
+
+
+def test_unsent_needs_runs_of_responsiveness() -> None:
+    """Other tests have no RPM."""
+    file = golden("nuttcp")
+    file.metadata["TEST_PARAMETERS"] = {"unsent": "draft", "most_connections": "8"}
+    with pytest.raises(BadResult, match="nuttcp: it has no RPM; expected a run of the test resp"):
+        list(speedtests.unsent([file]))
+
+
 def test_runs_without_probes_are_refused_with_the_file() -> None:
     """In one line."""
     with pytest.raises(BadResult, match="nuttcp: its download lacks foreign or self probes"):

@@ -132,6 +132,19 @@ def test_percentile_of_too_few_probes_says_how_many_it_takes(tmp_path: Path) -> 
         assert "without" not in table(cells, scores(cells, Scores(10.0, 50.0, 7.0, other)))
 
 
+def test_long_settings_are_folded_and_numbers_stay_whole(tmp_path: Path) -> None:
+    """Such as the flows of many hosts, of which 60 characters are shown."""
+    flows = "+".join(f"client{number}:{number}xcubic" for number in range(1, 9))
+    cells = [cell(tmp_path, number, "aqm_flows", aqm="cake", rate_mbps=20,
+                  parameters={"flows": flow}) for number, flow in enumerate((flows, "1xcubic"))]
+    text = table(cells, scores(cells, Scores(9.131, 9.246, 504.9, 1177.0)))
+    assert max(map(len, text.splitlines()[:6])) <= 80
+    for number in ("9.13", "9.25", "504.9", "1177"):
+        assert text.count(number) == 2
+    words = [line.split()[0] for line in text.splitlines() if line.strip()]
+    assert f"{flows[:59]}…" in "".join(words)
+
+
 @pytest.mark.parametrize("width", [80, 160])
 def test_standard_sweep_fits_80_columns(tmp_path: Path, width: int) -> None:
     """All that it varies differs, and a run has failed: no heading is cut."""

@@ -209,7 +209,7 @@ def _own_packets_and_queue() -> Iterator[Metric]:
                          queue.standing_bytes, direction=direction, statistic=statistic),
                          "bytes", LOWER,
                          f"backlog of the {direction}'s queue, "
-                         f"{_STATISTIC_NAMES[statistic]}", "tc(8)")
+                         f"{'largest' if statistic == 'max' else 'mean'}", "tc(8)")
 
 
 def _jitter_loss_glitches() -> Iterator[Metric]:
