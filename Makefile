@@ -12,7 +12,7 @@ GO := echo "this checkout can't be written to: results go to $$HOME/flent-aqm/re
 endif
 NOT_OURS := -name .git -prune -o -name .venv -prune -o -name results -prune
 
-.PHONY: help gate-coverage infer setup packages test-packages venv test-venv sweep demo test writable lint types scripts bytecode bench identical kills mutants validate docs results reference dist dist-check ci-check demo-check deb-check debug-check older-check site release clean
+.PHONY: help gate-coverage infer setup packages test-packages venv test-venv sweep demo test writable lint types scripts bytecode bench identical kills mutants validate docs results reference dist dist-check ci-check demo-check deb-check image debug-check older-check site release clean
 .DEFAULT_GOAL := help
 
 help:
@@ -36,6 +36,7 @@ help:
 	@echo 'make ci-check      time one CI job of docs/ci.md from both wheels'
 	@echo 'make demo-check    time make demo in a new Debian, from nothing to its picture'
 	@echo 'make deb-check     build, install and use the Debian packages in a new Debian 13'
+	@echo 'make image         build the image for podman and docker, and run the demo in it'
 	@echo 'make debug-check   run every queue in a kernel with KASAN and lockdep'
 	@echo 'make older-check   run the tests of the lab on Linux 6.12 LTS'
 	@echo 'make site          build the documents as a site with search and a gallery: build/site'
@@ -165,6 +166,11 @@ demo-check:
 # Needs root, mmdebstrap, dpkg-dev and cargo; compiles the lab's kernel.
 deb-check: test-venv
 	research/bench/deb_check.sh $(DEB_CHECK_ARGUMENTS)
+
+# The image for podman and docker, with a base by mmdebstrap in place of an image registry's; the
+# demo runs in it. Needs root, buildah and mmdebstrap.
+image: dist
+	release/container/build.sh
 
 # Deliberate defects, and every queue, on a kernel with KASAN and lockdep, which it compiles.
 debug-check: test-venv setup

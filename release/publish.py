@@ -6,7 +6,7 @@
 
 The folder has the wheels and the source archive, the Debian packages, an image, the site, the
 section of CHANGELOG.md as notes.md, CITATION.cff with day and address, and SHA256SUMS. Each part is
-made by the target of the Makefile that also tries it. Nothing is written to the folder before all
+made by the command that also tries it. Nothing is written to the folder before all
 parts are made.
 """
 
@@ -64,10 +64,8 @@ def _debian(_: Path) -> list[Path]:
                   for one in (ROOT / "dist" / "deb").glob(pattern))
 
 
-def _image(folder: Path) -> list[Path]:
-    path = folder / "flent-aqm-image.tar"
-    _run(["podman", "save", "-o", str(path), "flent-aqm"])
-    return [path]
+def _image(_: Path) -> list[Path]:
+    return [ROOT / "build" / "flent-aqm-image.tar.gz"]
 
 
 def _site(folder: Path) -> list[Path]:
@@ -81,10 +79,7 @@ PARTS = (
     Part("wheels", "wheels and source archive", [["make", "dist-check"]], _wheels, ["mmdebstrap"]),
     Part("debian", "Debian packages", [["make", "deb-check"]], _debian,
          ["mmdebstrap", "dpkg-source"]),
-    Part("image", "an image", [
-        ["podman", "build", "-f", "release/container/Containerfile",
-         "--ignorefile", "release/container/containerignore", "-t", "flent-aqm", "."],
-        ["podman", "run", "--rm", "flent-aqm", "demo"]], _image, ["podman"]),
+    Part("image", "an image", [["release/container/build.sh"]], _image, ["buildah", "mmdebstrap"]),
     Part("site", "the site", [["make", "site"]], _site),
 )
 
@@ -178,8 +173,8 @@ def check_programs(parts: Sequence[Part]) -> None:
     for part in parts:
         for program in part.programs:
             if not shutil.which(program):
-                raise ToolMissing(f"{program} is not installed, and {part.what} need it; install "
-                                  f"it, or give --without {part.name}")
+                raise ToolMissing(f"{program} is not installed, but needed for {part.what}; "
+                                  f"install it, or give --without {part.name}")
 
 
 def _made(part: Part, work: Path) -> list[Path]:

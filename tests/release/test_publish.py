@@ -72,7 +72,7 @@ def test_missing_program_is_told_with_the_part_that_needs_it(
         monkeypatch: pytest.MonkeyPatch) -> None:
     """A trial's wheels need none."""
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(ToolMissing, match="podman is not installed, and an image need it; ins"):
+    with pytest.raises(ToolMissing, match="buildah is not installed, but needed for an image; ins"):
         publish.check_programs(publish.selected(["wheels", "debian"], trial=True))
     publish.check_programs(publish.selected(["debian", "image"], trial=True))
     with pytest.raises(ToolMissing, match="mmdebstrap is not installed"):
