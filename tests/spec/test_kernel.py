@@ -40,6 +40,7 @@ def test_two_kernels_have_the_same_seed() -> None:
     ({"aqm": "foo"}, "aqm: unknown value 'foo'; known: no_aqm"),
     ({"aqm": "foo", "kernel": STOCK}, "dualpi2; a queue of a kernel of yours needs kernel = NAME"),
     ({"aqm": "fq_kodel"}, "did you mean 'fq_codel'? Known: no_aqm"),
+    ({"aqm": "fqmine"}, "dualpi2; a queue of a kernel of yours needs kernel = NAME"),
     ({"tiers": True}, "tiers: yes, on and true are no values of this key; known: 1, 3"),
     ({"aqm": "Foo;reboot", "kernel": "mine"}, "aqm: unknown value"),
     ({"up_aqm": "a/b", "kernel": "mine"}, "up_aqm: unknown value"),
@@ -55,7 +56,6 @@ def test_odd_values_are_refused_by_name(settings: dict[str, object], output: str
     with pytest.raises(ConfigError) as refused:
         Scenario.from_settings(settings)
     assert output in str(refused.value)
-    assert "fq_codel'" not in output or "kernel of yours" not in str(refused.value)
 
 
 def test_options_reach_tc_as_they_are() -> None:

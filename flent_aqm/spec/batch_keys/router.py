@@ -11,7 +11,6 @@ from typing import Any
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError, about
-from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.base.switch import switch
 from flent_aqm.spec.kernel import STOCK, parse_kernel
 from flent_aqm.spec.key import Record, Settings, key, named_value, with_or_without
@@ -65,7 +64,7 @@ def _check_aqm(key: str, value: object, settings: Settings) -> str:
     try:
         return one_of(key, value, tuple(QUEUES))
     except ConfigError as fault:
-        if not is_external(str(value)) or did_you_mean(str(value), QUEUES):
+        if not is_external(str(value)):
             raise
         raise ConfigError(f"{fault}; a queue of a kernel of yours needs kernel = NAME, too (names: "
                           "flent-aqm kernel list)") from None
