@@ -61,7 +61,7 @@ def own_folder(output: Path, label: str, file: Path) -> tuple[Path, Path | None]
         raise ConfigError(f"{file}: can't be read: {cause_of(error)}") from None
     try:
         if kept.is_file() and kept.read_bytes() != text:
-            earlier = _move_earlier(folder, file)
+            earlier = _move_earlier(folder, label)
         folder.mkdir(parents=True, exist_ok=True)
         kept.write_bytes(text)
     except OSError as error:
@@ -70,7 +70,7 @@ def own_folder(output: Path, label: str, file: Path) -> tuple[Path, Path | None]
     return folder, earlier
 
 
-def _move_earlier(folder: Path, file: Path) -> Path | None:
+def _move_earlier(folder: Path, label: str) -> Path | None:
     """Move a folder with the runs of an earlier version of a test to earlier/NAME-N beside it, NAME
     being its name and N the first free number, say so on standard error, and return the new path.
     None, and nothing is moved or said, if neither the folder nor its subfolders have a data file,
@@ -78,7 +78,8 @@ def _move_earlier(folder: Path, file: Path) -> Path | None:
 
     Args:
         folder: folder of the runs. It doesn't exist any more once it is moved.
-        file: the test's file, for the message.
+        label: the test's name for readers, for the message. Its file may be one that is made of
+            the command's options, which the user doesn't know.
 
     Raises OSError if the folder can't be moved.
     """
@@ -91,8 +92,8 @@ def _move_earlier(folder: Path, file: Path) -> Path | None:
         number += 1
     target = aside / f"{folder.name}-{number}"
     folder.rename(target)
-    print(f"flent-aqm: {plain(file)} has changed: the runs of its earlier version are in "
-          f"{plain(target)}", file=sys.stderr)
+    print(f"flent-aqm: the test {plain(label)!r} has changed: the runs of its earlier version are "
+          f"in {plain(target)}", file=sys.stderr)
     return target
 
 

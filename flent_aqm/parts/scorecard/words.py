@@ -20,6 +20,8 @@ from flent_aqm.parts.scorecard.scores import BAD_MS
 _RIGHT = 0.1
 # Above this share of what a line can carry, a number isn't its throughput.
 _IMPOSSIBLE = 1.2
+# Below this share, the number is in another unit, or the test has hardly sent anything.
+_NEXT_TO_NOTHING = 0.02
 _LOADING = {"download": "while the line downloads", "upload": "while the line uploads",
             WORSE: "while the line is busy"}
 
@@ -163,13 +165,17 @@ def _throughput(card: Card) -> str:
     """Return the sentence about the throughput: its median as a share of what the line can carry,
     and the least and the greatest share, or, if both are within 10 % of 1, that it is nowhere far
     from it. If the median is above _IMPOSSIBLE, the sentence says in place of this that it can't
-    be. "" without the score throughput."""
+    be; if no line's share is above _NEXT_TO_NOTHING, that it is next to nothing. "" without the
+    score throughput."""
     score = card.scores.get("throughput")
     if score is None or score.least is None or score.most is None:
         return ""
     middle = f"Its speed is mostly {_percent(score.value)} of what the line can carry"
     if score.value > _IMPOSSIBLE:
         return f"{middle}, which can't be: look at the names and units of its numbers."
+    if score.most <= _NEXT_TO_NOTHING:
+        return (f"Its speed is at most {100 * score.most:.2g} % of what the line can carry, next "
+                "to nothing: look at the names and units of its numbers.")
     if min(score.least, 2 - score.most) > 1 - _RIGHT:
         return f"{middle}, and nowhere far from it."
     return f"{middle}; it goes from {_percent(score.least)} to {_percent(score.most)}."

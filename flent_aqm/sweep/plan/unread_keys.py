@@ -80,7 +80,7 @@ def _refuse_unknown_key(where: str, keys: Iterable[str], used: Collection[str],
         if key in COMMAND_KEYS:
             raise ConfigError(f"{where}: {key} is a key of commands; move it to a section "
                               "[Command::NAME]", key)
-        near = (_key_of_argument(key) or did_you_mean(key, valid)
+        near = (_key_of_argument(key) or did_you_mean(key, {*valid, *used})
                 or did_you_mean(key, settings) or SEE)
         raise ConfigError(f"{where}: unknown key {key!r}{near} (a key of your own is allowed only "
                           f"if some value uses it as ${{{key}}})", key)

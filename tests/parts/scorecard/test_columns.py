@@ -60,12 +60,12 @@ def test_runs_of_earlier_versions_are_kept_each_in_a_folder(
         folder = tmp_path / "mine"
         folder.mkdir()
         (folder / f"{number}.flent.gz").write_text("")
-        _move_earlier(folder, Path("mine.test"))
+        _move_earlier(folder, "mine.test")
         assert not folder.exists()
     moved = sorted(tmp_path.rglob("*.flent.gz"))
     assert [(path.parent.name, path.name) for path in moved] == [
         ("mine-1", "1.flent.gz"), ("mine-2", "2.flent.gz"), ("mine-3", "3.flent.gz")]
-    assert capsys.readouterr().err.count("mine.test has changed") == 3
+    assert capsys.readouterr().err.count("the test 'mine.test' has changed") == 3
     failed = tmp_path / "failed"
     failed.mkdir()
     (failed / "run.log").write_text("")

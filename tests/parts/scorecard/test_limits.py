@@ -68,7 +68,9 @@ def test_latency_is_hidden_from_a_tenth_on(shown_ms: float, nowhere: bool) -> No
 @pytest.mark.parametrize(("least", "most", "text"), [
     (91.0, 109.0, "and nowhere far from it"), (89.0, 100.0, "it goes from 89 % to 100 %"),
     (90.0, 100.0, "it goes from 90 % to 100 %"), (90.5, 109.5, "and nowhere far from it"),
-    (95.0, 110.0, "it goes from 95 % to 110 %"), (95.0, 120.0, "it goes from 95 % to 120 %")])
+    (95.0, 110.0, "it goes from 95 % to 110 %"), (95.0, 120.0, "it goes from 95 % to 120 %"),
+    (0.0, 0.095, "is at most 0.095 % of what the line can carry, next to nothing: look at"),
+    (0.0, 2.1, "it goes from 0 % to 2 %")])
 def test_throughput_is_far_off_below_and_above(least: float, most: float, text: str) -> None:
     ways = [DirectionValues(shown_mbps=mbps, possible_mbps=100.0) for mbps in (least, most)]
     assert text in " ".join(sentences(card(*ways)))

@@ -77,6 +77,13 @@ def test_key_that_nobody_reads_is_refused_with_the_nearest_one(
     assert message in ended.stderr
 
 
+def test_key_near_one_of_the_batch_itself_is_told_that_one(tmp_path: Path) -> None:
+    """Which values use, though this package has a key that is nearly as near."""
+    ended = dry_run(tmp_path, "--batch-override", "shar=95", batch="share = 90\ntitle = ${share}")
+    assert ended.returncode == 1
+    assert "unknown key 'shar'; did you mean 'share'?" in ended.stderr
+
+
 @pytest.mark.parametrize("override", ["rate=50", "rate_mpbs=20", "base_delay=30"])
 def test_override_that_nobody_reads_is_refused(tmp_path: Path, override: str) -> None:
     """On the command line as in the file."""
