@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 # What a spreadsheet takes for a formula if a cell begins with it.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -91,3 +92,16 @@ def for_spreadsheet(words: str) -> str:
     except ValueError:
         return f"'{words}"
     return words
+
+
+def shell_words(text: str) -> list[str]:
+    """Return the words of a command line, with quotes and backslashes as in a shell, but without
+    its other special characters: # begins no comment. Raises ValueError, whose text tells what to
+    mend, if a quote isn't closed, or if nothing follows a backslash at the end."""
+    try:
+        return shlex.split(text)
+    except ValueError as fault:
+        raise ValueError(
+            "No closing quotation; close it, or write \\ before a quote that stands for itself"
+            if "quotation" in str(fault) else
+            "nothing follows the backslash at its end; remove it, or write it twice") from None

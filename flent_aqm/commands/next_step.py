@@ -11,20 +11,22 @@ from flent_aqm.base.errors import ToolMissing
 from flent_aqm.base.paths import resource_dir
 from flent_aqm.base.words import counted, plain
 from flent_aqm.results import status
-from flent_aqm.setup.kernel.locate import find_kernel
+from flent_aqm.setup.kernel.locate import VARIABLE, find_kernel
 
 
 def next_step(here: Path) -> str:
     """Return a suggestion for the user, with the command to type: set up the lab if it has no
-    kernel, run a first sweep if there are no results, follow the newest sweep if it isn't complete,
-    or else look at its results.
+    kernel (if FLENT_AQM_KERNEL is set: mend it if it names no program), run a first sweep if there
+    are no results, follow the newest sweep if it isn't complete, or else look at its results.
 
     Args:
         here: the user's current folder, whose subfolder `results` is searched.
     """
     try:
         find_kernel()
-    except ToolMissing:
+    except ToolMissing as fault:
+        if os.environ.get(VARIABLE):
+            return f"The lab has no kernel: {fault}."
         return ("The lab is not set up yet. Set it up once; it compiles for some 10 minutes:\n"
                 "  flent-aqm setup")
     newest = status.newest_folder(here / status.RESULTS)

@@ -48,12 +48,17 @@ class PathModel(Protocol):
         """
 
     def report(self, scenario: Scenario, counted: str) -> Mapping[str, object]:
-        """Return the model's settings and counters for the data file.
+        """Return the model's settings and counters for the data file. It is called after the run,
+        for models with a script.
 
         Args:
             scenario: the settings of the run.
             counted: text that the model's script printed in the steps begin and end, without white
-                space at its ends. It was written inside the guest, so it may be any text.
+                space at its ends, "" if it printed nothing. It was written inside the guest, so it
+                may be any text.
+
+        Raises ConfigError if the model can't be computed any more, such as from a trace that was
+        moved during the run.
         """
 
     def refuse(self, scenario: Scenario, length_s: float) -> None:

@@ -176,7 +176,8 @@ def _make_service(args: argparse.Namespace, what: str, port: int) -> Service:
 def _start_http3(args: argparse.Namespace, sockets: Sequence[socket.socket], quiet: Quiet
                  ) -> Service:
     """Return the HTTP/3 service, which serves from now on. It receives its clients from these UDP
-    sockets itself, so it has no Listener. Raises ConfigError if the certificate can't be read."""
+    sockets itself, so it has no Listener. Raises ConfigError if the certificate can't be read, or,
+    without --cert, if one that it signs itself can't be stored in a temporary file."""
     from flent_aqm.servers.http3 import Http3Service
 
     if args.cert:

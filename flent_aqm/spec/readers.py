@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 import re
-import shlex
 from collections.abc import Collection
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import unknown_value
 from flent_aqm.base.switch import switch
+from flent_aqm.base.words import shell_words
 from flent_aqm.spec.testbeds import NETNS, VIRTUAL
 
 _DEVICE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,14}")
@@ -154,10 +154,9 @@ def command(key: str, value: object) -> str:
     backslash that escapes nothing, or is True or False."""
     text = text_of(key, value, "a command, such as /bin/true").strip()
     try:
-        words = shlex.split(text)
+        words = shell_words(text)
     except ValueError as fault:
-        raise ConfigError(f"{key}: {text[:60]!r}: {fault}; give a command as for a "
-                          "shell") from None
+        raise ConfigError(f"{key}: {text[:60]!r}: {fault}") from None
     if len(text) > _MOST_COMMAND or re.search(r"[\x00-\x1f\x7f]", text) or not any(words[:1]):
         raise ConfigError(f"{key}: {text[:60]!r} is not a command; expected one line of 1 to "
                           f"{_MOST_COMMAND} characters, the first word a program, without tabs "

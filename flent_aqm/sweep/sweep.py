@@ -294,7 +294,7 @@ class Sweep:
                            f"{' and '.join(sorted(self._given_up))} and build it again")
         if self.failed:
             raise AqmError(f"{len(self.failed)} of {counted(len(self.planned), 'run')} failed; "
-                           f"{again}")
+                           f"mend the causes above, and {again}")
         if left := [cell for path, cell in self.planned.items() if not path.exists()]:
             have = "has" if len(left) == 1 else "have"
             raise AqmError(f"{len(left)} of {len(self.planned)} finished data files {have} "

@@ -31,7 +31,7 @@ from typing import Any
 
 from flent_aqm.base.errors import BadResult, ConfigError, cause_of
 from flent_aqm.base.nearest import did_you_mean
-from flent_aqm.base.words import counted
+from flent_aqm.base.words import counted, shell_words
 from flent_aqm.tools.client import Call, lines_of
 from flent_aqm.tools.own import PORT
 from flent_aqm.tools.report import ClientReport
@@ -109,12 +109,9 @@ def _split(option: str, text: str) -> list[str]:
     """Return the words of a text with quotes as in a shell. Raises ConfigError, which names the
     option, if a quote is not closed, or nothing follows a backslash at the end."""
     try:
-        return shlex.split(text)
+        return shell_words(text)
     except ValueError as fault:
-        why = ("No closing quotation; close it, or write \\ before a quote that stands for itself"
-               if "quotation" in str(fault) else
-               "nothing follows the backslash at its end; remove it, or write it twice")
-        raise ConfigError(f"{option}: {text.strip()[:60]!r}: {why}") from None
+        raise ConfigError(f"{option}: {text.strip()[:60]!r}: {fault}") from None
 
 
 def _parse_factor(word: str, text: str | None) -> float:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.base.words import counted
 from flent_aqm.lab.virtual import Lab
 from flent_aqm.router.hook import apply_command
 from flent_aqm.spec.scenario import Scenario
@@ -68,11 +69,12 @@ def iperf3_goodput_mbps(path: Path, from_s: float) -> float:
     """Return the receiver's mean payload rate in Mbit/s over the intervals that begin at `from_s`
     or later (in s since the test's begin), without the last one, from the file that
     iperf3_intervals() takes. Raises BadResult if iperf3 failed or none is left."""
-    counted = [one for one in iperf3_intervals(path) if one["start"] >= from_s - 1e-6]
+    late = [one for one in iperf3_intervals(path) if one["start"] >= from_s - 1e-6]
+    if len(late) < 2:
+        raise BadResult(f"{path.name}: iperf3 reported {counted(len(late), 'interval')} from "
+                        f"{from_s:g} s on; expected two or more, of which the last doesn't count: "
+                        "let iperf3 run longer")
     # The last interval is shorter, or has only what was left in the queue.
-    counted = counted[:-1]
-    if not counted:
-        raise BadResult(f"{path.name}: iperf3 reported fewer than two intervals from {from_s:g} s "
-                        "on, and the last one doesn't count")
-    return float(sum(one["bytes"] for one in counted) * 8e-6
-                 / sum(one["end"] - one["start"] for one in counted))
+    late = late[:-1]
+    return float(sum(one["bytes"] for one in late) * 8e-6
+                 / sum(one["end"] - one["start"] for one in late))

@@ -260,8 +260,9 @@ def _ping(run: Run, place: str) -> Probe:
     for one in run.probes:
         if place in one.name:
             return one
-    raise BadResult(f"{run.path}: no ping to {place} came back; expected pings to dest1 and dest2; "
-                    "make the run again")
+    why = next((why for name, why in run.silent_probes.items() if place in name),
+               f"it has no pings to {place}")
+    raise BadResult(f"{run.path}: {why}; expected pings to dest1 and dest2 that came back")
 
 
 SQM_COLUMNS = {

@@ -75,8 +75,11 @@ def test_ping_exp_without_a_ping_to_a_destination_is_refused_with_the_file() -> 
     run = load_run(RUNS / "ping_exp.flent.gz")
     named = [replace(run, title=f"{configuration} {load_name}")
              for configuration in numbers.PING_CONFIGURATIONS for load_name in numbers.PING_LOADS]
-    with pytest.raises(BadResult, match=r"ping_exp\.flent\.gz: no ping to dest1 came back"):
+    with pytest.raises(BadResult, match=r"ping_exp\.flent\.gz: it has no pings to dest1; expected"):
         list(numbers.ping_exp(named))
+    silent = [replace(run, silent_probes={"Ping (ms) dest1": "none came back"}) for run in named]
+    with pytest.raises(BadResult, match=r"ping_exp\.flent\.gz: none came back; expected pings to"):
+        list(numbers.ping_exp(silent))
 
 
 def test_ping_exp_with_a_single_ping_to_dest1_is_refused_with_the_file() -> None:

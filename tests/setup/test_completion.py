@@ -71,6 +71,16 @@ def test_next_is_set_up_where_nothing_is(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert next_step.next_step(tmp_path).endswith("\n  flent-aqm setup")
 
 
+def test_next_is_to_mend_the_variable_that_names_no_kernel(
+        monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Set-up wouldn't help."""
+    monkeypatch.setenv("FLENT_AQM_KERNEL", str(tmp_path))
+    text = next_step.next_step(tmp_path)
+    assert text.startswith(f"The lab has no kernel: FLENT_AQM_KERNEL: {tmp_path} is not a file")
+    assert "unset it, or give the path" in text
+    assert "flent-aqm setup" not in text
+
+
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A folder on a machine where the lab is set up."""

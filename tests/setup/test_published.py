@@ -140,6 +140,32 @@ def test_patch_of_packed_files_alone_changes_nothing(tree: KernelTree) -> None:
         published.apply(tree.path, "p", b"Hello\n", keep=tree.keep)
 
 
+def test_renamed_and_merely_touched_files_that_are_packed_are_left_out(
+        tmp_path: Path, tree: KernelTree) -> None:
+    """Beside a change of a file that is there: git names them without a/ and b/, or in its first
+    line alone. Those that are there are renamed, and get their mode."""
+    place = tmp_path / "linux"
+    for name in ("tools/testing/old.sh", "tools/testing/touched.sh", "Documentation/old.rst"):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text("a\nb\nc\nd\n")
+    (place / "sch.c").write_text("".join(LINES))
+    git(place, "init", "-qb", "main")
+    git(place, "add", ".")
+    git(place, "commit", "-qm", "start")
+    git(place, "mv", "tools/testing/old.sh", "tools/testing/new.sh")
+    git(place, "mv", "Documentation/old.rst", "Documentation/new.rst")
+    (place / "tools/testing/touched.sh").chmod(0o755)
+    (place / "sch.c").write_text("".join(["changed\n", *LINES[1:]]))
+    git(place, "add", ".")
+    git(place, "commit", "-qm", "all of it")
+    patch = git(place, "format-patch", "-M", "--stdout", "main~1").encode()
+    assert published.apply(tree.path, "p", patch, keep=tree.keep) == [
+        "Documentation/new.rst", "tools/testing/new.sh", "tools/testing/touched.sh"]
+    assert (tree.path / "sch.c").read_text().startswith("changed\nline 1\n")
+    assert sorted(path.name for path in tree.path.iterdir()) == sorted(
+        {"sch.c", *(path.name for path in tree.path.iterdir() if path.name.startswith("."))})
+
+
 def test_headers_beside_a_file_come_with_it_and_belong_to_the_recipe(tmp_path: Path) -> None:
     """Those that it includes, and that these do; none of the kernel's."""
     (tmp_path / "sch_foo.c").write_text('#include <net/pkt_sched.h>\n#include "foo.h"\n'

@@ -163,7 +163,8 @@ def test_failed_run_is_told_with_how_to_go_on(
         with pytest.raises(AqmError) as raised:
             run_all(made, capsys)
         assert str(raised.value) == (
-            f"1 of 2 runs failed; run them again with the same command{option}")
+            "1 of 2 runs failed; mend the causes above, and run them again with the same "
+            f"command{option}")
         assert "FAILED 1/2 one: it broke" in capsys.readouterr().err
         kept = status.read(folder)
         assert kept is not None
@@ -497,7 +498,7 @@ def test_fault_that_is_not_a_kernels_gives_nothing_up(
     causes = {f"r{number}": LabError("it broke") for number in range(5)}
     began: list[str] = []
     failing(monkeypatch, causes, began)
-    with pytest.raises(AqmError, match=r"^5 of 5 runs failed; run them again"):
+    with pytest.raises(AqmError, match=r"^5 of 5 runs failed; mend the causes above, and run them"):
         run_all(planned([cell(tmp_path, name) for name in causes]), capsys)
     assert began == [*causes]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import email
 import email.header
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from email.errors import HeaderParseError
 from fnmatch import fnmatch
 from pathlib import Path
@@ -22,6 +22,10 @@ from flent_aqm.setup.kernel.tree import files_of
 # Line that separates the mails of a mailbox: a commit's name or an address, and a date.
 _MAIL = re.compile(rb"^(?=From \S+ \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}$)", re.MULTILINE)
 _FILE = re.compile(rb"^(?=diff --git )", re.MULTILINE)
+# Lines of a part that name its file, and those of them with a folder before the path.
+_NAME = re.compile(rb"^(--- |\+\+\+ |(?:rename|copy) (?:from|to) )([^\t\n]+)", re.MULTILINE)
+_WITH_FOLDER = (b"--- ", b"+++ ")
+_GIT_HEAD = re.compile(rb"^diff --git (\S+) (\S+)$", re.MULTILINE)
 _PLAIN_FILE = re.compile(rb"^(?=--- \S.*\n\+\+\+ \S)", re.MULTILINE)
 
 
@@ -48,13 +52,12 @@ def apply(tree: Path, name: str, content: bytes, *, keep: Keep) -> list[str]:
     for subject, patch in patches:
         kept = b""
         for part in _split_by_file(patch):
-            names = files_of(part)
-            absent = [path for path in names if _is_absent(tree, path)]
-            if names and len(absent) == len(names):
-                left_out.append(min(absent, key=len))
+            named = _named_files(part)
+            if named and all(_is_absent(tree, paths) for paths in named):
+                left_out.append(min(named[-1], key=len))
             else:
                 kept += part
-        if files_of(kept) or not files_of(patch):
+        if files_of(kept) or (kept and not files_of(patch)):
             apply_own(tree, f"{name}{subject}", kept, keep=keep)
     return left_out
 
@@ -93,14 +96,25 @@ def _split_by_file(patch: bytes) -> list[bytes]:
     return [first + others[0], *others[1:]] if others else [first]
 
 
-def _is_absent(tree: Path, name: str) -> bool:
-    """Return whether a file of a patch is one that set-up doesn't unpack, and isn't in the tree.
+def _named_files(part: bytes) -> list[list[str]]:
+    """Return the files that a patch of one file names, in the order of its lines: for each the
+    paths in the source that its name may stand for. Lines --- and +++ usually have a folder before
+    the path, such as a/, those of renames and copies don't. A patch without such lines, which
+    changes a mode or a binary content, names its file at its beginning."""
+    named = [(line, name) for line, name in _NAME.findall(part) if name != b"/dev/null"]
+    if not named:
+        named = [(b"--- ", name) for line in _GIT_HEAD.findall(part) for name in line]
+    return [[path for path in (text, *([text.partition("/")[2]] if line in _WITH_FOLDER else []))
+             if path] for line, name in named
+            for text in [name.decode("utf-8", "surrogateescape").strip()]]
+
+
+def _is_absent(tree: Path, paths: Sequence[str]) -> bool:
+    """Return whether a file is one that set-up doesn't unpack, and isn't in the tree.
 
     Args:
         tree: folder of the kernel's source.
-        name: path in the patch, which may have a folder before the real path, such as a/.
+        paths: paths that the file may have, as _named_files() returns them.
     """
-    paths = {name, name.partition("/")[2]}
     return any(fnmatch(f"linux/{path}", pattern) for path in paths
-               for pattern in NOT_UNPACKED) and not any((tree / path).exists()
-                                                        for path in paths if path)
+               for pattern in NOT_UNPACKED) and not any((tree / path).exists() for path in paths)

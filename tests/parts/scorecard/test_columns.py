@@ -69,7 +69,7 @@ def test_runs_of_earlier_versions_are_kept_each_in_a_folder(
     failed = tmp_path / "failed"
     failed.mkdir()
     (failed / "run.log").write_text("")
-    _move_earlier(failed, Path("failed.test"))
+    _move_earlier(failed, "failed.test")
     assert (failed / "run.log").is_file()
 
 

@@ -317,8 +317,9 @@ def reach_of_change(comparison: Comparison, judged: Sequence[JudgedMetric],
 
 def _blocks_that_ran(cells: Sequence[Pairs], folder: Path | None, kernel: NamedKernel
                      ) -> tuple[dict[str, dict[int, int]], list[str]]:
-    """Run the cells for which there is no note of this kernel, and note them if there is a folder.
-    Then notes of other kernels are dropped.
+    """Repeat a run of each cell for which there is no note of this kernel: that of the test side
+    in its first pair. If there is a folder, note which blocks ran in them, and drop the notes of
+    other kernels.
 
     Args:
         cells: the cells of the verdict.
@@ -329,8 +330,9 @@ def _blocks_that_ran(cells: Sequence[Pairs], folder: Path | None, kernel: NamedK
         Name of a cell -> address of each basic block that ran in it -> how often, without cells in
             which no block ran. And the names of the cells whose run failed.
 
-    Raises AqmError if cells are run and no run succeeds, _Sleeps if a call of the change may sleep
-    in a context where that is forbidden, OSError if the note can't be written.
+    Raises AqmError if one of these runs can't be repeated, such as one whose trace is missing, or
+    if runs are made and none succeeds. Raises _Sleeps if a call of the change may sleep in a
+    context where that is forbidden, OSError if the note can't be written.
     """
     note = {} if folder is None else _read_note(folder / NOTE).get(kernel.hash, {})
     runs = {cell.name: cell.pairs[0][1].path for cell in cells}
