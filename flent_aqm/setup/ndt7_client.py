@@ -109,11 +109,14 @@ def fetch_source(cargo: Path, folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     # cargo has no command that only downloads. `cargo info` downloads and unpacks a crate.
     _run_cargo(cargo, folder.parent, "info", f"ndt7-client@{VERSION}")
-    home = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
+    # A relative path is seen from the folder in which cargo runs.
+    home = folder.parent / (os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
     unpacked = next(home.glob(f"registry/src/*/ndt7-client-{VERSION}"), None)
     if unpacked is None:
         raise SetupError(f"cargo fetched ndt7-client {VERSION}, but its source is not in "
-                         f"{home}/registry/src; if cargo's home is elsewhere, set CARGO_HOME")
+                         f"{home}/registry/src; if cargo's home is elsewhere, set CARGO_HOME to "
+                         "its absolute path; if cargo's settings replace its registry by a folder, "
+                         "run set-up without them")
     shutil.copytree(unpacked, folder)
     apply_own(folder, PATCH.name, PATCH.read_bytes(), keep=lambda _names: None)
     # Crates that the patched manifest doesn't need are removed from the list. The others stay.

@@ -416,7 +416,8 @@ def read_numbers(name: str, text: str, sources: list[NumberSource]) -> dict[str,
             raise BadResult(f"{name}: {path_text} in the last JSON of its output is {seen}; "
                             "expected a finite number")
         if value < 0:
-            raise BadResult(f"{name}: {path_text} is {value:g}; expected 0 or more")
+            raise BadResult(f"{name}: {path_text} is {value:g}; expected 0 or more; leave it out "
+                            "of --reads if it stands for a number that was not measured")
         numbers[source.name] = _multiply(name, path_text, value, source)
     return numbers
 

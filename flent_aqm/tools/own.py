@@ -88,9 +88,9 @@ def tool() -> Tool:
                           f"its numbers (now: {', '.join(sorted(names)) or 'none'})")
     needed = (*declared.programs, *declared.sometimes)
     if taken := _OF_LAB & {one.name for one in needed if isinstance(one, Program)}:
-        raise ConfigError(f"{path}: `programs` or `sometimes` of its TOOL names "
-                          f"{' and '.join(sorted(taken))}, which each run has of its own; give the "
-                          "program another name")
+        raise ConfigError(f"{path}: `programs` or `sometimes` of its TOOL has a Program "
+                          f"{' and '.join(sorted(taken))}, which each run has of its own; leave it "
+                          "out, or if another program is meant, give that another name")
     if declared.shown and len(declared.shown.rates) not in (0, 2):
         raise ConfigError(f"{path}: `shown` of its TOOL has {len(declared.shown.rates)} rates; "
                           "expected none, or the names of two numbers, the download's and the "

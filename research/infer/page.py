@@ -450,9 +450,9 @@ def _archive_table(path: Path) -> str:
 
 
 def reliability_by_bin(truth: Any, probabilities: Numbers) -> Mapping[float, tuple[float, int]]:
-    """Return for each of five equal bins of the highest probability: its mean in the bin -> (share
-    of rows in which the likeliest class is right, number of rows). Bins with fewer than five rows
-    are left out.
+    """Return for each of five bins of equal width, from 0 to 1, of the highest probability: its
+    mean in the bin -> (share of rows in which the likeliest class is right, number of rows). Bins
+    with fewer than five rows are left out.
 
     Args:
         truth: true class of each row.

@@ -50,7 +50,8 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
 def rates(run: Run) -> tuple[float, float]:
     """Return the mean rate in Mbit/s of the upload that is marked EF, which is the first one, and
     the sum of those of all other uploads, from SETTLED_S after the first one's first sample to its
-    last one. Raises NotAvailable without uploads, BadResult if none has the number 1."""
+    last one. Raises NotAvailable without uploads, or if they are too short for that. Raises
+    BadResult if none has the number 1."""
     flows = {flow.name.rpartition("::")[2]: flow for flow in run.flows_of(WAY)}
     if "1" not in flows:
         raise BadResult(f"{run.path}: none of its uploads is number 1; expected a run of "

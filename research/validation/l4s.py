@@ -78,7 +78,7 @@ def lines_of_links(runs: Sequence[Run]) -> Iterator[str]:
     runs of the same queue, link and ECN, the last one counts.
 
     Raises ValueError if a run's queue is not in PUBLISHED, or a run doesn't have exactly two flows,
-    NotAvailable if it has no flows.
+    NotAvailable if it has no flows, or is too short for a stable rate.
     """
     yield (f"| queue | link | {' | '.join(f'{ecn} ECN: classic flow, ratio' for ecn in ECNS)} | "
            "probe, median ms | probes lost, % |")

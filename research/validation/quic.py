@@ -33,8 +33,9 @@ QUEUES = ("no_aqm", "codel", "fq_codel", "cake")
 def lines(runs: Mapping[tuple[str, str, bool], Run]) -> Iterator[str]:
     """Yield the lines of a Markdown table, with a row for each stack and queue. It has throughput,
     latency of probes, and round trips of the stack's own connection without other traffic; and
-    throughput of both flows and fairness beside a Cubic flow. Raises ValueError if a log has no
-    results of the client, OSError if it can't be read.
+    throughput of both flows and fairness beside a Cubic flow. DASH stands for a metric that the run
+    doesn't have, or whose percentile is a lost probe. Raises ValueError if a log has no results of
+    the client, OSError if it can't be read.
 
     Args:
         runs: (stack, queue, whether a Cubic flow ran beside) -> run, as by_place() returns it.

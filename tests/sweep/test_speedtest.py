@@ -37,7 +37,7 @@ def test_report_in_the_lab_is_that_of_the_link(tmp_path: Path) -> None:
     one, two = done.stdout.split("(IPv6)")
     one, advised = one.split("flent-aqm speedtest -i -s\n")
     assert re.search(r"Busy (up|down)loads( or (up|down)loads)? add \d+ ms"
-                     r"( and lose [\d.]+ % of the packets)?(, busy (up|down)loads \d+ ms)?: .* "
+                     r"( and lose [\d.]+ % of the probes)?(, busy (up|down)loads \d+ ms)?: .* "
                      r"Set SQM in your router to "
                      r"[789](\.\d)?/[789](\.\d)? Mbit/s for downloads/uploads "
                      r"\(90 % of the ([89]\.\d|1\d)/([89]\.\d|1\d) that were measured\)",

@@ -82,8 +82,8 @@ TOOL = Tool("mine", Server("mine", {{"PORT": (9400,)}}, "x"), {place}=(Program("
         [sys.executable, "-P", "-c", "from flent_aqm.tools.own import tool; tool()"],
         env={**os.environ, OWN_TOOL: str(own)}, capture_output=True, text=True, check=False)
     assert ended.stderr.splitlines()[-1].endswith(
-        f"mine.py: `programs` or `sometimes` of its TOOL names {name}, which each run has of its "
-        "own; give the program another name")
+        f"mine.py: `programs` or `sometimes` of its TOOL has a Program {name}, which each run has "
+        "of its own; leave it out, or if another program is meant, give that another name")
 
 
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)

@@ -111,12 +111,15 @@ class Schedule:
             (self.table["rate_bit_s"] > 0) | (self.table["burst_bytes"] > 0)))
 
     def dead_from_ns(self) -> int | None:
-        """Return the time from which the link carries nothing any more, in ns. None if there is no
-        such time, as for each schedule that repeats."""
+        """Return the time from which the link carries nothing any more, in ns: the end of the last
+        step in which packets pass, or the time of its burst if it has nothing but a burst. 0 if
+        nothing ever passes. None if there is no such time, as for each schedule that repeats."""
         end = self._step(-1)
         if self.period_ns or (end.rate_bit_s and end.loss < 1):
             return None
-        last = int(self.passing[-1]) if len(self.passing) else 0
+        if not len(self.passing):
+            return 0
+        last = int(self.passing[-1])
         return self._step(last + 1 if self._step(last).rate_bit_s else last).at_ns
 
     def longest_gap_s(self) -> tuple[float, Step]:

@@ -228,7 +228,9 @@ def _throughput(readings: Sequence[Reading]) -> Score | None:
 def _spread_scorer(value: Callable[[DirectionValues], float | None]
                    ) -> Callable[[Sequence[Reading]], Score | None]:
     """Return a function that scores repeatability: the median of (largest - least) / median over
-    the seeds of each cell and direction (ideal: 0).
+    the seeds of each cell and direction (ideal: 0). Cells with a single value, or with a median of
+    0, are left out. A run that has the quantity in neither direction counts with that of the worse
+    direction. The function returns None if no cell is left.
 
     Args:
         value: function that returns the quantity of a direction, None if it isn't known.

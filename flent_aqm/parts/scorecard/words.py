@@ -128,9 +128,9 @@ def _tells_apart(card: Card) -> str:
 
 
 def _wrong_verdicts(card: Card) -> str:
-    """Return the sentence about lines that the test wrongly calls good or bad. "" without the
-    scores calls_bad_good and calls_good_bad: if the test gives no verdicts, or no line is clearly
-    good or bad."""
+    """Return the sentence about lines that the test wrongly calls good or bad. If the card has only
+    one of the scores calls_bad_good and calls_good_bad, it is about that one alone. "" if it has
+    neither: the test gives no verdicts, or no line is clearly good or bad."""
     return _line_counts(card, "In its own words, it", {
         "calls_bad_good": "calls good {} of {} that rise by more than 100 ms",
         "calls_good_bad": "calls bad {} of {} that rise by less than 20 ms"})

@@ -86,7 +86,8 @@ async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
         async with asyncio.timeout(PATIENCE_S):
             line = await reader.readline()
     except TimeoutError:
-        raise BadResult(f"the server did not respond within {PATIENCE_S:g} s") from None
+        raise BadResult(f"the server did not respond within {PATIENCE_S:g} s: is it "
+                        "`flent-aqm serve webrtc`?") from None
     except ValueError:  # of asyncio, beyond the limit
         raise BadResult(f"the server responded with a line of more than {_LONGEST_LINE >> 20} MiB; "
                         "expected a JSON object: is it `flent-aqm serve webrtc`?") from None

@@ -416,7 +416,8 @@ def _flow_key(rows: Mapping[str, Column], row: int, named: Mapping[int, bytes]) 
     Args:
         rows: fields of the capture's packets.
         row: index of the row.
-        named: `ends` -> IP header of a packet.
+        named: value of the field `ends`, which stands for the packet's two addresses -> IP header
+            of a packet between them.
     """
     data = named[int(rows["ends"][row])]
     length, begin = (4, 12) if data[0] >> 4 == 4 else (16, 8)

@@ -18,6 +18,7 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import unknown_value
 from flent_aqm.parts.wifi.phy import parse_phy
 from flent_aqm.spec.key import Record, Settings, key
+from flent_aqm.spec.readers import text_of
 
 # Queueing of the access point, under the names of the paper at ATC'17: a driver's FIFO below the
 # qdisc; mac80211's queues; mac80211's queues with airtime fairness.
@@ -68,22 +69,25 @@ def _check_rates(name: str, value: object) -> str:
 
 
 def _value_with_stations(name: str, settings: Settings, usual: str) -> str:
-    """Return the value of a key that needs stations, or `usual` if it isn't given. Return "" if
-    there are no stations.
+    """Return the value of a key that needs stations, as text, or `usual` if it is None, "" or
+    missing. Return "" if there are no stations.
 
     Args:
         name: the key.
         settings: all batch keys of the run.
         usual: default of the key.
 
-    Raises ConfigError if the key is given without wifi_rates_mbps.
+    Raises ConfigError if the key is given without wifi_rates_mbps, or is True or False, which Flent
+    makes of the words for a switch.
     """
+    value = settings.get(name)
+    value = "" if value in (None, "") else text_of(name, value, f"a name, such as {usual}")
     if settings.get("wifi_rates_mbps") in (None, ""):
-        if settings.get(name) not in (None, ""):
-            raise ConfigError(f"{name}: {str(settings[name])[:40]!r} needs wifi_rates_mbps, each "
-                              "station's rate; give it, or leave this key out")
+        if value:
+            raise ConfigError(f"{name}: {value[:40]!r} needs wifi_rates_mbps, each station's rate; "
+                              "give it, or leave this key out")
         return ""
-    return str(settings.get(name) or usual)
+    return value or usual
 
 
 def _read_ap(name: str, settings: Settings) -> str:

@@ -168,7 +168,7 @@ def _all_good_sentence(cases: Sequence[tuple[str, Configuration, str]]) -> str:
 
 
 def _fault_sentence(worst: Configuration, busy: str, title: str, several: bool) -> str:
-    """Return the sentence on what is wrong: that at least half of all packets are lost; or the
+    """Return the sentence on what is wrong: that at least half of the probes are lost; or the
     latency that the load adds, and what people notice of it, with the loss if it is too much, and
     with the latency of another direction that adds too much; or the loss alone.
 
@@ -181,8 +181,8 @@ def _fault_sentence(worst: Configuration, busy: str, title: str, several: bool) 
     where = f" with {worst.name}" if several else ""
     where += f" ({title})" if title else ""
     if math.isinf(worst.added_ms(busy)):
-        return f"At least half of all packets are lost while {busy} keep the line busy{where}."
-    lost = f"lose {_two(worst.lost_pct(busy))} % of the packets"
+        return f"At least half of the probes are lost while {busy} keep the line busy{where}."
+    lost = f"lose {_two(worst.lost_pct(busy))} % of the probes"
     if _is_fast(worst, busy):
         return f"Busy {busy} {lost}{where}: {_LOSSY}."
     also = f" and {lost}" if _is_lossy(worst, busy) else ""
@@ -223,8 +223,8 @@ def _remedy_sentence(worst: Configuration, busy: str, title: str, conditions: Co
         best = _best_configuration(good, worst)
         added_ms = _most_added_ms(best)
         price = _price(best, worst)
-        lost = (f" and lost {_two(max(best.lost_pct(busy), 0.0))} %" if _is_lossy(worst, busy)
-                else "")
+        lost = (f" and lost {_two(max(best.lost_pct(busy), 0.0))} % of the probes"
+                if _is_lossy(worst, busy) else "")
         # A slower setting may have less latency still, and stand first in a report's headline.
         has_slower = len(good) > len(_equally_fast(good, worst))
         room = " and leave room below the line's rate" if best.sqm else ""
@@ -271,7 +271,9 @@ def _no_remedy_sentence(worst: Configuration, busy: str, here: Sequence[Configur
         least = min(tried, key=lambda one: one.added_ms(busy))
         did = f"least added {least.name}, {_ms(max(least.added_ms(busy), 0.0))}"
         if least.added_ms(busy) >= MOST_ADDED_MS:
-            return f"Nothing that was measured kept it below {_ms(MOST_ADDED_MS)}; {did}."
+            # Of settings that add the same, none has a lead to tell.
+            lead = f"; {did}" if _ms(least.added_ms(busy)) != _ms(worst.added_ms(busy)) else ""
+            return f"Nothing that was measured kept it below {_ms(MOST_ADDED_MS)}{lead}."
     return (f"Nothing that was measured can be advised instead: {did}, but "
             f"{_why_not(least, busy, worst)}.")
 
@@ -279,7 +281,7 @@ def _no_remedy_sentence(worst: Configuration, busy: str, here: Sequence[Configur
 def _why_not(configuration: Configuration, busy: str, worst: Configuration) -> str:
     """Return the reason why a configuration isn't one of _good_configurations(), as a clause: that
     it was not measured under a load of the worst one, that its runs disagree, or the latency that
-    it added or the packets that it lost. A load other than `busy` is named, and comes after it."""
+    it added or the probes that it lost. A load other than `busy` is named, and comes after it."""
     for other in worst.busy:
         if other not in configuration.busy:
             return f"it was not measured under busy {other}"

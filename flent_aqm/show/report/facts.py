@@ -15,6 +15,7 @@ from flent_aqm.results.data_file import DataFile, a_number
 from flent_aqm.results.metrics.run import Run, probe_line
 from flent_aqm.show.looks import DASH
 from flent_aqm.spec.queues.table import QUEUES
+from flent_aqm.sweep.replay.recorded import looks_repeatable
 
 LONGEST = 200
 MOST_TOLD = 12
@@ -48,12 +49,14 @@ class RunFacts:
         by_heading: heading on the page, such as "kernel" -> value, as text. Facts that are not
             recorded are missing.
         proof: the router's settings, None if the file lacks the requested or the reported ones.
+        repeatable: whether `replay` and `why` take the file, see looks_repeatable().
         virtual_s: duration of the run on the lab's clock, None if it is not recorded.
         wall_s: duration of the run on the host's clock, None if it is not recorded.
     """
 
     by_heading: Mapping[str, str]
     proof: Proof | None
+    repeatable: bool
     virtual_s: float | None
     wall_s: float | None
 
@@ -80,7 +83,8 @@ def facts_of(data: DataFile, run: Run) -> RunFacts:
             by_heading[f"tool: {name[:40]}"] = version
     return RunFacts({heading: _text(value) for heading, value in by_heading.items()
                   if value not in (None, "")},
-                 proof_of(aqm), a_number(aqm.get("virtual_s")), a_number(aqm.get("wall_s")))
+                 proof_of(aqm), looks_repeatable(aqm), a_number(aqm.get("virtual_s")),
+                 a_number(aqm.get("wall_s")))
 
 
 def proof_of(aqm: Mapping[str, Any]) -> Proof | None:

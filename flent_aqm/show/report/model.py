@@ -40,7 +40,6 @@ from flent_aqm.show.report.facts import (
 )
 from flent_aqm.show.report.gather import ReportRow, RunGlitch
 from flent_aqm.spec.kernel import STOCK
-from flent_aqm.spec.testbeds import VIRTUAL
 
 # Metrics that the table of runs shows by default.
 TABLE_METRICS = ("throughput_download_mbps", "throughput_upload_mbps",
@@ -330,7 +329,7 @@ def _glitches(rows: Sequence[ReportRow], beside: Path | None) -> list[ListedGlit
             path = beside / f"{run}-glitch-{number}.html"
             words += ["-o", path]
             page = f"./{quote(path.name)}" if os.path.isfile(path) else ""
-        repeats = has_why and row.facts.proof and row.settings.get("testbed") == VIRTUAL
+        repeats = has_why and row.facts.repeatable
         listed.append(ListedGlitch(run, slices.queue_of(row), glitch,
                                    offered_command(*words) if repeats else "",
                                    page if repeats else ""))
@@ -345,11 +344,13 @@ def _commands(rows: Sequence[ReportRow], folders: Sequence[Folder]) -> list[tupl
     offered_command()."""
     commands = [sweep_command(command) for command in dict.fromkeys(
         tuple(command) for one in folders if one.status for command in one.status.commands)]
-    # Any run may be replayed. The first one is the example.
-    ours = [row for row in rows if row.facts.proof]
-    if ours:
-        commands.append(("one run again, compared with its file; likewise any other",
-                         offered_command("flent-aqm", "replay", ours[0].path)))
+    # The first one is the example.
+    repeatable = [row for row in rows if row.facts.repeatable]
+    if repeatable:
+        others = "likewise any other" + ("" if len(repeatable) == len(rows) else
+                                         " of a batch in the virtual lab")
+        commands.append((f"one run again, compared with its file; {others}",
+                         offered_command("flent-aqm", "replay", repeatable[0].path)))
     places = [one.path for one in folders] or [row.path for row in rows[:3]]
     commands += [
         ("this page", offered_command("flent-aqm", "report", *places, "-o", "report.html")),

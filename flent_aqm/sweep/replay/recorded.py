@@ -29,6 +29,9 @@ from flent_aqm.sweep.replay.files import without_paths
 from flent_aqm.sweep.replay.run_programs import RUN_PROGRAMS
 from flent_aqm.sweep.run import SCHEMA_VERSION
 
+# Keys whose values are commands, which run with the user's rights.
+PROGRAMS = ("router_program", "server_program", "client_program")
+
 
 class _NamesPrograms(BadResult):
     """BadResult that is told whole: what is anywhere in a command decides whether to trust it."""
@@ -101,6 +104,17 @@ def read(path: Path, folder: Path, traces: Sequence[Path] = (), *, run_programs:
         raise BadResult(f"{path}: {error}") from None
 
 
+def looks_repeatable(aqm: Mapping[str, Any]) -> bool:
+    """Return whether a file's object AQM is that of a run which read() takes without
+    `run_programs`, as far as that can be told without its settings' values: of a batch in the
+    virtual lab, by this version, without commands or programs of its user."""
+    run, requested = aqm.get("run"), aqm.get("requested")
+    return (aqm.get("schema") == SCHEMA_VERSION and aqm.get("testbed") == VIRTUAL
+            and isinstance(run, dict) and run.get("commands") == "router"
+            and isinstance(requested, dict)
+            and not any(requested.get(key) for key in PROGRAMS))
+
+
 def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: Mapping[str, Any],
                path: Path, folder: Path, *, run_programs: bool) -> Cell:
     """Make the cell that repeats a run from metadata, and check the values it takes from them. The
@@ -136,10 +150,9 @@ def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: M
     except ConfigError as fault:
         raise ConfigError(f"{fault}; for the file of a newer flent-aqm, use its version") from None
     scenario = Scenario.from_settings(requested)
-    programs = [(key, text) for key, text in (
-        ("router_program", scenario.router.router_program),
-        ("server_program", scenario.programs.server_program),
-        ("client_program", scenario.programs.client_program)) if text]
+    programs = [(key, text) for key, text in zip(PROGRAMS, (
+        scenario.router.router_program, scenario.programs.server_program,
+        scenario.programs.client_program), strict=True) if text]
     if programs and not run_programs:
         raise _NamesPrograms(
             f"{path}: the file names programs, which would run with your rights: "

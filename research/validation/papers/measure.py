@@ -161,7 +161,10 @@ def _rates_of_groups(run: Run, from_s: float) -> Iterator[tuple[str, float]]:
 
 
 def _quotient(dividend: float, divisor: float, what: str) -> float:
-    """Return the quotient. Raises NotAvailable if the divisor isn't above 0. what: what it is."""
+    """Return the quotient. Raises NotAvailable if the divisor isn't above 0, or is NaN.
+
+    what: words for the divisor, with which the message begins.
+    """
     if not divisor > 0:
         raise NotAvailable(f"{what} is {divisor:g}; expected more than 0; make the run again")
     return dividend / divisor

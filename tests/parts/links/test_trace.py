@@ -10,7 +10,7 @@ import pytest
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.parts.links.keys import parse_seeded
-from flent_aqm.parts.links.schedule import Schedule, of_opportunities
+from flent_aqm.parts.links.schedule import Schedule, Step, of_opportunities, schedule_of
 from flent_aqm.parts.links.trace import make_seeded, read_trace
 
 
@@ -148,3 +148,9 @@ def test_seeded_link_that_is_never_up_is_refused_with_its_seed() -> None:
         make_seeded("link_up_trace", model, seed, "up")
     with pytest.raises(ConfigError, match="mean_mbps has the value '0'"):
         parse_seeded("link_up_trace", "seeded+mean_mbps=0")
+
+
+def test_schedule_in_which_nothing_passes_is_dead_from_its_beginning() -> None:
+    """Whether by loss or by its rate, and whatever follows."""
+    for steps in ([Step(0, 5, loss=1)], [Step(0, 5, loss=1), Step(10, 0)], [Step(0, 0)]):
+        assert schedule_of(steps).dead_from_ns() == 0

@@ -75,7 +75,10 @@ def test_wifi_one_rate_is_that_of_all_stations() -> None:
     ({**STATIONS, "wifi_phy": "n+cw_max=7"}, "cw_min, 15, is above cw_max, 7; raise cw_max, or lo"),
     ({**STATIONS, "wifi_phy": "n+colour=7"}, "'colour=7' is not a parameter of n"),
     ({**STATIONS, "wifi_phy": "n+cw_min=7+cw_min=15"}, "the parameter cw_min is given twice"),
-    ({"wifi_ap": "fifo"}, "^wifi_ap: 'fifo' needs wifi_rates_mbps")])
+    ({"wifi_ap": "fifo"}, "^wifi_ap: 'fifo' needs wifi_rates_mbps"),
+    ({"wifi_ap": False}, "^wifi_ap: no, off and false are no values of this key; expected a name,"),
+    ({**STATIONS, "wifi_ap": False}, "^wifi_ap: no, off and false are no v"),
+    ({**STATIONS, "wifi_phy": True}, "^wifi_phy: yes, on and true are no v")])
 def test_wifi_settings_that_cannot_be_are_refused_by_name(
     settings: dict[str, object], output: str
 ) -> None:

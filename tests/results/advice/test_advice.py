@@ -83,10 +83,10 @@ def test_losses_are_mended_by_what_loses_less() -> None:
     """It says what each lost; where nothing else was measured, or all lose, that."""
     short, fair = Configuration("no_aqm", [lossy(18)]), Configuration("fq_codel", [lossy(0.0)])
     assert output(short, fair) == (
-        "Busy uploads lose 18 % of the packets with no_aqm: words in calls get lost. Use fq_codel: "
-        "here they then added 1 ms and lost 0 %.")
+        "Busy uploads lose 18 % of the probes with no_aqm: words in calls get lost. Use fq_codel: "
+        "here they then added 1 ms and lost 0 % of the probes.")
     assert output(short).endswith("Nothing that was measured kept losses below 3 %.")
-    assert "add 400 ms and lose 18 % of the packets" in output(line(lossy(18, added_ms=400)))
+    assert "add 400 ms and lose 18 % of the probes" in output(line(lossy(18, added_ms=400)))
 
 
 def test_queues_that_do_as_well_as_each_other_are_all_named() -> None:
@@ -236,7 +236,7 @@ def test_setting_that_adds_little_and_is_not_advised_is_told_with_the_reason(
     ([{"uploads": (5, 1)}, {"uploads": (80, 1)}],
      "{none}, but its runs disagree."),
     ([{"uploads": (5, 1), "downloads": (5, 7)}], "{none}, but it lost 7 % under busy downloads."),
-    ([{"uploads": (5, 1)}], "Use police: here they then added 5 ms and lost 1 %."),
+    ([{"uploads": (5, 1)}], "Use police: here they then added 5 ms and lost 1 % of the probes."),
 ])
 def test_setting_that_loses_little_and_is_not_advised_is_told_with_the_reason(
         other: list[Mapping[str, tuple[float, float]]], sentence: str) -> None:
@@ -293,9 +293,17 @@ def test_remedy_is_the_same_in_any_order_of_the_settings() -> None:
     assert ", with fq_codel or cake: here they then added 2 ms" in output(off, same, calmer)
 
 
+def test_no_setting_leads_among_those_that_add_the_same() -> None:
+    """Though one of them adds a little less than the others."""
+    worst, alike, better = (of_loads(name, {"uploads": (added_ms, 0)}) for name, added_ms in (
+        ("10 Mbit/s", 500.4), ("20 Mbit/s", 500), ("30 Mbit/s", 400)))
+    assert output(worst, alike).endswith("Nothing that was measured kept it below 30 ms.")
+    assert output(worst, alike, better).endswith("below 30 ms; least added 30 Mbit/s, 400 ms.")
+
+
 def test_lost_packets_are_said_as_such() -> None:
     assert output(line(run(up_ms=math.inf))).startswith(
-        "At least half of all packets are lost while uploads keep the line busy.")
+        "At least half of the probes are lost while uploads keep the line busy.")
 
 
 def test_too_few_probes_carry_no_advice() -> None:

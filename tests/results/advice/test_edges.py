@@ -264,7 +264,7 @@ SENTENCES: list[tuple[dict[str, list[Configuration]], list[str]]] = [
        "time, then measure again.")]),
     # A loss of 3 % counts, one below doesn't.
     ({"": [configuration("x", 5, lost_pct=3.0)]},
-     ["Busy uploads lose 3 % of the packets: words in calls get lost.",
+     ["Busy uploads lose 3 % of the probes: words in calls get lost.",
       "Nothing that was measured kept losses below 3 %."]),
     ({"": [configuration("x", 5, lost_pct=2.9)]},
      [("Busy uploads add no more than 5 ms: calls and games run well, and nothing has to be "
@@ -278,13 +278,13 @@ SENTENCES: list[tuple[dict[str, list[Configuration]], list[str]]] = [
       "Nothing else was measured that could be advised instead."]),
     # Among faults the largest latency is named, and at equal ones the largest loss.
     ({"": [configuration("x", 5, lost_pct=4), configuration("y", 6, lost_pct=9)]},
-     ["Busy uploads lose 9 % of the packets with y: words in calls get lost.",
+     ["Busy uploads lose 9 % of the probes with y: words in calls get lost.",
       "Nothing that was measured kept losses below 3 %."]),
     ({"": [configuration("x", 90, fixed_rate=False), configuration("y", 60)]},
      ["Busy uploads add 90 ms with x: games and calls suffer.",
       "Nothing that was measured kept it below 30 ms; least added y, 60 ms."]),
     ({"": [configuration("x", math.inf)]},
-     ["At least half of all packets are lost while uploads keep the line busy.",
+     ["At least half of the probes are lost while uploads keep the line busy.",
       ("Set SQM in your router to 90 % of the line's rate for uploads, measured one direction at a "
        "time, then measure again.")]),
     ({"": [configuration("x", 90, managed=False)], "b": [configuration("x", 50)]},

@@ -36,7 +36,7 @@ def row(aqm: str, sent_ms: Sequence[float], mbps: float | Mapping[str, float] = 
         metrics["loss_loaded_pct"] = 100 * float(numpy.isinf(sent_ms).mean())
     loaded_ms = {way: numpy.array(sent_ms, numpy.float32) for way in ways if len(sent_ms)}
     return ReportRow(Path(f"{aqm}.flent.gz"), output, loaded_ms, metrics, {}, {},
-                     RunFacts({}, None, None, None), (),
+                     RunFacts({}, None, False, None, None), (),
                      no_latency="" if len(sent_ms) else "no probe was sent under load")
 
 

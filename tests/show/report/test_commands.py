@@ -24,7 +24,8 @@ from flent_aqm.show.report.gather import ReportRow, RunGlitch
 from flent_aqm.show.report.html import glitches_html
 from flent_aqm.show.report.model import MOST_GLITCHES, Folder, build
 from flent_aqm.show.report.read import read
-from tests.files import RUNS
+from flent_aqm.sweep.replay.recorded import looks_repeatable
+from tests.files import RUNS, load
 
 from .made import row
 
@@ -171,12 +172,35 @@ def test_each_glitch_is_offered_with_the_command_that_explains_it(tmp_path: Path
     lengths_ms = [one.glitch.length_ms for one in report.glitches]
     assert lengths_ms == sorted(lengths_ms, reverse=True)
     assert not _offered([one for one in rows if not one.glitches])
-    assert set(_offered([replace(one, settings={**one.settings, "testbed": "netns"})
+    assert set(_offered([replace(one, facts=replace(one.facts, repeatable=False))
                          for one in rows])) == {""}
     # Runs of one name would have one page, and a page that is served has none beside it.
     for commands in (_offered(rows * 2, tmp_path), _offered(rows)):
         assert commands
         assert not any(" -o " in one for one in commands)
+
+
+def test_run_that_replay_refuses_is_not_offered_to_be_repeated() -> None:
+    """Of a router or namespaces, written inside a lab, with commands of its user; of a mixture, a
+    run that replay takes is named, and which others it takes."""
+    golden = Path(__file__).parents[2] / "golden" / "batches" / "quick"
+    path = min(golden.glob("*.flent.gz"))
+    aqm = load(path)["metadata"]["AQM"]
+    assert looks_repeatable(aqm)
+    for change in ({"testbed": "netns"}, {"testbed": "ssh://router"}, {"schema": None},
+                   {"run": {**aqm["run"], "commands": "router, mine"}},
+                   {"requested": {**aqm["requested"], "client_program": "rm -r ."}}):
+        assert not looks_repeatable({**aqm, **change}), change
+    rows, _, _ = read([golden], 1)
+    real = [replace(one, facts=replace(one.facts, repeatable=False)) for one in rows]
+    def offered(rows: Sequence[ReportRow]) -> list[tuple[str, str]]:
+        return [one for one in build(rows, [], [], "made").commands if " replay " in one[1]]
+    assert not offered(real)
+    (what, _), = offered(rows)
+    assert what.endswith("likewise any other")
+    (what, command), = offered([*real[:1], *rows[1:]])
+    assert what.endswith("likewise any other of a batch in the virtual lab")
+    assert rows[1].path.name in command
 
 
 def test_glitch_is_linked_to_the_page_that_explains_it(tmp_path: Path) -> None:
@@ -185,7 +209,7 @@ def test_glitch_is_linked_to_the_page_that_explains_it(tmp_path: Path) -> None:
                      for number in range(1, MOST_GLITCHES + 3))
     one = replace(row("codel", [1.0] * 1000, testbed="virtual"), path=Path("r/a b.flent.gz"),
                   glitches=glitches,
-                  facts=RunFacts({}, Proof("codel", 100.0, "", (), ""), 6.0, 6.0))
+                  facts=RunFacts({}, Proof("codel", 100.0, "", (), ""), True, 6.0, 6.0))
     name = f"a b-glitch-{MOST_GLITCHES}.html"
     before = glitches_html(build([one], [], [], "made", beside=tmp_path))
     assert "<a " not in before

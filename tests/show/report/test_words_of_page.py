@@ -36,7 +36,7 @@ BOTH_WAYS = [row("codel", FAST, {"download": 9.0, "upload": 8.0})]
 def proven(*proofs: Proof | None, seeds: Sequence[str] = ()) -> list[ReportRow]:
     """Runs of routers that reported this, or nothing."""
     seed_facts = [{"seed": seed} for seed in seeds] or [{}] * len(proofs)
-    return [replace(row("codel", FAST), facts=RunFacts(facts, proof, 60.0, 6.0))
+    return [replace(row("codel", FAST), facts=RunFacts(facts, proof, True, 60.0, 6.0))
             for proof, facts in zip(proofs, seed_facts, strict=True)]
 
 
@@ -96,7 +96,7 @@ def test_builds_of_a_kernel_that_count_as_repetitions_are_told() -> None:
     def of(name: str | None, build: str) -> ReportRow:
         named = {"kernel's name": name} if name else {}
         return replace(row("codel", FAST), facts=RunFacts(
-            {**named, "kernel's hash": build}, None, None, None))
+            {**named, "kernel's hash": build}, None, False, None, None))
 
     said = "These runs are of 2 builds of {} and count as repetitions here: leave out those of the"
     for rows, kernel in (([of("mine", "b"), of("mine", "c"), of("other", "d")],

@@ -243,8 +243,15 @@ def _write_kept(folder: Path, kernels: Sequence[tuple[str, str]], cells: Sequenc
 
 def _read_kept(folder: Path | None, kernels: Sequence[tuple[str, str]], cells: Sequence[Pairs]
                ) -> Exercised | None:
-    """Return which lines ran, as noted when these kernels were there. None without a folder, or if
-    it has no such note of the same cells."""
+    """Return which lines ran, from the note of an earlier verdict on the same kernels and cells,
+    without `recording`. None without a folder, or if it has no such note or a damaged one.
+
+    Args:
+        folder: folder of the test side.
+        kernels: name and hash of the kernel of the base side, and of the test side, with which the
+            runs were made. They may have been built again since.
+        cells: the cells of the verdict.
+    """
     if folder is None:
         return None
     try:
