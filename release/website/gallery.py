@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Make the gallery: every plot, drawn from golden runs, with its description and command."""
+"""Make the gallery: the plots, drawn from golden runs, with description and command of each."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from release.website.reference.plots import described
 from tests.show.plots.pictures import PICTURES, Picture
 
 ROOT = Path(__file__).resolve().parents[2]
-ABOUT = ("Here is every plot. The command below a plot drew it from runs in `tests/golden/` "
-         "when this site was built. See also [plots](reference/plots.md).")
+ABOUT = ("Here is every plot of which a run in `tests/golden/` has data. The command below a plot "
+         "drew it from there when this site was built. See also [plots](reference/plots.md).")
 # Plots that answer a question by themselves, which come first.
 FIRST = ("compare_latency_box", "latency_tail", "compare_throughput_box", "heat_map")
 # Names of the pictures that show most of a plot, best first.
 PREFERRED = ("queues-", "both-ways-", "one-")
+# Beginning of the names of pictures that say that the plot has nothing to show: flent draws none.
+EMPTY = "empty-"
 
 
 @dataclass(frozen=True)
@@ -36,13 +38,14 @@ class Drawing:
 
 
 def drawings() -> Iterator[Drawing]:
-    """Yield one drawing for each plot: first those of the plots in FIRST, in that order, then the
-    others in the order of the table of test pictures. Of a plot's pictures, one that shows most of
-    it (PREFERRED) is taken."""
+    """Yield one drawing for each plot of which a golden run has data: first those of the plots in
+    FIRST, in that order, then the others in the order of the table of test pictures. Of a plot's
+    pictures, one that shows most of it (PREFERRED) is taken."""
     chosen: dict[str, Picture] = {}
-    for one in sorted(PICTURES, key=lambda one: _preference(one.name)):
+    full = [one for one in PICTURES if not one.name.startswith(EMPTY)]
+    for one in sorted(full, key=lambda one: _preference(one.name)):
         chosen.setdefault(one.plot, one)
-    for one in sorted(PICTURES, key=lambda one: _order_of_plot(one.plot)):
+    for one in sorted(full, key=lambda one: _order_of_plot(one.plot)):
         if chosen[one.plot] is one:
             picture = f"{one.plot}.png"
             files = (os.path.relpath(file, ROOT) for file in one.files)

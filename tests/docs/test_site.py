@@ -62,7 +62,8 @@ def test_gallery_has_each_plot_once(pages: Path) -> None:
     assert re.findall(r"!\[\w+\]\(gallery/(\S+)\)", (pages / "gallery.md").read_text()) == [
         one.picture for one in shown]
     assert tuple(one.plot for one in shown)[:len(FIRST)] == FIRST
-    assert sorted(one.plot for one in shown) == sorted({one.plot for one in PICTURES})
+    # Of the processors' load no golden run has data: flent ends with an error.
+    assert sorted(one.plot for one in shown) == sorted({one.plot for one in PICTURES} - {"cpu"})
     assert all((ROOT / word).is_file() for one in shown for word in one.words[5:])
 
 
