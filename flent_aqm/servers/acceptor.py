@@ -147,7 +147,7 @@ class Client:
     raises OSError if the client has disconnected already.
 
     Args:
-        server: the Server that accepted the connection.
+        server: the Acceptor that accepted the connection.
         timeout_s: seconds from now to the first deadline.
 
     Attributes:
@@ -166,7 +166,7 @@ class Client:
         thread: thread that serves the client, None if the service has no thread per client.
     """
 
-    def __init__(self, sock: socket.socket, tls: TlsSource | None, server: Server,
+    def __init__(self, sock: socket.socket, tls: TlsSource | None, server: Acceptor,
                  timeout_s: float) -> None:
         self.sock = sock
         self.tls = tls
@@ -206,7 +206,7 @@ class Client:
         self._server.quiet.add(self.host)
 
 
-class Server:
+class Acceptor:
     """Accepts clients and lets the services serve them, from serve() until stop(). Signals stop it
     only after stop_on_signals().
 

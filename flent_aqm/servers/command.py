@@ -109,7 +109,7 @@ def main(args: argparse.Namespace) -> int:
     """
     args.what = tuple(args.what) or USUAL
     _check_options(args)
-    from flent_aqm.servers.acceptor import Listener, Server, address_text, listen
+    from flent_aqm.servers.acceptor import Acceptor, Listener, address_text, listen
     from flent_aqm.servers.limits import Quiet
 
     services: dict[str, Service] = {}
@@ -127,7 +127,7 @@ def main(args: argparse.Namespace) -> int:
             services[port.what] = _make_service(args, port.what, sockets[0].getsockname()[1])
         tls = _tls_source(args, port.what) if port.tls else None
         listeners += [Listener(sock, services[port.what], tls) for sock in sockets]
-    server = Server(listeners, list(services.values()), quiet=quiet,
+    server = Acceptor(listeners, list(services.values()), quiet=quiet,
                     most_connections=args.most_connections,
                     request_timeout_s=args.request_timeout)
     server.stop_on_signals()

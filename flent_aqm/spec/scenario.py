@@ -18,7 +18,7 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.json_text import json_text
 from flent_aqm.base.part import parts
 from flent_aqm.spec.batch_keys.hosts import Hosts
-from flent_aqm.spec.batch_keys.lab import Lab
+from flent_aqm.spec.batch_keys.lab import TestbedSettings
 from flent_aqm.spec.batch_keys.path import DUMBBELL, Path
 from flent_aqm.spec.batch_keys.programs import Programs
 from flent_aqm.spec.batch_keys.router import Router
@@ -39,7 +39,7 @@ class Scenario:
             names.
     """
 
-    lab: Lab = Lab()
+    lab: TestbedSettings = TestbedSettings()
     router: Router = Router()
     path: Path = Path()
     hosts: Hosts = Hosts()

@@ -90,7 +90,7 @@ def call_of(words: Iterable[str]) -> Call:
 
 
 @dataclass(frozen=True)
-class Line:
+class OutputLine:
     """A line of a program's output.
 
     Attributes:
@@ -102,7 +102,7 @@ class Line:
     text: str
 
 
-def lines_of(name: str, words: list[str], folder: str | None = None) -> Iterator[Line]:
+def lines_of(name: str, words: list[str], folder: str | None = None) -> Iterator[OutputLine]:
     """Run a program, and yield each line of its output and errors when it arrives. The program
     starts when the first line is asked for, in the main thread, because that uses delayed(). It is
     killed if the iterator is closed or dropped before the program's end.
@@ -125,7 +125,7 @@ def lines_of(name: str, words: list[str], folder: str | None = None) -> Iterator
         assert process.stdout is not None
         for text in process.stdout:
             last = text.strip() or last
-            yield Line(time.monotonic(), text.rstrip("\n"))
+            yield OutputLine(time.monotonic(), text.rstrip("\n"))
         process.wait()
     finally:
         # Still running: what was read has a fault, or this process is to end.

@@ -423,7 +423,7 @@ def base_folder(output: Path, overrides: Sequence[str]) -> Path:
     return output / ("base-" + "-".join(re.sub(r"\W+", "_", one)[:20] for one in overrides))
 
 
-def pair_folders(base: Path, test: Path) -> pairs.Comparison:
+def pair_folders(base: Path, test: Path) -> pairs.PairedSides:
     """Pair the runs of two folders as pair() does, and count those of each side that failed. Raises
     ConfigError if a folder has no run, or too few have a partner."""
     sides = (("base", base), ("test", test))
@@ -431,7 +431,7 @@ def pair_folders(base: Path, test: Path) -> pairs.Comparison:
         run.side for side, place in sides for run in failed_runs(side, [place])))
 
 
-def _compare(name: str, comparison: pairs.Comparison, wall_s: float | None) -> Comparison:
+def _compare(name: str, comparison: pairs.PairedSides, wall_s: float | None) -> Comparison:
     judged = judge(comparison, USUAL)
     one = Comparison(name, {each.metric.name: each.verdict for each in judged
                             if each.verdict not in (SAME, UNTOLD)}, sentence(comparison, judged),

@@ -14,7 +14,7 @@ from flent_aqm.base.json_text import json_text
 from flent_aqm.base.words import counted, plain
 from flent_aqm.parts.infer.classes import CANT_TELL, LEAST_PROBABILITY
 from flent_aqm.parts.infer.features import FEATURES
-from flent_aqm.parts.infer.model import PRIOR, Verdict, judge_all
+from flent_aqm.parts.infer.model import PRIOR, QueueVerdict, judge_all
 from flent_aqm.parts.infer.reading import Download, UploadsOnly, read_downloads
 from flent_aqm.results.many_files import find_files
 from flent_aqm.results.status import NAME as STATUS
@@ -121,7 +121,7 @@ def _find_files(paths: list[Path]) -> list[Path]:
     return list(files)
 
 
-def _format_text(path: Path, download: Download, verdict: Verdict) -> str:
+def _format_text(path: Path, download: Download, verdict: QueueVerdict) -> str:
     """Return the line for a person: path, name of the test if it has one, answer, least depth of a
     drop-tail queue, probability, and the most important feature. If the answer is CANT_TELL, it is
     followed by one of three things: the reason against a judgement, the probability of CANT_TELL if
@@ -142,7 +142,7 @@ def _format_text(path: Path, download: Download, verdict: Verdict) -> str:
             f"{deciding.words}: {deciding.shown(verdict.features[verdict.deciding])}")
 
 
-def _format_json(path: Path, download: Download, verdict: Verdict, prior: float) -> str:
+def _format_json(path: Path, download: Download, verdict: QueueVerdict, prior: float) -> str:
     """Return the line as JSON with the keys file, test, answer, reason, probability, probabilities,
     prior, depth_at_least_ms, deciding, throughput_mbps and features. Measured values are rounded.
     reason, probability, depth_at_least_ms and deciding are null if the verdict has none. `prior` is

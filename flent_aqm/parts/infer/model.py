@@ -81,7 +81,7 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class QueueVerdict:
     """The judgement about one download.
 
     Attributes:
@@ -128,7 +128,7 @@ def from_json(whole: Mapping[str, Any]) -> Model:
                  {name: (low, high) for name, (low, high) in whole["ranges"].items()})
 
 
-def judge(download: Download, prior: float = PRIOR) -> Verdict:
+def judge(download: Download, prior: float = PRIOR) -> QueueVerdict:
     """Return the verdict on one download. If it can't be judged, the answer is CANT_TELL and the
     verdict has the reason.
 
@@ -140,7 +140,7 @@ def judge(download: Download, prior: float = PRIOR) -> Verdict:
     return judge_all([download], prior)[0]
 
 
-def judge_all(downloads: Sequence[Download], prior: float = PRIOR) -> list[Verdict]:
+def judge_all(downloads: Sequence[Download], prior: float = PRIOR) -> list[QueueVerdict]:
     """Return the verdict on each download, in the order of the downloads.
 
     The results are those of judge(). All downloads go through the trees together, which takes a
@@ -188,7 +188,7 @@ def reweighted(probabilities: Numbers, weights: Numbers) -> Numbers:
 
 
 def _make_verdict(model: Model, download: Download, values: Mapping[str, float],
-                  probabilities: Numbers, contributions: Numbers) -> Verdict:
+                  probabilities: Numbers, contributions: Numbers) -> QueueVerdict:
     """Return the verdict on a download. If it can't be judged, the answer is CANT_TELL and the
     verdict has the reason, no probabilities and no deciding feature.
 
@@ -200,11 +200,11 @@ def _make_verdict(model: Model, download: Download, values: Mapping[str, float],
         contributions: contribution of each feature (row) to each class (column).
     """
     if reason := reason_against(download, values, model.ranges):
-        return Verdict(CANT_TELL, {}, values, "", None, reason)
+        return QueueVerdict(CANT_TELL, {}, values, "", None, reason)
     by_class = dict(zip(CLASSES, map(float, probabilities), strict=True))
     deciding = model.names[int(contributions[:, probabilities.argmax()].argmax())]
     answer = answer_of(by_class)
-    return Verdict(answer, by_class, values, deciding,
+    return QueueVerdict(answer, by_class, values, deciding,
                    DEPTH_SHARE * values["rise_max_ms"] if answer == DROP_TAIL else None)
 
 

@@ -20,7 +20,7 @@ RATIO, SHARE, COUNT = "ratio", "share", "count"
 
 
 @dataclass(frozen=True)
-class Column:
+class ScoreColumn:
     """A column of the table.
 
     Attributes:
@@ -69,7 +69,7 @@ class Column:
         return case.cell if case.value is None else f"{self._format_value(case.value)}: {case.cell}"
 
     def _format_value(self, value: float, *, bare: bool = False) -> str:
-        """Return a value as text in the column's form, see Column.
+        """Return a value as text in the column's form, see ScoreColumn.
 
         Args:
             value: the value.
@@ -81,49 +81,50 @@ class Column:
         return f"{value:.0f}" if self.form == COUNT else digits(value)
 
 
-COLUMNS: Sequence[Column] = (
-    Column("throughput", "throughput", in_short=True),
-    Column("latency ÷ median", "latency_to_median", in_short=True),
-    Column("÷ p95", "latency_to_p95"),
-    Column("÷ own", "latency_to_own"),
-    Column("÷ idle", "idle_to_true"),
-    Column("rise error, ms", "rise_error_ms"),
-    Column("tells apart", "tells_apart", SHARE, in_short=True),
-    Column("by median, RPM", "orders_median", SHARE),
-    Column("by rise", "orders_rise", SHARE),
-    Column("by glitches", "orders_glitches", SHARE),
-    Column("by loss", "orders_loss", SHARE),
-    Column("by QoO", "orders_qoo", SHARE),
-    Column("invents", "invents_difference", SHARE, in_short=True),
-    Column("bad is good", "calls_bad_good", SHARE, in_short=True),
-    Column("good is bad", "calls_good_bad", SHARE, in_short=True),
-    Column("hides 100 ms", "hides_100_ms", SHARE),
-    Column("invents 100 ms", "invents_100_ms", SHARE),
-    Column("too slow", "too_slow", SHARE),
-    Column("unseen glitches", "blind_to_tail"),
-    Column("spread", "repeats_throughput", SHARE),
-    Column("of latency", "repeats_latency", SHARE),
-    Column("MB", "megabytes", COUNT, in_short=True),
-    Column("s", "seconds", COUNT, in_short=True),
-    Column("lab, s", "lab_wall_s"),
+COLUMNS: Sequence[ScoreColumn] = (
+    ScoreColumn("throughput", "throughput", in_short=True),
+    ScoreColumn("latency ÷ median", "latency_to_median", in_short=True),
+    ScoreColumn("÷ p95", "latency_to_p95"),
+    ScoreColumn("÷ own", "latency_to_own"),
+    ScoreColumn("÷ idle", "idle_to_true"),
+    ScoreColumn("rise error, ms", "rise_error_ms"),
+    ScoreColumn("tells apart", "tells_apart", SHARE, in_short=True),
+    ScoreColumn("by median, RPM", "orders_median", SHARE),
+    ScoreColumn("by rise", "orders_rise", SHARE),
+    ScoreColumn("by glitches", "orders_glitches", SHARE),
+    ScoreColumn("by loss", "orders_loss", SHARE),
+    ScoreColumn("by QoO", "orders_qoo", SHARE),
+    ScoreColumn("invents", "invents_difference", SHARE, in_short=True),
+    ScoreColumn("bad is good", "calls_bad_good", SHARE, in_short=True),
+    ScoreColumn("good is bad", "calls_good_bad", SHARE, in_short=True),
+    ScoreColumn("hides 100 ms", "hides_100_ms", SHARE),
+    ScoreColumn("invents 100 ms", "invents_100_ms", SHARE),
+    ScoreColumn("too slow", "too_slow", SHARE),
+    ScoreColumn("unseen glitches", "blind_to_tail"),
+    ScoreColumn("spread", "repeats_throughput", SHARE),
+    ScoreColumn("of latency", "repeats_latency", SHARE),
+    ScoreColumn("MB", "megabytes", COUNT, in_short=True),
+    ScoreColumn("s", "seconds", COUNT, in_short=True),
+    ScoreColumn("lab, s", "lab_wall_s"),
 )
-IN_SHORT: Sequence[Column] = [column for column in COLUMNS if column.in_short]
+IN_SHORT: Sequence[ScoreColumn] = [column for column in COLUMNS if column.in_short]
 _IN_DETAIL = [column for column in COLUMNS if not column.in_short]
 _OF_LATENCY = [column for column in _IN_DETAIL if column.kind.startswith(("latency_", "orders_"))
                or column.kind in ("idle_to_true", "rise_error_ms")]
 # Tables of the HTML page, each no wider than a window of 1200 pixels: heading -> columns.
-TABLES: Mapping[str, Sequence[Column]] = {
+TABLES: Mapping[str, Sequence[ScoreColumn]] = {
     "Scores": IN_SHORT,
     "Latency against other truths": _OF_LATENCY,
     "Limits, repetitions and cost": [column for column in _IN_DETAIL
                                      if column not in _OF_LATENCY]}
 # Columns of the table in docs/scorecard.md.
-IN_DOCS: Sequence[Column] = [column for column in COLUMNS if column.in_short or column.kind in (
-    "latency_to_p95", "hides_100_ms", "invents_100_ms")]
+IN_DOCS: Sequence[ScoreColumn] = [
+    column for column in COLUMNS if column.in_short
+    or column.kind in ("latency_to_p95", "hides_100_ms", "invents_100_ms")]
 # Columns of the second table there: other truths than the round trips under load.
-OTHER_TRUTHS: Sequence[Column] = [column for column in COLUMNS if column.kind.startswith("orders_")
-                                  or column.kind in ("idle_to_true", "rise_error_ms",
-                                                     "blind_to_tail")]
+OTHER_TRUTHS: Sequence[ScoreColumn] = [
+    column for column in COLUMNS if column.kind.startswith("orders_")
+    or column.kind in ("idle_to_true", "rise_error_ms", "blind_to_tail")]
 RANK = ("A test's rank is 1 more than the number of tests whose interval of \"tells apart\" is "
         "wholly above its own. Without a pair of lines of which one stalls at least twice as "
         "long, as in a set of few cells, or without a latency, there is no rank (none).")

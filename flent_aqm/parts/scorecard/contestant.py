@@ -21,7 +21,7 @@ from flent_aqm.tools.tool import Shown
 
 
 @dataclass(frozen=True)
-class Verdict:
+class StatedVerdict:
     """A test's own verdict on a line.
 
     Attributes:
@@ -55,7 +55,7 @@ class Contestant:
     test: str
     label: str
     shown: Shown
-    verdict: Verdict | None = None
+    verdict: StatedVerdict | None = None
     idle: Sequence[str] = ()
     parameters: Mapping[str, str] = field(default_factory=dict)
     method: str = ""
@@ -72,9 +72,9 @@ class Contestant:
 # Test -> how its maker's classes describe a line that is good for calls and games.
 _VERDICTS = {
     # Classes of RPM in the draft.
-    "responsiveness": Verdict("responsiveness_rpm", ("good", "excellent"), ("poor",)),
+    "responsiveness": StatedVerdict("responsiveness_rpm", ("good", "excellent"), ("poor",)),
     # Classes of AIM for calls.
-    "cloudflare": Verdict("cloudflare_aim_rtc", ("good", "great"), ("bad", "poor")),
+    "cloudflare": StatedVerdict("cloudflare_aim_rtc", ("good", "great"), ("bad", "poor")),
 }
 # The same parameters as in batches/speedtests.batch, which has the reasons.
 _PARAMETERS = {
@@ -160,7 +160,7 @@ def own_contestant() -> Contestant:
     if own.NAME not in CONTESTANTS:
         raise ConfigError(f"{path}: `shown` of its TOOL has rates=(), but the scorecard needs a "
                           "rate; leave rates out, which means download_mbps and upload_mbps")
-    verdict = Verdict(tool.metric("good")) if any(
+    verdict = StatedVerdict(tool.metric("good")) if any(
         number.name == "good" for number in tool.numbers) else None
     return replace(CONTESTANTS[own.NAME], verdict=verdict)
 

@@ -10,7 +10,7 @@ from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.columns import (
     COLUMNS,
     INTERVALS,
-    Column,
+    ScoreColumn,
     headline,
     ordered,
     ranks,
@@ -29,7 +29,7 @@ def table(cards: Sequence[Card]) -> str:
 
 
 def table_lines(cards: Sequence[Card], first: Mapping[str, Callable[[Card], str]],
-                columns: Sequence[Column]) -> list[str]:
+                columns: Sequence[ScoreColumn]) -> list[str]:
     """Return the lines of a table in Markdown: two of the head, then a row for each card.
 
     Args:

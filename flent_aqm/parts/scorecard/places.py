@@ -18,7 +18,7 @@ _BEHIND = 10
 
 
 @dataclass(frozen=True)
-class Line:
+class AccessLine:
     """An access line.
 
     Attributes:
@@ -72,7 +72,7 @@ class Buffer:
     words: str
     buffer_ms: float | None = None
 
-    def settings(self, line: Line) -> dict[str, object]:
+    def settings(self, line: AccessLine) -> dict[str, object]:
         """Return batch key -> value of the queue on a line: AQM and, for a drop-tail queue with a
         size, its limit in bytes, as text. If the upload's limit is another, its AQM and limit have
         their own keys."""
@@ -145,7 +145,7 @@ class Place:
         seed: seed of the run.
     """
 
-    line: Line
+    line: AccessLine
     queue: str
     beside: str = ""
     seed: int = 1
@@ -201,7 +201,7 @@ class Group:
         beside: the bulk flows beside the test, each as Place.beside.
     """
 
-    lines: Sequence[Line]
+    lines: Sequence[AccessLine]
     queues: Sequence[str] = QUEUES
     seeds: Sequence[int] = (1,)
     beside: Sequence[str] = ("",)
@@ -216,31 +216,31 @@ class Group:
                         yield Place(line, queue, beside, seed)
 
 
-_HOME = Line(50, 50, 40)
+_HOME = AccessLine(50, 50, 40)
 _RATES = ((10, 10), (50, 50), (300, 30), (900, 900))
 SETS: Mapping[str, Sequence[Group]] = {
     # The smallest set with two queues to tell apart and two that are alike.
-    "small": (Group((Line(10, 10, 40),), ("fifo_250ms", "fifo_1000p", "codel", "fq_codel")),),
+    "small": (Group((AccessLine(10, 10, 40),), ("fifo_250ms", "fifo_1000p", "codel", "fq_codel")),),
     # 77 places, two to six minutes for a test on two cores.
     "core": (
         Group((_HOME,), seeds=(1, 2, 3)),
         Group((_HOME,), beside=(CUBIC, BBR)),
-        Group((Line(10, 10, 40), Line(300, 30, 10))),
-        Group((Line(50, 50, 120),), ("fifo_50ms", "fifo_250ms", "codel", "pie", "fq_codel")),
-        Group((Line(50, 50, 10),), ("fifo_250ms", "fq_codel", "cake")),
-        Group((Line(900, 900, 10),), ("fifo_50ms", "fifo_1000p", "fq_codel", "cake")),
+        Group((AccessLine(10, 10, 40), AccessLine(300, 30, 10))),
+        Group((AccessLine(50, 50, 120),), ("fifo_50ms", "fifo_250ms", "codel", "pie", "fq_codel")),
+        Group((AccessLine(50, 50, 10),), ("fifo_250ms", "fq_codel", "cake")),
+        Group((AccessLine(900, 900, 10),), ("fifo_50ms", "fifo_1000p", "fq_codel", "cake")),
         # Servers near and far, over a path that delays each packet differently.
-        Group([Line(50, 50, rtt_ms, jitter_ms=4) for rtt_ms in (5, 20, 50)],
+        Group([AccessLine(50, 50, rtt_ms, jitter_ms=4) for rtt_ms in (5, 20, 50)],
               ("fifo_250ms", "codel", "fq_codel")),
     ),
     # Ten places for real time on any kernel. Not every kernel can delay packets, or has a queue
     # other than drop-tail.
     "ten": (
-        Group((Line(10, 10, 0), Line(50, 50, 0)),
+        Group((AccessLine(10, 10, 0), AccessLine(50, 50, 0)),
               ("fifo_10ms", "fifo_25ms", "fifo_50ms", "fifo_100ms", "fifo_250ms")),
     ),
     "full": (
-        Group([Line(down, up, rtt_ms) for down, up in _RATES for rtt_ms in (10, 40, 120)],
+        Group([AccessLine(down, up, rtt_ms) for down, up in _RATES for rtt_ms in (10, 40, 120)],
               seeds=(1, 2, 3), beside=("", CUBIC)),
     ),
 }

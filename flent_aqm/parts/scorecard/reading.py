@@ -19,7 +19,7 @@ from typing import Any
 
 from flent_aqm.base.errors import BadResult, NotAvailable
 from flent_aqm.base.words import significant
-from flent_aqm.parts.scorecard.contestant import Contestant, Verdict
+from flent_aqm.parts.scorecard.contestant import Contestant, StatedVerdict
 from flent_aqm.parts.scorecard.places import Place
 from flent_aqm.results.data_file import DataFile, a_number
 from flent_aqm.results.metrics import grades, latency, queue
@@ -307,7 +307,7 @@ def _difference(value: float | None, less: float | None) -> float | None:
     return None if value is None or less is None else value - less
 
 
-def _own_verdict(run: Run, verdict: Verdict | None) -> bool | None:
+def _own_verdict(run: Run, verdict: StatedVerdict | None) -> bool | None:
     """Return whether the test itself calls the line good. None if it gives no verdict, or a word
     that is in neither list of `verdict`. If the metric's values aren't words, 0 is bad and any
     other value good.

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from flent_aqm.base.errors import BadResult, ToolMissing
-from flent_aqm.parts.scorecard.places import CUBIC, Line, Place, drop_tail
+from flent_aqm.parts.scorecard.places import CUBIC, AccessLine, Place, drop_tail
 from flent_aqm.parts.scorecard.reading import Reading
 from flent_aqm.results.metrics.flows import DIRECTIONS
 
@@ -197,7 +197,7 @@ def _draw_place(trial: Any, aim: Aim) -> Place:
                                                ("buffer", BUFFER_MS)))
     queue = trial.suggest_categorical("queue", QUEUES)
     beside = trial.suggest_categorical("beside", ("", CUBIC)) if aim.beside else ""
-    return Place(Line(rate, rate, rtt), drop_tail(buffer_ms) if queue == DROP_TAIL else queue,
+    return Place(AccessLine(rate, rate, rtt), drop_tail(buffer_ms) if queue == DROP_TAIL else queue,
                  beside)
 
 

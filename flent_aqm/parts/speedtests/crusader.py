@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import BadResult, cause_of
-from flent_aqm.tools.client import Call, Line, lines_of, main
+from flent_aqm.tools.client import Call, OutputLine, lines_of, main
 from flent_aqm.tools.report import ClientReport
 from flent_aqm.tools.tool import STREAMS, Number, Program, Server, Shown, Tool, both
 
@@ -56,7 +56,7 @@ def measure(call: Call, report: ClientReport) -> None:
         read_export(exported.read_text(encoding="utf-8"), tested_s, report)
 
 
-def read_text(lines: Iterable[Line], report: ClientReport) -> float:
+def read_text(lines: Iterable[OutputLine], report: ClientReport) -> float:
     """Read the numbers that Crusader prints into the report: throughput, latency under load and
     loss of each direction, and latency of the idle line. Return the time at which its download
     began, in monotonic s. Raises BadResult if that time, or the throughput or the latency under

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from math import fsum
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.tools.client import Call, Line, lines_of, main
+from flent_aqm.tools.client import Call, OutputLine, lines_of, main
 from flent_aqm.tools.report import ClientReport
 from flent_aqm.tools.tool import GO, Number, Program, Server, Shown, Tool, both
 
@@ -39,7 +39,7 @@ def measure(call: Call, report: ClientReport) -> None:
                    direction, report)
 
 
-def read_latency(lines: Iterable[Line], report: ClientReport) -> None:
+def read_latency(lines: Iterable[OutputLine], report: ClientReport) -> None:
     """Read the table of latencies, a row per ten messages, into the report: the mean of the rows'
     means, the longest latency, and each row's mean as a ping of the idle line. Raises BadResult if
     the output has no row."""
@@ -58,7 +58,7 @@ def read_latency(lines: Iterable[Line], report: ClientReport) -> None:
     report.numbers |= {"latency_ms": _mean(means), "latency_max_ms": max(longest)}
 
 
-def read_rates(lines: Iterable[Line], direction: str, report: ClientReport) -> None:
+def read_rates(lines: Iterable[OutputLine], direction: str, report: ClientReport) -> None:
     """Read a direction's rates, one per second, and their mean into the report. Raises BadResult if
     there are none, or no line that tells when ethr connected.
 

@@ -17,7 +17,7 @@ from math import isfinite
 from pathlib import Path
 
 from flent_aqm.base.errors import BadResult, cause_of
-from flent_aqm.tools.client import Call, Line, lines_of, main
+from flent_aqm.tools.client import Call, OutputLine, lines_of, main
 from flent_aqm.tools.report import ClientReport
 from flent_aqm.tools.shared import HTTPS
 from flent_aqm.tools.tool import GO, STREAMS, Form, Number, Program, Shown, Tool, both
@@ -46,7 +46,7 @@ def measure(call: Call, report: ClientReport) -> None:
                     float(call.options.get("interval_s", INTERVAL_S)))
 
 
-def read_text(lines: Iterable[Line], report: ClientReport) -> None:
+def read_text(lines: Iterable[OutputLine], report: ClientReport) -> None:
     """Read the results that the client prints into the report: RPM, throughput, number of
     connections and notes. RPM values that are NaN or infinite are left out. Raises BadResult if an
     RPM isn't a number, or the throughput of a direction is missing."""

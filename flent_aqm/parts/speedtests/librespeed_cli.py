@@ -15,7 +15,7 @@ from pathlib import Path
 
 from flent_aqm.base.errors import BadResult, cause_of
 from flent_aqm.base.json_text import json_text
-from flent_aqm.tools.client import Call, Line, lines_of, main
+from flent_aqm.tools.client import Call, OutputLine, lines_of, main
 from flent_aqm.tools.report import ClientReport
 from flent_aqm.tools.shared import HTTP, HTTP_PARAMETERS, HTTPS, http_server
 from flent_aqm.tools.tool import GO, STREAMS, Number, Program, Shown, Tool, both
@@ -41,7 +41,7 @@ def measure(call: Call, report: ClientReport) -> None:
             *(["--skip-cert-verify"] if call.tls else [])]), report)
 
 
-def read(lines: Iterable[Line], report: ClientReport) -> None:
+def read(lines: Iterable[OutputLine], report: ClientReport) -> None:
     """Read the client's events, a JSON object per line, into the report: rates of each direction as
     it ran, and the final rates, ping and jitter.
 

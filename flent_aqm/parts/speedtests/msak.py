@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.tools.client import Call, Line, lines_of, main
+from flent_aqm.tools.client import Call, OutputLine, lines_of, main
 from flent_aqm.tools.report import ClientReport
 from flent_aqm.tools.tool import Form, Program, Server, Shown, Tool, both
 
@@ -31,7 +31,7 @@ def measure(call: Call, report: ClientReport) -> None:
         "-duration", f"{LENGTH_S}s", "-streams", call.options.get("streams", "2")]), report)
 
 
-def read(lines: Iterable[Line], report: ClientReport) -> None:
+def read(lines: Iterable[OutputLine], report: ClientReport) -> None:
     """Read the client's output into the report: rates and round trips of each direction as it ran,
     and the final ones.
 

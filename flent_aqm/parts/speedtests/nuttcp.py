@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from flent_aqm.base.defaults import NUTTCP_PORT as PORT
 from flent_aqm.base.errors import BadResult
-from flent_aqm.tools.client import Call, Line, lines_of, main
+from flent_aqm.tools.client import Call, OutputLine, lines_of, main
 from flent_aqm.tools.report import ClientReport
 from flent_aqm.tools.tool import DEBIAN, Number, Program, Server, Shown, Tool, both
 
@@ -34,7 +34,7 @@ def measure(call: Call, report: ClientReport) -> None:
             str(call.port + 1), word, call.host]), direction, report)
 
 
-def read(lines: Iterable[Line], direction: str, report: ClientReport) -> None:
+def read(lines: Iterable[OutputLine], direction: str, report: ClientReport) -> None:
     """Read nuttcp's output for a direction into the report: rates of the intervals and of the whole
     test, and, as far as the output has them, the direction's retransmissions and the round trip.
     nuttcp reports the round trip for uploads only.

@@ -23,7 +23,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.@-]{1,15}")
 
 
 @dataclass(frozen=True)
-class Link:
+class RouterDevice:
     """A network device of the router.
 
     Attributes:
@@ -59,7 +59,7 @@ class RouterProperties:
 
     text: Mapping[str, str]
     management: str
-    links: Mapping[str, Link]
+    links: Mapping[str, RouterDevice]
     routes: Mapping[str, str]
     kinds: Mapping[str, str]
 
@@ -111,16 +111,16 @@ def parse_probe(text: str, machine: str = "router") -> RouterProperties:
         raise ParseError(f"the {machine}'s answer to the probe ends with {lines[-1][:60]!r}; "
                          "expected 'end': the answer is cut off, or something was printed after it")
     texts: dict[str, str] = {}
-    links: dict[str, Link] = {}
+    links: dict[str, RouterDevice] = {}
     routes: dict[str, str] = {}
     kinds: dict[str, str] = {}
     for line in lines[1:-1]:
         name, _, rest = line.partition(" ")
         match name, rest.split():
             case "link", [device, state, length, driver, bql, lower] if length.isdecimal():
-                links[device] = Link(device, state, int(length), driver.removesuffix("-"),
-                                     bql == "yes",
-                                     tuple(filter(None, lower.removesuffix("-").split(","))))
+                links[device] = RouterDevice(
+                    device, state, int(length), driver.removesuffix("-"), bql == "yes",
+                    tuple(filter(None, lower.removesuffix("-").split(","))))
             case "route", [address, device] if _NAME.fullmatch(device):
                 routes[address] = device
             case "kind", [kind, "yes"]:

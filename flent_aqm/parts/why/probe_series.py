@@ -20,9 +20,10 @@ from flent_aqm.base.words import plain
 from flent_aqm.parts.why.ledger import ICMP, ICMPV6, UDP, Column, FlowKey, Ledger
 from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.results.reading.series import Tool
+from flent_aqm.results.reading.series import ProbeTool
 
-_PROTOCOLS: Mapping[Tool, Sequence[int]] = {Tool.IRTT: (UDP,), Tool.PING: (ICMP, ICMPV6)}
+_PROTOCOLS: Mapping[ProbeTool, Sequence[int]] = {
+    ProbeTool.IRTT: (UDP,), ProbeTool.PING: (ICMP, ICMPV6)}
 # Longest time between sending a probe and its arrival at the first router, and likewise of a reply.
 # ping and fping round their times to 1 ms.
 _NEAR_NS = 50_000_000
@@ -203,7 +204,7 @@ def _likeness(ledger: Ledger, flow: int, key: FlowKey, probe: Probe
     before = numpy.maximum(at - 1, 0)
     at = numpy.where(abs(arrived_ns[before] - sent_ns) < abs(arrived_ns[at] - sent_ns), before, at)
     first = int(numpy.median(numbers[at] - numpy.arange(sent_ns.size)))
-    if probe.tool is Tool.IRTT and first:
+    if probe.tool is ProbeTool.IRTT and first:
         return []
     found = ProbeFlow(key, first)
     came, went = found.rows(ledger, "up"), found.rows(ledger, "down")

@@ -21,7 +21,7 @@ from flent_aqm.parts.why.ledger import ACK, TCP, Column, Fate, Ledger, Passage
 from flent_aqm.parts.why.probe_series import Answer, answers
 from flent_aqm.parts.why.watched import MODEM, WatchedRun
 from flent_aqm.results.metrics.delay_parts import PARTS, PROBES
-from flent_aqm.results.reading.series import Tool
+from flent_aqm.results.reading.series import ProbeTool
 from flent_aqm.spec.queues.external import queue_of
 from flent_aqm.spec.scenario import Scenario
 
@@ -293,7 +293,7 @@ def explain(run: WatchedRun, number: int) -> Story:
     sent_ns = answer.sent_ns if answer else int(stops[0].passage.arrived_ns[stops[0].row])
     scenario = run.cell.scenario
     parts = _parts(stops, answer, scenario)
-    if run.run.probe.tool is Tool.PING:
+    if run.run.probe.tool is ProbeTool.PING:
         parts = [replace(part, place=ROUNDED) if part.place == "client side" else part
                  for part in parts]
     last = stops[-1]

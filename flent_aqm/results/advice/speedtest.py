@@ -29,7 +29,7 @@ from flent_aqm.results.metrics.run import Run, Samples, as_run
 from flent_aqm.results.metrics.table import Unavailable
 from flent_aqm.results.metrics.throughput import throughput_mbps
 from flent_aqm.results.metrics.window import Window
-from flent_aqm.results.reading.series import Tool
+from flent_aqm.results.reading.series import ProbeTool
 
 # With fewer pings, percentiles would be single pings.
 MIN_PINGS = 10
@@ -122,7 +122,7 @@ def pings(run: Run, direction: str | None) -> Samples:
     Raises NotAvailable, with the reason, if the whole run has no answered ping, if it has no
     streams of that direction, or if no ping was sent while they ran.
     """
-    probe = next((one for one in run.probes if one.tool is Tool.PING), None)
+    probe = next((one for one in run.probes if one.tool is ProbeTool.PING), None)
     if probe is None:
         why = next(iter(run.silent_probes.values()), "the run has no series of them")
         raise NotAvailable(f"none of the pings was answered: {why}")

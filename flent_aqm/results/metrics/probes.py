@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from flent_aqm.base.errors import BadResult
 from flent_aqm.results.data_file import Numbers, a_number, numbers
 from flent_aqm.results.metrics.window import Window
-from flent_aqm.results.reading.series import Series, Tool
+from flent_aqm.results.reading.series import ProbeTool, Series
 
 # Larger series are refused: they are damaged, or made to exhaust the memory.
 MAX_PROBES = 5_000_000
@@ -60,7 +60,7 @@ class Probe:
     """
 
     name: str
-    tool: Tool
+    tool: ProbeTool
     sent_s: Numbers
     rtt_ms: Numbers
     loss_unknown: str = ""
@@ -120,7 +120,7 @@ def read_probe(series: Series) -> Probe | None:
     if tool.is_request_response:
         return _netperf_probe(name, tool, answered, at_s, rtt_ms)
     at_s = at_s - rtt_ms / 1000
-    if tool is Tool.IRTT:
+    if tool is ProbeTool.IRTT:
         lost_s = numbers([one.get("t") for one in samples if one.get("val") is None],
                          f"time in {name!r}")
         return _merged(Probe(name, tool, at_s, rtt_ms), lost_s)
@@ -145,7 +145,7 @@ def until(probe: Probe, end_s: float) -> Probe:
     Raises BadResult if more than 500,000 (MAX_LOST) probes would be lost, or if most probes of a
     ping were sent at the same time as the one before.
     """
-    if probe.tool is Tool.IRTT:
+    if probe.tool is ProbeTool.IRTT:
         return probe  # irtt reports all losses itself
     spacing_s = probe.spacing_ms / 1000
     last_s = float(probe.sent_s[-1])
@@ -171,7 +171,7 @@ def _merged(probe: Probe, lost_s: Numbers) -> Probe:
     return replace(probe, sent_s=sent_s[order], rtt_ms=whole[order])
 
 
-def _netperf_probe(name: str, tool: Tool, answered: Sequence[Mapping[str, Any]],
+def _netperf_probe(name: str, tool: ProbeTool, answered: Sequence[Mapping[str, Any]],
                       end_s: Numbers, rtt_ms: Numbers) -> Probe | None:
     """Return netperf's intervals without those in which it was stopped: mostly those that last far
     longer than the others and than their RTT explains. `still` has these, and gaps between

@@ -37,7 +37,7 @@ from flent_aqm.results.metrics.settings import Setting, settings_of
 from flent_aqm.results.metrics.turns import turns
 from flent_aqm.results.metrics.window import Window
 from flent_aqm.results.reading.limits import limits
-from flent_aqm.results.reading.series import SeriesKind, Tool, series_of
+from flent_aqm.results.reading.series import ProbeTool, SeriesKind, series_of
 from flent_aqm.results.reading.times import refuse_too_long
 
 # Largest number of a run's settings, and of characters of each, for plots and tables.
@@ -87,7 +87,7 @@ class Run:
             if the file has none.
         title: the user's TITLE in the same form, "" if there is none.
         probes: latency series, the best for metrics first: those whose losses are known, then in
-            the order of Tool, then those that were stopped for the shortest time.
+            the order of ProbeTool, then those that were stopped for the shortest time.
         flows: flows of the test and of cross traffic.
         aqm: the object AQM of docs/reference/data-format.md, empty in files of other origin.
         settings: settings by which runs are grouped, by name.
@@ -270,7 +270,7 @@ class Run:
 
 IDLE = "idle"
 _DEVICE = {"download": "down", "upload": "up"}
-_TOOL_ORDER = list(Tool)
+_TOOL_ORDER = list(ProbeTool)
 MOST_NAMED = 3
 
 
@@ -363,7 +363,7 @@ def _captured_steps(data: DataFile) -> Sequence[Mapping[str, Any]]:
 
 def _probe_rank(probe: Probe) -> tuple[bool, int, float]:
     """Return the sort key of a probe, by which the best comes first: those with known losses, then
-    in the order of Tool, then those that were stopped for the shortest time."""
+    in the order of ProbeTool, then those that were stopped for the shortest time."""
     return (bool(probe.loss_unknown), _TOOL_ORDER.index(probe.tool),
             sum(one.length_s for one in probe.still))
 

@@ -34,7 +34,7 @@ MADE_OF_STEPS = "FAKE_RAW_VALUES"
 LONGEST_REASON = 200
 
 
-class Tool(Enum):
+class ProbeTool(Enum):
     """The program that measured a latency series: IRTT, PING, UDP_RR or TCP_RR (netperf's). Members
     are in the order of their quality for percentiles and losses, the best first. The value is the
     tool's name for users."""
@@ -47,7 +47,7 @@ class Tool(Enum):
     @property
     def is_request_response(self) -> bool:
         """Whether the tool sends the next packet when it has the reply, and reports means."""
-        return self in (Tool.UDP_RR, Tool.TCP_RR)
+        return self in (ProbeTool.UDP_RR, ProbeTool.TCP_RR)
 
 
 class SeriesKind(Enum):
@@ -79,14 +79,15 @@ class Series:
     kind: SeriesKind
     meta: Mapping[str, Any]
     samples: Sequence[Mapping[str, Any]]
-    tool: Tool | None = None
+    tool: ProbeTool | None = None
     of_steps: bool = False
     failure: str = field(default="")
 
 
 _TOOLS = {
-    "AqmIrttRunner": Tool.IRTT, "IrttRunner": Tool.IRTT, "NetperfDemoRunner": Tool.UDP_RR,
-    "AqmPingRunner": Tool.PING, "PingRunner": Tool.PING,
+    "AqmIrttRunner": ProbeTool.IRTT, "IrttRunner": ProbeTool.IRTT,
+    "NetperfDemoRunner": ProbeTool.UDP_RR,
+    "AqmPingRunner": ProbeTool.PING, "PingRunner": ProbeTool.PING,
 }
 # This runner chooses its tool for each run. The samples show which.
 _DELEGATING = "UdpRttRunner"
@@ -202,7 +203,7 @@ def _kind_of(name: str, meta: Mapping[str, Any],
 
 
 def _tool_of(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]
-          ) -> Tool | None:
+          ) -> ProbeTool | None:
     """Return the tool of a latency series, None if it was measured by something else, such as the
     load time of web pages, or by a runner that is not known here. Arguments: as for _read_series(),
     but no samples if they are interpolated steps."""
@@ -212,10 +213,10 @@ def _tool_of(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, 
     if runner is None and not name.startswith(_LATENCY_NAME):
         return None
     if any(key in one for one in samples[:100] for key in _OF_IRTT):
-        return Tool.IRTT
+        return ProbeTool.IRTT
     if runner is not None or any(_OF_NETPERF in one for one in samples):
-        return Tool.TCP_RR if "TCP" in name else Tool.UDP_RR
-    return Tool.UDP_RR if "UDP" in name else Tool.PING
+        return ProbeTool.TCP_RR if "TCP" in name else ProbeTool.UDP_RR
+    return ProbeTool.UDP_RR if "UDP" in name else ProbeTool.PING
 
 
 def _with_latencies_in_ms(name: str, kind: SeriesKind, samples: Sequence[Mapping[str, Any]]

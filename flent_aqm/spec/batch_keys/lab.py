@@ -12,7 +12,7 @@ from flent_aqm.spec.testbeds import VIRTUAL
 
 
 @dataclass(frozen=True)
-class Lab(Record):
+class TestbedSettings(Record):
     """Settings of a run's testbed: the virtual lab, network namespaces, or a router behind ssh.
 
     Attributes:

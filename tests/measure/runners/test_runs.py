@@ -16,7 +16,7 @@ import pytest
 from flent_aqm.base import defaults
 from flent_aqm.base.paths import SYSTEM_CACHE
 from flent_aqm.results.metrics.run import load_run
-from flent_aqm.results.reading.series import Tool
+from flent_aqm.results.reading.series import ProbeTool
 
 pytestmark = pytest.mark.netns
 
@@ -227,5 +227,5 @@ def test_latency_without_irtt_is_pings_and_flent_says_what_that_costs(
         file, = (tmp_path / name).glob("*.flent.gz")
         run = load_run(file)
         tools_used[name] = (run.probe.tool, {one.tool for one in run.probes})
-    assert tools_used == {"with": (Tool.IRTT, {Tool.IRTT, Tool.PING}),
-                          "without": (Tool.PING, {Tool.PING, Tool.UDP_RR})}
+    assert tools_used == {"with": (ProbeTool.IRTT, {ProbeTool.IRTT, ProbeTool.PING}),
+                          "without": (ProbeTool.PING, {ProbeTool.PING, ProbeTool.UDP_RR})}

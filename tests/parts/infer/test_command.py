@@ -16,7 +16,7 @@ import pytest
 from flent_aqm.parts.infer.classes import AQM, CANT_TELL, CLASSES, DROP_TAIL, SHORT
 from flent_aqm.parts.infer.classes import answer_of as answer
 from flent_aqm.parts.infer.command import _format_json, _format_text
-from flent_aqm.parts.infer.model import Verdict, judge, judge_all
+from flent_aqm.parts.infer.model import QueueVerdict, judge, judge_all
 from flent_aqm.parts.infer.reading import Download, read_downloads
 from tests import files
 
@@ -237,8 +237,8 @@ def test_upload_beside_a_download_is_told(tmp_path: Path) -> None:
 def test_three_likeliest_queues_are_named_where_none_is_likely_enough() -> None:
     """By their probability, the largest first."""
     shares = dict(zip(CLASSES, (0.05, 0.46, 0.28, 0.21), strict=True))
-    told = _format_text(Path("a.json"), read_downloads(GOLDEN / "real_time.flent.gz")[0], Verdict(
-        CANT_TELL, shares, {}, "", depth_ms=None))
+    told = _format_text(Path("a.json"), read_downloads(GOLDEN / "real_time.flent.gz")[0],
+                        QueueVerdict(CANT_TELL, shares, {}, "", depth_ms=None))
     assert told.endswith(f"can't tell ({AQM} 46%, {SHORT} 28%, {CANT_TELL} 21%)")
 
 
@@ -247,8 +247,8 @@ def test_nothing_happened_is_said_only_where_that_is_likely_enough(
         share: float, is_said: bool) -> None:
     """Being the likeliest is not enough."""
     shares = dict(zip(CLASSES, (1 - share, 0, 0, share), strict=True))
-    told = _format_text(Path("a.json"), read_downloads(GOLDEN / "real_time.flent.gz")[0], Verdict(
-        CANT_TELL, shares, {}, "", depth_ms=None))
+    told = _format_text(Path("a.json"), read_downloads(GOLDEN / "real_time.flent.gz")[0],
+                        QueueVerdict(CANT_TELL, shares, {}, "", depth_ms=None))
     assert ("nothing happened by which queues differ" in told) == is_said
     assert f"{CANT_TELL} {share:.0%}" in told or is_said
 
@@ -274,7 +274,7 @@ def test_json_has_three_digits_of_a_probability_and_tenths_of_a_depth(
                    acked_bytes=numpy.array([1.0, 3086419.6]), sent_bytes=any_two,
                    retransmitted_bytes=any_two)
     shares = {} if probability is None else {DROP_TAIL: probability}
-    verdict = Verdict(DROP_TAIL, shares, {"rise_max_ms": 50.12345678}, "", depth_ms)
+    verdict = QueueVerdict(DROP_TAIL, shares, {"rise_max_ms": 50.12345678}, "", depth_ms)
     told = json.loads(_format_json(Path("a.json"), one, verdict, 0.5))
     assert {name: told[name] for name in kept} == kept
     assert told["probabilities"] == ({} if probability is None else {DROP_TAIL: 0.712})

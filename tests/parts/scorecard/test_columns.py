@@ -16,7 +16,7 @@ from flent_aqm.parts.scorecard.columns import (
     IN_SHORT,
     INTERVALS,
     SHARE,
-    Column,
+    ScoreColumn,
     failed_lines,
     ordered,
     ranks,
@@ -48,7 +48,8 @@ def test_tests_that_tell_queues_apart_come_first_then_those_near_the_truth() -> 
     ("", 0.1, "0.10"), ("", 1.234, "1.23"), ("", -0.5, "-0.50"), ("", 9.99, "9.99"),
     ("", 0.5555, "0.56"), ("", 0.05555, "0.056"), ("", 10.0, "10.00"), ("", 123.4, "123.4")])
 def test_value_is_shown_in_its_columns_form(form: str, value: float, text: str) -> None:
-    column = Column("heading", "throughput", form) if form else Column("heading", "throughput")
+    column = (ScoreColumn("heading", "throughput", form) if form
+              else ScoreColumn("heading", "throughput"))
     assert column._format_value(value) == text
     assert column._format_value(value, bare=True) == text.removesuffix(" %")
 
@@ -92,14 +93,14 @@ def test_rank_counts_the_tests_whose_interval_is_wholly_above() -> None:
 
 
 def test_score_is_shown_with_its_interval_and_count() -> None:
-    column = Column("heading", "tells_apart", SHARE)
+    column = ScoreColumn("heading", "tells_apart", SHARE)
     score: Any = SimpleNamespace(value=0.5, low=0.25, high=0.75, count=9)
     assert column.whole(score) == "50 % [25 to 75] of 9"
     few: Any = SimpleNamespace(value=0.5, low=None, high=None, count=9)
     assert column.whole(few) == "50 % of 9"
     assert column.whole(None) == column.value(None) == column.case(None) == "none"
     assert column.case(Case("line")) == "line"
-    assert Column("heading", "throughput").case(Case("line", 0.5)) == "0.50: line"
+    assert ScoreColumn("heading", "throughput").case(Case("line", 0.5)) == "0.50: line"
 
 
 @pytest.mark.parametrize(("number", "text"), [

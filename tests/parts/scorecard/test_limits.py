@@ -25,7 +25,7 @@ from flent_aqm.parts.scorecard.command import _check_search, add_arguments
 from flent_aqm.parts.scorecard.contestant import Contestant, contestant
 from flent_aqm.parts.scorecard.order import Order, ScoreComparison
 from flent_aqm.parts.scorecard.output import refusal
-from flent_aqm.parts.scorecard.places import BBR, CUBIC, Line, Place, places
+from flent_aqm.parts.scorecard.places import BBR, CUBIC, AccessLine, Place, places
 from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues, Reading
 from flent_aqm.parts.scorecard.runs import cell_of
 from flent_aqm.parts.scorecard.words import sentences, stalls, stalls_of_all
@@ -107,7 +107,7 @@ def test_verdict_is_read_from_a_card_as_it_was(good: bool | None) -> None:
 def test_bulk_flow_beside_has_the_places_congestion_control(
         beside: str, parameters: dict[str, str], tmp_path: Path) -> None:
     """Cubic is the kernel's own."""
-    place = Place(Line(50, 50, 40), "codel", beside)
+    place = Place(AccessLine(50, 50, 40), "codel", beside)
     cell = cell_of(contestant("ndt7"), place, tmp_path, "virtual")
     assert cell.test_parameters == {"round_trips": "yes", **parameters}
     assert cell.settings["LENGTH"] == 10

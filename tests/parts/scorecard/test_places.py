@@ -9,7 +9,7 @@ import pytest
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.parts.scorecard.contestant import contestant
-from flent_aqm.parts.scorecard.places import BBR, CUBIC, SETS, Line, Place, drop_tail, places
+from flent_aqm.parts.scorecard.places import BBR, CUBIC, SETS, AccessLine, Place, drop_tail, places
 from flent_aqm.parts.scorecard.runs import cell_of
 from flent_aqm.spec.scenario import Scenario
 
@@ -36,14 +36,14 @@ def test_sizes_are_as_the_help_says() -> None:
 
 def test_drop_tail_is_as_long_as_its_time_in_both_directions() -> None:
     """50 ms at 300 and at 30 Mbit/s."""
-    router = Scenario.from_settings(Place(Line(300, 30, 10), "fifo_50ms").settings()).router
+    router = Scenario.from_settings(Place(AccessLine(300, 30, 10), "fifo_50ms").settings()).router
     assert router.queue("down") == ("bfifo", (("limit", "1875000"),))
     assert router.queue("up") == ("bfifo", (("limit", "187500"),))
 
 
 def test_jitter_is_that_of_a_link_which_keeps_no_queue() -> None:
     """Its rate is ten times the router's. Names of files and descriptions say it."""
-    place = Place(Line(50, 50, 5, jitter_ms=4), "codel", BBR)
+    place = Place(AccessLine(50, 50, 5, jitter_ms=4), "codel", BBR)
     scenario = Scenario.from_settings(place.settings())
     assert scenario.path.modem_down_mbps == 500
     assert scenario.as_dict()["link_up_jitter_ms"] == 4
@@ -93,9 +93,9 @@ def test_lines_are_those_of_the_documents() -> None:
 
 def test_queue_holds_two_frames_at_least() -> None:
     """Of 1514 bytes each: with less, none could arrive while another is sent."""
-    slow = Place(Line(1, 100, 10), "fifo_10ms").settings()
+    slow = Place(AccessLine(1, 100, 10), "fifo_10ms").settings()
     assert (slow["aqm_limit"], slow["up_aqm_limit"]) == ("3028", "125000")
-    assert "up_aqm_limit" not in Place(Line(10, 10, 10), "fifo_10ms").settings()
+    assert "up_aqm_limit" not in Place(AccessLine(10, 10, 10), "fifo_10ms").settings()
 
 
 ALL = ("fifo_50ms", "fifo_250ms", "fifo_1000p", "red", "codel", "pie", "fq_codel", "cake")
@@ -126,14 +126,14 @@ def test_sets_have_these_lines_and_queues(name: str, groups: dict[str, tuple[str
 
 
 @pytest.mark.parametrize(("line", "name", "words", "settings"), [
-    (Line(50, 50, 40), "50mbit-40ms", "50 Mbit/s, 40 ms", {}),
-    (Line(300, 30, 10), "300-30mbit-10ms", "300/30 Mbit/s, 10 ms", {}),
+    (AccessLine(50, 50, 40), "50mbit-40ms", "50 Mbit/s, 40 ms", {}),
+    (AccessLine(300, 30, 10), "300-30mbit-10ms", "300/30 Mbit/s, 10 ms", {}),
     # The link behind is ten times as fast as the faster direction.
-    (Line(10, 50, 0.5, 0.5), "10-50mbit-0.5ms-jitter0.5ms",
+    (AccessLine(10, 50, 0.5, 0.5), "10-50mbit-0.5ms-jitter0.5ms",
      "10/50 Mbit/s, 0.5 ms with 0.5 ms of jitter", {"modem_mbps": 500, "link_jitter_ms": 0.5}),
 ])
 def test_line_is_named_by_both_rates_if_they_differ_and_by_its_jitter(
-        line: Line, name: str, words: str, settings: dict[str, object]) -> None:
+        line: AccessLine, name: str, words: str, settings: dict[str, object]) -> None:
     assert (line.name, str(line)) == (name, words)
     assert line.settings() == {"rate_down_mbps": line.down_mbps, "rate_up_mbps": line.up_mbps,
                                "base_delay_ms": line.rtt_ms, **settings}
@@ -153,7 +153,7 @@ def test_buffer_is_of_whole_milliseconds(
         buffer_ms: float, name: str, bytes_at_50_mbit: str) -> None:
     """125 bytes per ms and Mbit/s."""
     assert drop_tail(buffer_ms) == name
-    place = Place(Line(50, 50, 40), name)
+    place = Place(AccessLine(50, 50, 40), name)
     assert place.settings()["aqm_limit"] == bytes_at_50_mbit
     assert place.buffer.words == f"drop-tail of {name[5:-2]} ms"
     assert place.settings()["cross_traffic"] is False

@@ -18,9 +18,9 @@ import pytest
 from flent_aqm.base.errors import BadResult, ConfigError, NotAvailable
 from flent_aqm.cli import main
 from flent_aqm.parts.scorecard import card, reading, steps
-from flent_aqm.parts.scorecard.contestant import Verdict, contestant, why_not
+from flent_aqm.parts.scorecard.contestant import StatedVerdict, contestant, why_not
 from flent_aqm.parts.scorecard.own_commands import _name_of, write_tool
-from flent_aqm.parts.scorecard.places import Line, Place
+from flent_aqm.parts.scorecard.places import AccessLine, Place
 from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues, Reading, _megabytes
 from flent_aqm.parts.scorecard.worst import AIMS, Lines, Point
 from flent_aqm.results.data_file import parse_data_file
@@ -100,7 +100,7 @@ def test_client_that_an_interpreter_runs_is_named_after_its_script(
 
 
 NDT7 = contestant("ndt7")
-PLACE = Place(Line(50, 50, 40), "fq_codel")
+PLACE = Place(AccessLine(50, 50, 40), "fq_codel")
 
 
 def read_with(monkeypatch: pytest.MonkeyPatch, **shown: float | None) -> Reading:
@@ -145,7 +145,7 @@ def test_verdict_is_that_of_the_tests_own_classes(
     assert reading._own_verdict(run, None) is None
     for value in (0.0, 1.0):
         monkeypatch.setattr(reading, "_metric_or_none", lambda run, name, it=value: it)
-        assert reading._own_verdict(run, Verdict("throughput_upload_mbps")) is bool(value)
+        assert reading._own_verdict(run, StatedVerdict("throughput_upload_mbps")) is bool(value)
 
 
 def test_load_without_a_length_has_no_rate_of_glitches(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from flent_aqm.base.errors import BadResult, ToolMissing
 from flent_aqm.parts.scorecard import worst_lines
-from flent_aqm.parts.scorecard.places import CUBIC, Line, Place
+from flent_aqm.parts.scorecard.places import CUBIC, AccessLine, Place
 from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues, Reading
 from flent_aqm.parts.scorecard.shrink import changes, is_right, simplified
 from flent_aqm.parts.scorecard.worst import AIMS, Lines, _draw_place, _round_to_two_digits
@@ -47,7 +47,7 @@ class World:
 def place(queue: str = "fifo_400ms", *, mbps: float = 12, rtt_ms: float = 20, beside: str = CUBIC
           ) -> Place:
     """A line."""
-    return Place(Line(mbps, mbps, rtt_ms), queue, beside)
+    return Place(AccessLine(mbps, mbps, rtt_ms), queue, beside)
 
 
 def test_search_finds_long_buffers_on_short_paths_and_repeats() -> None:

@@ -10,14 +10,14 @@ import pytest
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.parts.speedtests import iperf2_bounceback, nuttcp
-from flent_aqm.tools.client import Line
+from flent_aqm.tools.client import OutputLine
 from flent_aqm.tools.report import ClientReport
 from tests.files import GOLDEN
 
 
-def lines(name: str) -> Iterator[Line]:
+def lines(name: str) -> Iterator[OutputLine]:
     """What nuttcp printed, all at once, as it may."""
-    return (Line(9.0, text) for text in (GOLDEN / "nuttcp" / name).read_text().splitlines())
+    return (OutputLine(9.0, text) for text in (GOLDEN / "nuttcp" / name).read_text().splitlines())
 
 
 def begun(direction: str) -> ClientReport:
@@ -98,7 +98,7 @@ def test_refusals_are_told_in_one_line() -> None:
 def test_line_of_nuttcp_that_is_cut_off_is_quoted() -> None:
     """It has no rate."""
     with pytest.raises(BadResult, match=r"no upload: megabytes=1\.0 real_seconds=2"):
-        nuttcp.read([Line(1.0, "megabytes=1.0 real_seconds=2.00")], "upload", begun("upload"))
+        nuttcp.read([OutputLine(1.0, "megabytes=1.0 real_seconds=2.00")], "upload", begun("upload"))
 
 
 def test_iperf_of_another_kind_is_named(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from flent_aqm.parts.speedtests import (
     librespeed_cli,
     msak,
 )
-from flent_aqm.tools.client import Call, Line, call_of, lines_of
+from flent_aqm.tools.client import Call, OutputLine, call_of, lines_of
 from flent_aqm.tools.report import ClientReport, read_report
 from tests import files
 
@@ -40,10 +40,10 @@ CARRIED_MBPS = 20 * 1448 / 1514
 BEGIN_S = 100.0
 
 
-def lines(name: str, step_s: float = 0.1) -> Iterator[Line]:
+def lines(name: str, step_s: float = 0.1) -> Iterator[OutputLine]:
     """A program's output, a line every step."""
     for number, text in enumerate((GOLDEN / f"{name}.txt").read_text().splitlines()):
-        yield Line(BEGIN_S + number * step_s, text)
+        yield OutputLine(BEGIN_S + number * step_s, text)
 
 
 def test_msak_tells_rates_and_round_trips() -> None:
@@ -93,8 +93,8 @@ def test_ethr_tells_seconds_and_a_table_of_latencies() -> None:
 def test_ethr_abbreviates_rates(shown: str, mbps: float) -> None:
     """In bits a second, by thousands."""
     report = ClientReport("ethr")
-    ethr.read_rates(iter([Line(0.0, "[  3] local a port 1 connected to b port 2"),
-                          Line(1.0, f"[    3]     TCP      000-001 sec    {shown}")]),
+    ethr.read_rates(iter([OutputLine(0.0, "[  3] local a port 1 connected to b port 2"),
+                          OutputLine(1.0, f"[    3]     TCP      000-001 sec    {shown}")]),
                     "download", report)
     assert report.numbers["download_mbps"] == pytest.approx(mbps)
 
@@ -210,13 +210,13 @@ def test_server_that_is_not_there_is_told(name: str, read: object, output: str) 
 def test_what_an_output_lacks_is_named() -> None:
     """Rates without the line that tells when they began; a result without rates; no last rate."""
     with pytest.raises(BadResult, match="output of the upload lacks the line 'connected to'"):
-        ethr.read_rates([Line(1.0, "[  5]     TCP    000-001 sec   9.42M")], "upload",
+        ethr.read_rates([OutputLine(1.0, "[  5]     TCP    000-001 sec   9.42M")], "upload",
                         ClientReport("x"))
     with pytest.raises(BadResult, match="no rate of its download while it ran"):
-        librespeed_cli.read([Line(1.0, '{"event": "result", "reports": [{"download": 9}]}')],
+        librespeed_cli.read([OutputLine(1.0, '{"event": "result", "reports": [{"download": 9}]}')],
                             ClientReport("x"))
-    start = [Line(1.0, "Starting download stream (server: x)"),
-             Line(2.0, "Elapsed: 1s download rate: 9.4 Mb/s, rtt: 1ms, minrtt: 1ms")]
+    start = [OutputLine(1.0, "Starting download stream (server: x)"),
+             OutputLine(2.0, "Elapsed: 1s download rate: 9.4 Mb/s, rtt: 1ms, minrtt: 1ms")]
     with pytest.raises(BadResult, match="no download: its output has no final rate"):
         msak.read(start, ClientReport("x"))
 
@@ -224,17 +224,17 @@ def test_what_an_output_lacks_is_named() -> None:
 def test_complaint_of_msak_is_that_of_the_direction_which_failed() -> None:
     """What the download's stream complained of at its end doesn't explain the upload. What came
     before both, such as a server that isn't there, explains either."""
-    download = [Line(1.0, "Starting download stream (server: x)"),
-                Line(2.0, "Elapsed: 1s download rate: 9.4 Mb/s, rtt: 1ms, minrtt: 1ms"),
-                Line(3.0, "websocket: close 1006"),
-                Line(4.0, "  download rate: 9.4 Mb/s, rtt: 1ms, minrtt: 1ms"),
-                Line(5.0, "Starting upload stream (server: x)")]
+    download = [OutputLine(1.0, "Starting download stream (server: x)"),
+                OutputLine(2.0, "Elapsed: 1s download rate: 9.4 Mb/s, rtt: 1ms, minrtt: 1ms"),
+                OutputLine(3.0, "websocket: close 1006"),
+                OutputLine(4.0, "  download rate: 9.4 Mb/s, rtt: 1ms, minrtt: 1ms"),
+                OutputLine(5.0, "Starting upload stream (server: x)")]
     with pytest.raises(BadResult, match="no upload: its output has no rates"):
         msak.read(download, ClientReport("x"))
     with pytest.raises(BadResult, match="no upload: dial tcp: refused"):
-        msak.read([*download, Line(6.0, "dial tcp: refused")], ClientReport("x"))
+        msak.read([*download, OutputLine(6.0, "dial tcp: refused")], ClientReport("x"))
     with pytest.raises(BadResult, match="no download: no such host"):
-        msak.read([Line(0.5, "no such host")], ClientReport("x"))
+        msak.read([OutputLine(0.5, "no such host")], ClientReport("x"))
 
 
 def test_programs_that_write_no_result_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -248,7 +248,7 @@ def test_programs_that_write_no_result_are_named(tmp_path: Path, monkeypatch: py
     with pytest.raises(BadResult, match="no result file of the download, and printed: ERROR: no"):
         bbperf.measure(Call("192.0.2.1", 1), ClientReport("bbperf"))
     with pytest.raises(BadResult, match="goresponsiveness printed 'many' as RPM"):
-        goresponsiveness.read_text([Line(1.0, "Final RPM: many (P90)")], ClientReport("x"))
+        goresponsiveness.read_text([OutputLine(1.0, "Final RPM: many (P90)")], ClientReport("x"))
 
 
 def test_export_that_is_none_is_refused() -> None:

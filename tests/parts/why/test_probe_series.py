@@ -22,7 +22,7 @@ from flent_aqm.parts.why.probe_series import (
 )
 from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.run import Run, load_run
-from flent_aqm.results.reading.series import Tool
+from flent_aqm.results.reading.series import ProbeTool
 from tests.files import RUNS
 from tests.parts.why.frames import DEVICES, Seen, irtt, ping, through, write
 
@@ -36,8 +36,8 @@ def _waits_ms(name: str) -> Sequence[float]:
     return [1.0 + number % 5 + len(name) / 10 for number in range(COUNT)]
 
 
-def _probe(name: str, late_us: float, tool: Tool = Tool.IRTT, waits_ms: Sequence[float] = ()
-           ) -> Probe:
+def _probe(name: str, late_us: float, tool: ProbeTool = ProbeTool.IRTT,
+           waits_ms: Sequence[float] = ()) -> Probe:
     """Probes of 20 ms, and what they waited."""
     sent_s = numpy.array([100 + number * 0.2 + late_us / 1e6 for number in range(COUNT)])
     return Probe(name, tool, sent_s, numpy.array([20 + one for one in waits_ms or _waits_ms(name)]))
@@ -85,7 +85,7 @@ def test_each_series_has_packets_of_its_own(tmp_path: Path) -> None:
 def test_pings_number_begins_anywhere_and_goes_on_beyond_16_bits(tmp_path: Path) -> None:
     """The probe's number is its index in the series. ping rounds its times."""
     ledger = _ledger(tmp_path)
-    probe = _probe("ICMP", 300, Tool.PING, [1.4] * COUNT)
+    probe = _probe("ICMP", 300, ProbeTool.PING, [1.4] * COUNT)
     run = _run([probe, _probe("UDP BE", 0)])
     flow = flow_of(run, probe, ledger)
     assert (flow.first, flow.key.ports) == (65530, (77, 77))
@@ -97,7 +97,7 @@ def test_pings_number_begins_anywhere_and_goes_on_beyond_16_bits(tmp_path: Path)
 def test_series_without_an_answer_takes_no_other_ones_flow(tmp_path: Path) -> None:
     """Its times say nothing; the others are found as without it."""
     ledger = _ledger(tmp_path)
-    silent = Probe("silent", Tool.IRTT, _probe("x", 0).sent_s, numpy.full(COUNT, numpy.inf))
+    silent = Probe("silent", ProbeTool.IRTT, _probe("x", 0).sent_s, numpy.full(COUNT, numpy.inf))
     run = _run([silent, *(_probe(name, late_us) for name, (_, late_us) in SERIES.items())])
     with pytest.raises(BadResult, match="no packets of the series 'silent'"):
         flow_of(run, silent, ledger)
@@ -115,8 +115,9 @@ def test_series_of_another_time_is_not_found(tmp_path: Path) -> None:
 
 def test_series_is_the_named_one_or_the_worst_or_refused() -> None:
     slow = _probe("UDP EF", 0, waits_ms=[300.0] * COUNT)
-    steps = Probe("steps", Tool.PING, slow.sent_s, slow.rtt_ms, "it has steps only", of_steps=True)
-    rr = Probe("rr", Tool.UDP_RR, slow.sent_s, slow.rtt_ms * 2, "stands still")
+    steps = Probe("steps", ProbeTool.PING, slow.sent_s, slow.rtt_ms, "it has steps only",
+                  of_steps=True)
+    rr = Probe("rr", ProbeTool.UDP_RR, slow.sent_s, slow.rtt_ms * 2, "stands still")
     run = _run([_probe("UDP BE", 0), slow, _probe("UDP BK", 0), steps, rr])
     assert [one.name for one in explainable(run)] == ["UDP BE", "UDP EF", "UDP BK"]
     assert with_series(run).probe.name == "UDP BE"

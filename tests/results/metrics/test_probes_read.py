@@ -15,7 +15,7 @@ import pytest
 from flent_aqm.base.errors import BadResult
 from flent_aqm.results.metrics.probes import MAX_LOST, Probe, read_probe, until
 from flent_aqm.results.metrics.window import Window
-from flent_aqm.results.reading.series import Series, SeriesKind, Tool
+from flent_aqm.results.reading.series import ProbeTool, Series, SeriesKind
 
 USUAL = [(0.25, 20.0)] * 10
 
@@ -28,7 +28,7 @@ def netperf(*lengths_and_rtts: tuple[float, float], gaps_s: Sequence[float] = ()
     for gap_s, (length_s, rtt_ms) in zip(gaps, lengths_and_rtts, strict=True):
         now_s += gap_s + length_s
         samples.append({"t": now_s, "dur": length_s, "val": rtt_ms})
-    return read_probe(Series("Ping UDP", SeriesKind.LATENCY, {}, samples, Tool.UDP_RR))
+    return read_probe(Series("Ping UDP", SeriesKind.LATENCY, {}, samples, ProbeTool.UDP_RR))
 
 
 def stood_still(*lengths_and_rtts: tuple[float, float], gaps_s: Sequence[float] = ()
@@ -80,7 +80,7 @@ def test_long_round_trips_explain_a_long_interval(rtt_ms: float, is_stall: bool)
 def test_interval_of_netperf_without_a_length_is_a_moment() -> None:
     """And a gap before it is one."""
     probe = read_probe(Series("Ping UDP", SeriesKind.LATENCY, {}, [
-        {"t": at_s, "val": 20.0} for at_s in (1.0, 1.5, 2.0, 3.25)], Tool.UDP_RR))
+        {"t": at_s, "val": 20.0} for at_s in (1.0, 1.5, 2.0, 3.25)], ProbeTool.UDP_RR))
     assert probe is not None
     assert (probe.sent_s.tolist(), list(probe.still)) == ([1.0, 1.5, 2.0, 3.25],
                                                           [Window(2.0, 3.25)])
@@ -106,7 +106,7 @@ def test_interval_shorter_than_its_round_trip_is_a_stall(
 def ping(spacing_s: float = 0.25, count: int = 41, rtt_ms: float = 0.0, **more: Any) -> Probe:
     """Probes from 0 on."""
     sent_s = numpy.arange(float(count)) * spacing_s
-    return replace(Probe("Ping", Tool.PING, numpy.array(sent_s, float),
+    return replace(Probe("Ping", ProbeTool.PING, numpy.array(sent_s, float),
                          numpy.full(count, rtt_ms)), **more)
 
 
@@ -119,7 +119,7 @@ def test_ping_that_ends_a_second_and_five_probes_early_lost_the_rest(
     probe = until(ping(spacing_s), end_s)
     assert probe.sent_s[probe.lost].tolist() == pytest.approx(lost_s, abs=1e-9)
     assert (~probe.lost).sum() == 41
-    assert until(ping(spacing_s, tool=Tool.IRTT), end_s).lost.sum() == 0
+    assert until(ping(spacing_s, tool=ProbeTool.IRTT), end_s).lost.sum() == 0
 
 
 @pytest.mark.parametrize(("spacing_s", "rtt_ms", "last_s", "room_s"), [
@@ -128,7 +128,7 @@ def test_ping_that_ends_a_second_and_five_probes_early_lost_the_rest(
 def test_netperf_that_ends_early_stood_still(
         spacing_s: float, rtt_ms: float, last_s: float, room_s: float) -> None:
     """From the end of its last interval on."""
-    probe = ping(spacing_s, rtt_ms=rtt_ms, tool=Tool.UDP_RR, loss_unknown="why")
+    probe = ping(spacing_s, rtt_ms=rtt_ms, tool=ProbeTool.UDP_RR, loss_unknown="why")
     assert until(probe, last_s + room_s).still == ()
     stopped = until(probe, last_s + room_s + 0.5)
     assert stopped.still == (Window(last_s, last_s + room_s + 0.5),)
@@ -154,9 +154,10 @@ def test_time_in_which_a_tool_was_stopped_is_that_within_the_window() -> None:
 def test_steps_and_replies_were_sent_a_round_trip_before() -> None:
     """Of a lost probe, irtt tells when it was sent."""
     samples = [{"t": 1.5, "val": 500.0}, {"t": 3.0, "val": 1000.0}]
-    steps = read_probe(Series("Ping", SeriesKind.LATENCY, {}, samples, Tool.PING, of_steps=True))
+    steps = read_probe(
+        Series("Ping", SeriesKind.LATENCY, {}, samples, ProbeTool.PING, of_steps=True))
     irtt = read_probe(Series("Ping", SeriesKind.LATENCY, {}, [*samples, {"t": 1.5, "lost": True}],
-                             Tool.IRTT))
+                             ProbeTool.IRTT))
     assert steps is not None
     assert irtt is not None
     assert (steps.sent_s.tolist(), steps.rtt_ms.tolist()) == ([1, 2], [500, 1000])
@@ -168,7 +169,7 @@ def numbered(*numbers: int) -> Probe:
     """Pings of 0 ms, a second apart by their place."""
     probe = read_probe(Series("Ping", SeriesKind.LATENCY, {}, [
         {"t": float(place), "val": 0.0, "seq": number} for place, number in enumerate(numbers)],
-        Tool.PING))
+        ProbeTool.PING))
     assert probe is not None
     return probe
 
@@ -199,7 +200,7 @@ def test_gap_of_too_many_probes_is_refused() -> None:
 def test_last_interval_is_as_long_as_usual_or_as_its_own_round_trip(
         last_ms: float, end_s: float, stops: bool) -> None:
     """Ten intervals of 250 ms, of which the last begins at 2.25 s. 1.25 s later it has stopped."""
-    probe = Probe("x", Tool.UDP_RR, numpy.arange(10) / 4, numpy.array([20.0] * 9 + [last_ms]),
+    probe = Probe("x", ProbeTool.UDP_RR, numpy.arange(10) / 4, numpy.array([20.0] * 9 + [last_ms]),
                   "unknown")
     found = until(probe, end_s)
     start_s = 2.25 + max(last_ms / 1000, 0.25)
@@ -209,12 +210,12 @@ def test_last_interval_is_as_long_as_usual_or_as_its_own_round_trip(
 
 def test_gap_of_too_many_probes_is_refused_with_its_length() -> None:
     """And probes that have no distance."""
-    probe = Probe("x", Tool.PING, numpy.array([0.0, 0.001]), numpy.array([1.0, 1.0]))
+    probe = Probe("x", ProbeTool.PING, numpy.array([0.0, 0.001]), numpy.array([1.0, 1.0]))
     with pytest.raises(BadResult) as caught:
         until(probe, 600.0)
     assert str(caught.value) == ("'x' ends 600 s before the run, with probes 1 ms apart; expected "
                                  "at most 500,000 lost probes after its end")
-    probe = Probe("x", Tool.PING, numpy.array([0.0, 0.0]), numpy.array([1.0, 1.0]))
+    probe = Probe("x", ProbeTool.PING, numpy.array([0.0, 0.0]), numpy.array([1.0, 1.0]))
     with pytest.raises(BadResult) as caught:
         until(probe, 600.0)
     assert str(caught.value) == ("most probes of 'x' were sent at the same time as the one before; "

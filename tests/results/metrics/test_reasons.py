@@ -17,7 +17,7 @@ from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.queue_samples import QueueSamples
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.metrics.window import Window
-from flent_aqm.results.reading.series import Series, SeriesKind, Tool
+from flent_aqm.results.reading.series import ProbeTool, Series, SeriesKind
 
 
 def reason(run: Any, name: str) -> str:
@@ -39,7 +39,7 @@ def test_load_without_probes_is_named_and_a_tool_that_stood_still(make_run: Any)
     run = make_run([20.0] * 100, directions=("download",))
     window = run.load_window
     sent_s = numpy.array([window.start_s - 2, window.start_s - 1])
-    probe = Probe("UDP", Tool.UDP_RR, sent_s, numpy.array([20.0, 20.0]), "stands still")
+    probe = Probe("UDP", ProbeTool.UDP_RR, sent_s, numpy.array([20.0, 20.0]), "stands still")
     early = replace(run, probes=(probe,))
     assert reason(early, "latency_loaded_mean_ms") == "no probe was answered under load"
     assert reason(early, "ookla_style_iqm_download_ms") == (
@@ -83,7 +83,8 @@ def test_increase_tells_of_which_phase_the_reason_is(make_run: Any) -> None:
     assert short.too_few
     assert short.because.startswith("before the load only 3 of 298 samples lie above p99; 10 are")
     run = make_run([20.0] * 2000)
-    lost = Probe("lost", Tool.IRTT, run.probe.sent_s, numpy.full(run.probe.sent_s.size, numpy.inf))
+    lost = Probe("lost", ProbeTool.IRTT, run.probe.sent_s,
+                 numpy.full(run.probe.sent_s.size, numpy.inf))
     assert reason(replace(run, probes=(lost,), flows=()), "latency_increase_median_ms") == (
         "the test doesn't load the link")
 

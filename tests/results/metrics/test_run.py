@@ -19,7 +19,7 @@ from flent_aqm.results.metrics.run import Run, as_run, load_run
 from flent_aqm.results.metrics.scores import NOT_TOLD, Scores, scores
 from flent_aqm.results.metrics.settings import settings_of
 from flent_aqm.results.metrics.table import METRICS, Unavailable
-from flent_aqm.results.reading.series import Tool
+from flent_aqm.results.reading.series import ProbeTool
 from tests.files import RUNS, load
 
 GOLDEN = RUNS
@@ -37,7 +37,7 @@ def test_run_of_ours_has_all_that_metrics_need() -> None:
     """NDT7's two directions follow each other, with TCP_INFO; irtt is the probe."""
     run = load_run(GOLDEN / "ndt7.flent.gz")
     assert run.test == "ndt7"
-    assert run.probe.tool is Tool.IRTT
+    assert run.probe.tool is ProbeTool.IRTT
     assert run.probe.spacing_ms == pytest.approx(10, rel=0.05)
     assert [flow.direction for flow in run.speed_test] == ["download", "upload"]
     down, up = run.speed_test
@@ -75,7 +75,7 @@ def test_stock_rrul_is_read_with_its_losses() -> None:
 def test_stock_test_without_irtt_tells_what_it_can() -> None:
     """Ping every 200 ms gives a median; glitches need more."""
     run = load_run(GOLDEN / "stock_tcp_download.flent.gz")
-    assert run.probe.tool is Tool.PING
+    assert run.probe.tool is ProbeTool.PING
     assert METRICS["latency_loaded_median_ms"].of(run) == pytest.approx(20, abs=5)
     value = METRICS["glitches_per_minute_100ms"].of(run)
     assert isinstance(value, Unavailable)
@@ -95,12 +95,12 @@ def test_stalled_udp_rr_tells_when_it_stopped() -> None:
     """Flent's own sample, in which netperf's UDP_RR stopped after 8 of 150 s; ping went on."""
     run = load_run(flents_own("test-rrul.flent.gz"))
     stalled = next(probe for probe in run.probes if probe.name == "Ping (ms) UDP BE2")
-    assert stalled.tool is Tool.UDP_RR
+    assert stalled.tool is ProbeTool.UDP_RR
     assert not stalled.lost.any()
     assert stalled.stopped_after_s == pytest.approx(8, abs=1)
     # That format has transactions a second: 95 of them are 10.5 ms.
     assert stalled.rtt_ms[0] == pytest.approx(10.6, abs=0.1)
-    assert run.probe.tool is Tool.PING
+    assert run.probe.tool is ProbeTool.PING
     assert METRICS["loss_loaded_pct"].of(run) == pytest.approx(9.18, abs=0.01)
 
 
@@ -138,7 +138,7 @@ def pings(count: int, missing: set[int], total_s: float) -> Run:
 def test_ping_numbers_that_are_missing_are_lost() -> None:
     """Three missing numbers, each at the time between its neighbours."""
     probe = pings(100, {10, 11, 50}, 20).probes[1]
-    assert probe.tool is Tool.PING
+    assert probe.tool is ProbeTool.PING
     assert list(numpy.flatnonzero(probe.lost)) == [10, 11, 50]
     assert probe.sent_s[11] == pytest.approx(100 + 0.2 * 11 - 0.001)
 

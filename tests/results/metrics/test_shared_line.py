@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from flent_aqm.parts.kernels.verdict.decide import USUAL, judge
-from flent_aqm.parts.kernels.verdict.pairs import Cell, Comparison
+from flent_aqm.parts.kernels.verdict.pairs import PairedSides, Pairs
 from flent_aqm.results.advice.measured import throughput
 from flent_aqm.results.data_file import as_data_file
 from flent_aqm.results.metrics.compare import two_groups
@@ -65,8 +65,8 @@ def test_verdict_compares_what_a_shared_line_carried(cross: bool) -> None:
         return score(run_of(own, 860.0 - own if cross else None))
 
     pairs = tuple((side(838.0), side(430.0)) for _ in range(6))
-    cell = Cell("all", pairs)
-    judged = {one.metric.name: one.verdict for one in judge(Comparison({}, [cell], {}), USUAL)}
+    cell = Pairs("all", pairs)
+    judged = {one.metric.name: one.verdict for one in judge(PairedSides({}, [cell], {}), USUAL)}
     if cross:
         assert judged["total_upload_mbps"] == "same"
         assert "throughput_upload_mbps" not in judged

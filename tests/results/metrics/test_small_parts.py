@@ -58,7 +58,7 @@ from flent_aqm.results.metrics.throughput import (
 )
 from flent_aqm.results.metrics.turns import turns
 from flent_aqm.results.metrics.window import Window
-from flent_aqm.results.reading.series import Series, SeriesKind, Tool
+from flent_aqm.results.reading.series import ProbeTool, Series, SeriesKind
 
 
 def run(settings: Mapping[str, Any], aqm: Mapping[str, Any]) -> Run:
@@ -452,7 +452,7 @@ def test_few_intervals_tell_no_synchronisation() -> None:
 def test_bad_probes_of_a_glitch_are_above_the_limit_and_within_its_time() -> None:
     """From its start to before its end, which is when the next probe was due."""
     sent_s = numpy.array([0.5, 1.0, 1.25, 1.7495, 1.75])
-    probe = Probe("x", Tool.IRTT, sent_s, numpy.array([90.0, 50.1, 50.0, math.inf, 90.0]))
+    probe = Probe("x", ProbeTool.IRTT, sent_s, numpy.array([90.0, 50.1, 50.0, math.inf, 90.0]))
     assert bad_probes(probe, Glitch(1.0, 750.0), 50.0).tolist() == [
         False, True, False, True, False]
     assert bad_probes(probe, Glitch(1.0, 751.0), 49.0).tolist() == [False, True, True, True, True]
@@ -469,7 +469,7 @@ def test_idle_median_is_the_middle_of_the_idle_probes() -> None:
 
 
 def test_samples_and_probes_made_without_a_word_are_raw_and_never_stood_still() -> None:
-    one, probe = loaded([0.0], [1.0]), Probe("x", Tool.IRTT, numpy.zeros(1), numpy.ones(1))
+    one, probe = loaded([0.0], [1.0]), Probe("x", ProbeTool.IRTT, numpy.zeros(1), numpy.ones(1))
     assert (one.still_s, one.of_steps, one.loss_unknown) == (0.0, False, "")
     assert (probe_kind(probe), list(probe.still), probe.loss_unknown) == ("irtt", [], "")
 

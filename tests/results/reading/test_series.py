@@ -20,7 +20,7 @@ from flent_aqm.results.data_file import as_data_file, read_data_file
 from flent_aqm.results.export.samples import sample_batch
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.table import METRICS, Unavailable
-from flent_aqm.results.reading.series import SeriesKind, Tool, series_of, unit_of
+from flent_aqm.results.reading.series import ProbeTool, SeriesKind, series_of, unit_of
 from flent_aqm.show.report.gather import row_of
 from flent_aqm.show.report.model import build
 from tests.results.old_files import (
@@ -72,7 +72,7 @@ def advice_on(run: Run) -> str:
 def test_a_stalled_udp_rr_beside_ping_loses_nothing(last: tuple[float, float] | None) -> None:
     """All 350 pings came back: UDP_RR, which stood still from 6 s on, is not asked."""
     run = run_of(whole({ICMP: ping(), UDP: request_response(4.0, 6.0, last), **FLOWS}, ABOUT))
-    assert run.probe.tool is Tool.PING
+    assert run.probe.tool is ProbeTool.PING
     assert number(run, "loss_loaded_pct") == 0
     assert number(run, "latency_loaded_median_ms") == 5
     assert run.settings["probe"] == "ping"
@@ -86,7 +86,7 @@ def test_a_stalled_request_response_alone_tells_round_trips_while_it_ran(
     """No loss, no round trip of 69 s, no advice: the probe says that it stopped."""
     run = run_of(whole({name: request_response(4.0, 6.0, last), **FLOWS},
                        {**ABOUT, name: MS}))
-    assert run.probe.tool is (Tool.UDP_RR if name == UDP else Tool.TCP_RR)
+    assert run.probe.tool is (ProbeTool.UDP_RR if name == UDP else ProbeTool.TCP_RR)
     assert not run.probe.lost.any()
     assert number(run, "latency_loaded_max_ms") == pytest.approx(4)
     assert "counts them" in reason(run, "loss_loaded_pct")
@@ -197,7 +197,7 @@ def test_irtt_without_runner_and_unit_is_known_by_its_samples() -> None:
     irtt[100] = {"t": T0_S + 20.0, "lost": True, "seq": 100}
     run = run_of(whole({ICMP: ping(), UDP: irtt, **FLOWS},
                        {name: {} for name in ABOUT}, version=4))
-    assert run.probe.tool is Tool.IRTT
+    assert run.probe.tool is ProbeTool.IRTT
     assert number(run, "loss_loaded_pct") == pytest.approx(100 / 300, rel=0.02)
 
 

@@ -14,7 +14,7 @@ from flent_aqm.base.errors import ConfigError, NotAvailable
 from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.table import METRICS
-from flent_aqm.results.reading.series import Tool
+from flent_aqm.results.reading.series import ProbeTool
 from flent_aqm.show.figures.speedtests import SHOWN, _shown_ms
 from flent_aqm.show.figures.verdicts import shade
 from flent_aqm.show.plots.latency import span_s, spans
@@ -38,7 +38,7 @@ def test_lost_probes_are_darkest_also_where_there_is_nothing_else(
     ([1.0], "a single probe"), ([1.0, 1.0, 1.0, 2.0], "most of its probes at the same time")])
 def test_series_without_spans_says_why(sent_s: list[float], seen: str) -> None:
     with pytest.raises(NotAvailable, match=f"made has {seen}"):
-        span_s(Probe("made", Tool.IRTT, numpy.array(sent_s), numpy.ones(len(sent_s))))
+        span_s(Probe("made", ProbeTool.IRTT, numpy.array(sent_s), numpy.ones(len(sent_s))))
 
 
 def test_capture_without_packets_of_the_test_is_none() -> None:
@@ -77,6 +77,6 @@ def test_zero_round_trips_per_minute_are_no_latency(
 def test_every_whole_span_has_enough_probes_for_its_percentile(spacing_ms: float) -> None:
     """Though their number varies by one."""
     sent_s = numpy.arange(4000) * spacing_ms / 1000
-    probe = Probe("made", Tool.IRTT, sent_s, numpy.ones(sent_s.size))
+    probe = Probe("made", ProbeTool.IRTT, sent_s, numpy.ones(sent_s.size))
     _, statistics = spans(probe, span_s(probe))
     assert not numpy.isnan(statistics["90th percentile"][:-1]).any()

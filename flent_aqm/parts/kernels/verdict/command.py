@@ -45,8 +45,8 @@ from flent_aqm.parts.kernels.verdict.made_with import (
 )
 from flent_aqm.parts.kernels.verdict.more_seeds import FOLDER, add_seeds
 from flent_aqm.parts.kernels.verdict.pairs import (
-    Cell,
-    Comparison,
+    PairedSides,
+    Pairs,
     TooFewPairs,
     failed_alone_at_most,
     pair,
@@ -319,7 +319,7 @@ def _exit_status(expected: str, *, worse: bool, better: bool, differs: bool,
 
 
 def _compare_and_judge(sides: Sequence[Sequence[ScoredFile]], failed: Sequence[Failed],
-                       names: Sequence[str]) -> tuple[Comparison, list[JudgedMetric]]:
+                       names: Sequence[str]) -> tuple[PairedSides, list[JudgedMetric]]:
     """Pair the runs of the two sides and judge the metrics. Return the comparison, and the judged
     metrics.
 
@@ -364,14 +364,14 @@ def _folders_for_new_runs(args: argparse.Namespace) -> list[Path]:
     return [args.base[0], args.test[0]]
 
 
-def _undecided(comparison: Comparison, judged: Sequence[JudgedMetric]) -> list[Cell]:
+def _undecided(comparison: PairedSides, judged: Sequence[JudgedMetric]) -> list[Pairs]:
     """Return the cells in which a metric isn't decided yet, and for which it is known how many
     seeds would probably decide it (`seeds_needed` of its effect). Empty once a metric got worse."""
     names = {effect.cell for metric in judged for effect in metric.effects if effect.seeds_needed}
     return [] if is_worse(judged) else [cell for cell in comparison.cells if cell.name in names]
 
 
-def _seeds_to_reach(cells: Sequence[Cell], judged: Sequence[JudgedMetric]) -> int:
+def _seeds_to_reach(cells: Sequence[Pairs], judged: Sequence[JudgedMetric]) -> int:
     """Return how many seeds each of these cells should have in all after the next runs: the largest
     `seeds_needed` of all effects, but at most twice as many as the largest of the cells has pairs
     now, because few seeds tell little of the scatter."""

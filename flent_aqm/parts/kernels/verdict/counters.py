@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from flent_aqm.parts.kernels.verdict.pairs import QUEUE_KEYS, Comparison
+from flent_aqm.parts.kernels.verdict.pairs import QUEUE_KEYS, PairedSides
 
 Counters = Mapping[str, float]
 # Examples of counters that differ, in a sentence.
@@ -79,7 +79,7 @@ def _dict_items(value: object) -> Iterator[tuple[str, object]]:
         yield from ((str(key), item) for key, item in value.items())
 
 
-def broken(comparison: Comparison) -> dict[str, str]:
+def broken(comparison: PairedSides) -> dict[str, str]:
     """Return the rules that a run of the test side breaks and its partner does not break: text of
     the rule -> direction and cell of the first such run, such as "up, overload"."""
     found: dict[str, str] = {}
@@ -100,7 +100,7 @@ def _counters_of_direction(counters: Counters, direction: str) -> Counters:
             if name.split(" ", 1)[0] == direction}
 
 
-def differing(comparison: Comparison) -> dict[str, str]:
+def differing(comparison: PairedSides) -> dict[str, str]:
     """Return the counters that differ between partners with the same samples: name of the counter
     -> both values, base first, and the cell, of the first such pair, such as "3 → 4, overload". A
     value that is missing is "none". If the sides have queues of different names, counters that one
@@ -126,7 +126,7 @@ def _number(value: float | None) -> str:
     return "none" if value is None else f"{value:.15g}"
 
 
-def sentences(comparison: Comparison) -> list[str]:
+def sentences(comparison: PairedSides) -> list[str]:
     """Return the page's sentences on counters: one on broken rules, and one on counters that
     differ, of which the first few are named. Each is left out if there is nothing to tell."""
     texts = []

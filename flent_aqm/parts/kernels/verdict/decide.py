@@ -28,7 +28,7 @@ from flent_aqm.parts.kernels.verdict.chance import (
     seeds_for_stray,
     stray_of,
 )
-from flent_aqm.parts.kernels.verdict.pairs import Cell, Comparison, TooFewPairs
+from flent_aqm.parts.kernels.verdict.pairs import PairedSides, Pairs, TooFewPairs
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.table import (
     METRICS,
@@ -152,7 +152,7 @@ class _Measured:
     stray: Stray
 
 
-def judge(comparison: Comparison, names: Sequence[str] = USUAL) -> list[JudgedMetric]:
+def judge(comparison: PairedSides, names: Sequence[str] = USUAL) -> list[JudgedMetric]:
     """Return the verdict on each metric that the runs have, in the order of `names`. A name that
     occurs twice counts once.
 
@@ -210,7 +210,7 @@ def can_tell(judged: Sequence[JudgedMetric]) -> bool:
     return not any(effect.verdict == UNTOLD for metric in judged for effect in metric.effects)
 
 
-def _measure_cell(metric: Metric, cell: Cell) -> _Measured | tuple[Metric, Effect] | None:
+def _measure_cell(metric: Metric, cell: Pairs) -> _Measured | tuple[Metric, Effect] | None:
     """Measure a metric in a cell.
 
     With cross traffic, the total of all flows (`total_...`) is judged in place of the test's
@@ -251,7 +251,7 @@ def _measure_cell(metric: Metric, cell: Cell) -> _Measured | tuple[Metric, Effec
                      mean_of(base, test), stray_of(base, test, margin))
 
 
-def _untold_effect(cell: Cell, base: float, test: float, why: str) -> Effect:
+def _untold_effect(cell: Pairs, base: float, test: float, why: str) -> Effect:
     """Return an UNTOLD effect. Its difference and interval are NaN.
 
     Args:
@@ -264,7 +264,7 @@ def _untold_effect(cell: Cell, base: float, test: float, why: str) -> Effect:
     return Effect(cell.name, len(cell.pairs), base, test, none, none, none, UNTOLD, why)
 
 
-def _path_latency_ms(metric: Metric, cell: Cell) -> float:
+def _path_latency_ms(metric: Metric, cell: Pairs) -> float:
     """Return the base side's median of the part of a latency that no queue can change, in ms. 0 for
     metrics without such a part, or if no run of the base side has a value of it."""
     name = next((path for start, path in PATH_OWN.items() if metric.name.startswith(start)), "")

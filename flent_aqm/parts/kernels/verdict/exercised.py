@@ -33,8 +33,7 @@ from flent_aqm.base.words import counted
 from flent_aqm.parts.kernels.own import build_recording, changes_of
 from flent_aqm.parts.kernels.verdict.counters import broken as broken_rules
 from flent_aqm.parts.kernels.verdict.decide import JudgedMetric, is_better, is_worse
-from flent_aqm.parts.kernels.verdict.pairs import Cell as Pairs
-from flent_aqm.parts.kernels.verdict.pairs import Comparison
+from flent_aqm.parts.kernels.verdict.pairs import PairedSides, Pairs
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.setup.install import locked
 from flent_aqm.setup.kernel.coverage import (
@@ -168,7 +167,7 @@ def unknown(why: str) -> Exercised:
     return Exercised({}, why_unknown=why)
 
 
-def exercise(comparison: Comparison, folder: Path | None) -> Exercised | None:
+def exercise(comparison: PairedSides, folder: Path | None) -> Exercised | None:
     """Return which lines of the change between the two sides' kernels ran in each cell. Builds an
     instrumented kernel unless the cache has it, and makes a run with it of each cell that has no
     note of such a run in the test side's folder. Notes the runs and the result there. If a kernel
@@ -269,7 +268,7 @@ def _read_kept(folder: Path | None, kernels: Sequence[tuple[str, str]], cells: S
         return None  # missing or damaged
 
 
-def _with_failed(lines: Exercised, comparison: Comparison) -> Exercised:
+def _with_failed(lines: Exercised, comparison: PairedSides) -> Exercised:
     """Return which lines ran, with the cells in which a run of the test side may have failed in
     `unrecorded`, too: if some failed, those with runs of the base side that have no partner."""
     if not comparison.failed.get("test"):
@@ -287,7 +286,7 @@ class Reach(Enum):
     ENOUGH = "enough"
 
 
-def is_bad(comparison: Comparison, judged: Sequence[JudgedMetric],
+def is_bad(comparison: PairedSides, judged: Sequence[JudgedMetric],
            exercised: Exercised | None) -> bool:
     """Return whether the runs are evidence against the change, whatever else of it ran: a metric
     got worse in a cell, more runs failed on the test side than chance explains, a run of the test
@@ -303,7 +302,7 @@ def is_bad(comparison: Comparison, judged: Sequence[JudgedMetric],
             or bool(exercised and exercised.fault))
 
 
-def reach_of_change(comparison: Comparison, judged: Sequence[JudgedMetric],
+def reach_of_change(comparison: PairedSides, judged: Sequence[JudgedMetric],
                     exercised: Exercised | None) -> Reach:
     """Return how much of the change ran: NONE, PART if a line never or rarely did, otherwise
     ENOUGH. ENOUGH also if that wasn't examined or isn't known, if no changed line has code, or if

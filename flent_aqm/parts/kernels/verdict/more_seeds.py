@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.parts.kernels.verdict.pairs import Cell as Pairs
+from flent_aqm.parts.kernels.verdict.pairs import Pairs
 from flent_aqm.results.data_file import a_number
 from flent_aqm.setup.kernel.locate import kernel_called
 from flent_aqm.spec.cell import Cell

@@ -31,7 +31,7 @@ from flent_aqm.parts.kernels.verdict.exercised import (
     reach_of_change,
 )
 from flent_aqm.parts.kernels.verdict.exercised import sentence as exercised_sentence
-from flent_aqm.parts.kernels.verdict.pairs import NOTHING, QUEUE_KEYS, Comparison
+from flent_aqm.parts.kernels.verdict.pairs import NOTHING, QUEUE_KEYS, PairedSides
 from flent_aqm.results.metrics.table import digits
 from flent_aqm.show.templates import text_page
 from flent_aqm.spec.queues.external import is_external
@@ -58,7 +58,7 @@ HOW = ("Base and test: medians over seeds. Difference: the mean over seeds, whic
        "largest difference is shown.")
 
 
-def sentence(comparison: Comparison, judged: Sequence[JudgedMetric]) -> str:
+def sentence(comparison: PairedSides, judged: Sequence[JudgedMetric]) -> str:
     """Return the verdict in one sentence: the metrics that are worse, mixed, better and can't be
     told, by name, the first three of each verdict as _named() gives them, the number of runs of the
     test side that failed, if any, and the number of metrics that are the same. If there is nothing
@@ -99,7 +99,7 @@ def _named(judged: JudgedMetric) -> str:
     return f"{judged.metric.name} ({', '.join(_difference_and_share(effect))} in {effect.cell})"
 
 
-def findings(comparison: Comparison, judged: Sequence[JudgedMetric],
+def findings(comparison: PairedSides, judged: Sequence[JudgedMetric],
              exercised: Exercised | None) -> list[str]:
     """Return what was found, a paragraph each: what else differs between the sides, which lines of
     the change ran, sentences on counters, and last the verdict, or that these runs say nothing
@@ -142,7 +142,7 @@ def _capitalize_first(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def markdown(heading: str, comparison: Comparison, judged: Sequence[JudgedMetric],
+def markdown(heading: str, comparison: PairedSides, judged: Sequence[JudgedMetric],
              exercised: Exercised | None = None, sides: Mapping[str, str] | None = None,
              failed: Sequence[str] = ()) -> str:
     """Return the page in Markdown: the heading, what findings() returns, where the runs are, what

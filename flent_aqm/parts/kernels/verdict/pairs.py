@@ -30,7 +30,7 @@ class TooFewPairs(ConfigError):
 
 
 @dataclass(frozen=True)
-class Cell:
+class Pairs:
     """The pairs of runs that differ only in seed and side.
 
     Attributes:
@@ -54,7 +54,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PairedSides:
     """The runs of two sides in pairs.
 
     Attributes:
@@ -68,7 +68,7 @@ class Comparison:
     """
 
     compared: Mapping[str, tuple[str, str]]
-    cells: Sequence[Cell]
+    cells: Sequence[Pairs]
     alone: Mapping[tuple[str, str], int]
     failed: Mapping[str, int] = field(default_factory=dict)
     programs: Mapping[str, str] = field(default_factory=dict)
@@ -111,7 +111,7 @@ def failed_alone_at_most(failed: Mapping[str, int], alone: Mapping[str, int]) ->
             min(failed.get("test", 0), alone.get("base", 0)))
 
 
-def pair(base: Sequence[ScoredFile], test: Sequence[ScoredFile]) -> Comparison:
+def pair(base: Sequence[ScoredFile], test: Sequence[ScoredFile]) -> PairedSides:
     """Pair the runs of the two sides that have the same seed and the same settings, except for
     settings that have one value on the whole base side and another one on the whole test side.
     Settings by which runs are never distinguished (NEVER), such as title and batch, don't count.
@@ -144,7 +144,7 @@ def pair(base: Sequence[ScoredFile], test: Sequence[ScoredFile]) -> Comparison:
     seeds: dict[str, set[str]] = {}
     for values, seed in (*of_base, *of_test):
         seeds.setdefault(name_of[values], set()).add(seed)
-    return Comparison(compared, [Cell(name, pairs, seeds[name])
+    return PairedSides(compared, [Pairs(name, pairs, seeds[name])
                                  for name, pairs in sorted(cells.items())], alone)
 
 

@@ -21,7 +21,7 @@ from flent_aqm.parts.kernels.verdict.exercised import (
     judge_lines,
     recorded_blocks,
 )
-from flent_aqm.parts.kernels.verdict.pairs import Cell as Pairs
+from flent_aqm.parts.kernels.verdict.pairs import Pairs
 from flent_aqm.spec.cell import Cell
 from flent_aqm.sweep.replay import recorded
 from flent_aqm.sweep.sweep import Sweep

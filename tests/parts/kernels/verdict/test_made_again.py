@@ -14,7 +14,7 @@ from flent_aqm.parts.kernels.verdict import more_seeds
 from flent_aqm.parts.kernels.verdict.command import scored
 from flent_aqm.parts.kernels.verdict.exercised import _blocks_that_ran
 from flent_aqm.parts.kernels.verdict.more_seeds import FOLDER, add_seeds
-from flent_aqm.parts.kernels.verdict.pairs import Comparison, pair
+from flent_aqm.parts.kernels.verdict.pairs import PairedSides, pair
 from flent_aqm.results.many_files import find_files
 from flent_aqm.setup.kernel.locate import Kernel
 from flent_aqm.setup.kernel.named import NamedKernel
@@ -55,7 +55,7 @@ def write(path: Path, seed: int, target: str, delay_ms: float = 0.0) -> None:
     save(path, whole)
 
 
-def compared(folders: Iterable[Path]) -> Comparison:
+def compared(folders: Iterable[Path]) -> PairedSides:
     return pair(*(scored(find_files([folder])) for folder in folders))
 
 

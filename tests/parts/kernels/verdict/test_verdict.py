@@ -43,7 +43,7 @@ from flent_aqm.parts.kernels.verdict.page import (
     sentence,
     without_escapes,
 )
-from flent_aqm.parts.kernels.verdict.pairs import Comparison, pair
+from flent_aqm.parts.kernels.verdict.pairs import PairedSides, pair
 from flent_aqm.results import status
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import METRICS, Unavailable
@@ -148,7 +148,7 @@ def test_three_of_five_strays_are_not_passed_over() -> None:
 LOST = math.inf
 
 
-def of_latencies(pairs: Iterable[tuple[float, float]]) -> Comparison:
+def of_latencies(pairs: Iterable[tuple[float, float]]) -> PairedSides:
     """A cell with the latency of each base run and its partner."""
     sides: list[list[ScoredFile]] = [[], []]
     for seed, values in enumerate(pairs):
