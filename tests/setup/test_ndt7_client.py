@@ -18,7 +18,7 @@ from flent_aqm.setup.versions import why_no_version
     ("echo 'error: no route to registry' >&2; exit 101",
      r"cargo info failed for ndt7-client [0-9.]+: error: no route to registry; check the"),
     ("yes a warning | head -40 >&2; echo 'error: the cause' >&2; exit 101", ": the cause; check"),
-    ("true", r"its source is not in /.*/registry/src; .* set CARGO_HOME$"),
+    ("true", r"its source is not in /.*/registry/src; .* set CARGO_HOME to its absolute path;"),
 ])
 def test_source_that_cargo_does_not_give_is_told_of(
         script: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
