@@ -205,7 +205,7 @@ def _make_verdict(model: Model, download: Download, values: Mapping[str, float],
     deciding = model.names[int(contributions[:, probabilities.argmax()].argmax())]
     answer = answer_of(by_class)
     return QueueVerdict(answer, by_class, values, deciding,
-                   DEPTH_SHARE * values["rise_max_ms"] if answer == DROP_TAIL else None)
+                        DEPTH_SHARE * values["rise_max_ms"] if answer == DROP_TAIL else None)
 
 
 def votes(model: Model, rows: Numbers) -> tuple[Numbers, Numbers]:
