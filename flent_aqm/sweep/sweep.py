@@ -256,9 +256,10 @@ class Sweep:
     def raise_storage_fault(self) -> None:
         """Raise StorageError if the sweep was stopped because results could not be written."""
         if self._storage_fault:
-            raise StorageError(f"{self._storage_fault}; {len(self._left())} of "
-                               f"{counted(len(self.planned), 'run')} left: mend this (make room, "
-                               "if the disk is full), then run them again with "
+            left = "" if self._resumes else (
+                f"{len(self._left())} of {counted(len(self.planned), 'run')} left: ")
+            raise StorageError(f"{self._storage_fault}; {left}mend this (make room, if the disk is "
+                               f"full), then run {'it' if self._resumes else 'them'} again with "
                                f"{self._resume_command()}")
 
     def take_count(self) -> int:
@@ -455,11 +456,14 @@ class Sweep:
 
     def _print_interrupted(self) -> None:
         """Print how many runs have succeeded in this process, how many are left, failed ones
-        included, and the command that makes these."""
+        included, and the command that makes these. How many are left is not printed if the command
+        resumes by itself: it may have to make more runs than this sweep's, such as those of the
+        next test of a scorecard."""
         assert self._progress is not None
+        left = "" if self._resumes else f", {self._count_left()} left"
         self._progress.console.print(
-            f"Interrupted: {counted(len(self._done), 'run')} done, {self._count_left()} left; go "
-            f"on with {self._resume_command()}", soft_wrap=True, markup=False)
+            f"Interrupted: {counted(len(self._done), 'run')} done{left}; go on with "
+            f"{self._resume_command()}", soft_wrap=True, markup=False)
 
     def _resume_command(self) -> str:
         """Return words that name the command to make the remaining runs: "the same command and

@@ -801,8 +801,8 @@ def test_all_data_files_that_disappeared_are_told(
 
 
 @pytest.mark.parametrize(("resumes", "is_old", "again"), [
-    (True, False, "run them again with the same command"),
-    (True, True, "run them again with the same command"),
+    (True, False, "run it again with the same command"),
+    (True, True, "run it again with the same command"),
     (False, False, "run them again with the same command and --batch-resume "),
     (False, True, "run them again with the same command")])
 def test_full_disk_of_the_last_run_is_told(
@@ -825,7 +825,8 @@ def test_full_disk_of_the_last_run_is_told(
         cells[1].data_file.touch()
     with pytest.raises(StorageError) as raised:
         run_all(planned(cells, resumes=resumes), capsys)
-    assert str(raised.value) == ("no space; 1 of 2 runs left: mend this (make room, if the disk is "
+    left = "" if resumes else "1 of 2 runs left: "
+    assert str(raised.value) == (f"no space; {left}mend this (make room, if the disk is "
                                  f"full), then {again}{tmp_path if again.endswith(' ') else ''}")
 
 
