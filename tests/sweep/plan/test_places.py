@@ -68,6 +68,8 @@ def _refused(folder: Path, *words: str, **parts: str) -> str:
      "mine.batch:7:12: command hook: unknown key 'esential'"),
     ("batch", "exec = ls",
      "mine.batch:18:8: batch mine: exec is a key of commands; move it to a section"),
+    ("batch", "repetition = 3", ("mine.batch:18:14: section [Batch::mine]: repetition is set by "
+                                 "Flent for each run, so it can't be given; did you mean")),
     ("batch", "lenght = 6", "mine.batch:18:10: batch mine: unknown key 'lenght'"),
     ("batch", "hosts = sever", "mine.batch:18:9: batch mine: hosts: there is no host 'sever'"),
     # two keys that can't be had together, and one of the sweep
