@@ -11,7 +11,7 @@ from pathlib import Path
 from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.results.grouping import parse_keys
 from flent_aqm.results.many_files import counted_once, each_run, find_files
-from flent_aqm.results.metrics.table import METRICS, Unavailable
+from flent_aqm.results.metrics.table import METRICS, Unavailable, unknown_metric
 from flent_aqm.results.score.group_formats import GROUP_FORMATS
 from flent_aqm.results.score.shown import (
     FORMATS,
@@ -114,6 +114,5 @@ def _parse_metrics(text: str | None) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     for name in names:
         if name not in METRICS and name != "all":
-            raise ConfigError(f"--metrics: unknown metric {name!r}; 'flent-aqm score --list' has "
-                              "all")
+            raise ConfigError(f"--metrics: {unknown_metric(name)}")
     return tuple(METRICS) if "all" in names else names

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import textwrap
 from types import ModuleType
 
 from flent_aqm.base.part import Command, parts
@@ -78,4 +79,6 @@ def fill(parser: argparse.ArgumentParser, name: str) -> argparse.ArgumentParser:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = f"example:\n  {command.example}"
     module_of(name).add_arguments(parser)
+    # The formatter leaves the lines of description and epilog as they are.
+    parser.description = textwrap.fill(parser.description, 78, break_on_hyphens=False)
     return parser

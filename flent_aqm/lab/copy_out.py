@@ -30,6 +30,7 @@ from flent_aqm.base.errors import ConfigError, cause_of
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _CHUNK = 1 << 20
 
+# Flent's data files have their time in the name.
 _NAMED_BY_TIME = re.compile(r".*-\d{4}-\d\d-\d\dT\d{6}.*\.flent(\.gz|\.bz2)?", re.DOTALL)
 
 # Path of a folder relative to another folder, as a tuple of names.
@@ -109,6 +110,12 @@ def copy_out(made: Path, results: Path, *, since_ns: int | None) -> list[tuple[s
         raise ConfigError(f"can't copy the command's files to {results}: {about}{cause_of(error)}; "
                           "expected a folder that can be written and has room") from None
     return copy.kept
+
+
+def flents_data_file(folder: Path) -> str:
+    """Return the name of the first of Flent's data files in a folder, by their time in the name, ""
+    if there is none. Raises OSError if the folder can't be read."""
+    return min(filter(_NAMED_BY_TIME.fullmatch, os.listdir(folder)), default="")
 
 
 class _Walk:

@@ -5,6 +5,7 @@ on the client. Checks that they can be started, and says in a line how they fail
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -96,7 +97,8 @@ class OwnPrograms:
                 raise LabError(
                     f"{self._name(place)} ended with status {plain(status)[:10]} before "
                     f"{'it was ready' if place == failed else 'the command did'}"
-                    f"{_last_line(out / f'server-{place}')}")
+                    f"{_last_line(out / f'server-{place}')}"
+                    f"{_port_hint(out / f'server-{place}')}")
 
     def logged(self, out: Path) -> str:
         """Return the outputs with headings, for a run's log. Empty outputs are left out, long ones
@@ -144,15 +146,29 @@ def _last_line(path: Path) -> str:
 
     path: file with the program's output.
     """
+    printed = [plain(line).strip() for line in _tail(path).split("\n") if line.strip()]
+    return f"; it printed last: {printed[-1][:_LONGEST_LINE]}" if printed else \
+        "; it printed nothing"
+
+
+def _port_hint(path: Path) -> str:
+    """Return the end of a message on a server that says in the last _TAIL_BYTES bytes of its output
+    that its port is taken: that the lab's own servers may have it. Else "". path: file with the
+    server's output."""
+    if not re.search("address already in use|EADDRINUSE", _tail(path), re.IGNORECASE):
+        return ""
+    return ("; the port is taken, maybe by one of the lab's own servers (docs/ci.md lists theirs): "
+            "give another port")
+
+
+def _tail(path: Path) -> str:
+    """Return the last _TAIL_BYTES bytes of a file as text, "" if it can't be read."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
-            lines = file.read().decode(errors="replace").split("\n")
+            return file.read().decode(errors="replace")
     except OSError:
-        lines = []
-    printed = [plain(line).strip() for line in lines if line.strip()]
-    return f"; it printed last: {printed[-1][:_LONGEST_LINE]}" if printed else \
-        "; it printed nothing"
+        return ""
 
 
 def _shortened(path: Path) -> str:

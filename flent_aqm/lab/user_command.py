@@ -14,7 +14,7 @@ from pathlib import Path
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.base.words import plain
-from flent_aqm.lab.copy_out import OutputFollower, copy_out
+from flent_aqm.lab.copy_out import OutputFollower, copy_out, flents_data_file
 from flent_aqm.lab.place import RunEnvironment
 from flent_aqm.lab.virtual import Lab
 from flent_aqm.setup.optional import optional_there
@@ -155,9 +155,10 @@ def copy_results(lab: RunEnvironment, results: Path, since_ns: int | None,
                  command: Sequence[str]) -> None:
     """Copy the files that the command wrote out of the lab, as copy_out() does: an existing file is
     replaced only if the command saw it, otherwise it stays, and the copy gets a number in its name
-    unless its content is the same. Print to standard error the new names, the first file that the
-    lab did not hand over, and the first file outside of the current folder that the command names.
-    Raises ConfigError if a file can't be read or written.
+    unless its content is the same. Print to standard error the new names, where the first data file
+    of Flent is if that isn't the current folder, which Flent names, the first file that the lab did
+    not hand over, and the first file outside of the current folder that the command names. Raises
+    ConfigError if a file can't be read or written.
 
     Args:
         lab: the lab, which has ended and is not closed yet.
@@ -169,6 +170,8 @@ def copy_results(lab: RunEnvironment, results: Path, since_ns: int | None,
     for name, got in copy_out(lab.results, results, since_ns=since_ns):
         print(f"flent-aqm: {name!r} existed before and was kept; the command's file is named "
               f"{got!r}", file=sys.stderr)
+    if results != Path.cwd() and (name := flents_data_file(lab.results)):
+        print(f"flent-aqm: {plain(name)} is in {plain(results)}", file=sys.stderr)
     if lab.left_behind:
         print(f"flent-aqm: not copied out of the lab: {lab.left_behind}: more than 100 folders in "
               "one another, or a path of more than 2,000 bytes", file=sys.stderr)

@@ -29,10 +29,11 @@ _DESCRIPTORS, _DESCRIPTORS_PER_JOB = 40, 12
 _RAISE_HARD = "have the hard limit raised, in the container, batch system or limits.conf"
 
 
-def check(cells: Iterable[Cell], jobs: int = 1) -> None:
+def check(cells: Iterable[Cell], jobs: int = 1) -> list[Path]:
     """Check that this machine has the tools and resource limits for the runs, and that their
     results folders can be written. Folders that don't exist are made. The testbed is not checked,
-    except for the servers it can start.
+    except for the servers it can start. Return the folders that were made, each after those within
+    it.
 
     Args:
         cells: the planned runs.
@@ -56,8 +57,9 @@ def check(cells: Iterable[Cell], jobs: int = 1) -> None:
                        for aqm in cell.scenario.router.queues}):
         if queue_of(aqm).needs_new_tc:
             _check_new_tc(aqm)
-    for folder in sorted({cell.folder for cell in cells}):
-        _check_folder(folder)
+    made = [path for folder in sorted({cell.folder for cell in cells})
+            for path in reversed(_check_folder(folder))]
+    return made[::-1]
 
 
 def _check_limits(cells: Iterable[Cell], jobs: int) -> None:
@@ -102,15 +104,17 @@ def _check_new_tc(aqm: str) -> None:
                           "run: flent-aqm setup")
 
 
-def _check_folder(folder: Path) -> None:
+def _check_folder(folder: Path) -> list[Path]:
     """Make the folder with its parents, and try to make a temporary file in it, which doesn't stay.
-    Raises ConfigError if that fails.
+    Return those that were not there, the innermost first. Raises ConfigError if that fails.
 
     Permission bits are not checked, because root may write in spite of them.
     """
     try:
+        made = [path for path in (folder, *folder.parents) if not path.exists()]
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         raise ConfigError(f"results folder {folder} can't be made or written: {cause_of(error)}; "
                           "choose another folder (of a batch: key output_path, or -D)") from None
+    return made

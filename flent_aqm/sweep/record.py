@@ -92,8 +92,10 @@ def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
 
     output = make_output(cell, testbed, run)
     if re.fullmatch("[1-9][0-9]{0,2}", status):
-        print(f"flent-aqm: {path}: not written, because the command ended with status {status}",
-              file=sys.stderr)
+        alone = ("" if scenario.programs.server_commands else "; with --record the lab's own "
+                 "servers don't run: if the command needs one, give it with --server")
+        print(f"flent-aqm: {path}: not written, because the command ended with status {status}"
+              f"{alone}", file=sys.stderr)
         if copy_fault:
             raise copy_fault
         shown.refuse_lost()

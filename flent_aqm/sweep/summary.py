@@ -229,8 +229,8 @@ def _print_line_notes(
 
 def _print_latency_notes(console: Console, done: Sequence[Scores]) -> None:
     """Print, for the median and for the 99th percentile of latency, how many runs have too few
-    probes for it, and in how many it is a lost probe, with the reason of the first of these runs.
-    Nothing is printed if there are none.
+    probes for it, and in how many it is a lost probe, with the reason of the first of these runs,
+    as that of one of them if others have another reason. Nothing is printed if there are none.
 
     Args:
         done: scores of finished runs.
@@ -241,8 +241,9 @@ def _print_latency_notes(console: Console, done: Sequence[Scores]) -> None:
         for words, some in (("without", [value for value in none if value.too_few]),
                             (f'with "{LOST}" as', [value for value in none if value.lost])):
             if some:
-                console.print(f"{counted(len(some), 'run')} {words} {title}: {some[0].because}.",
-                              markup=False, soft_wrap=True)
+                of_one = "in one of them, " if any(value != some[0] for value in some) else ""
+                console.print(f"{counted(len(some), 'run')} {words} {title}: {of_one}"
+                              f"{some[0].because}.", markup=False, soft_wrap=True)
 
 
 def _print_throughput_notes(console: Console, done: Sequence[Scores], keys: Sequence[str],

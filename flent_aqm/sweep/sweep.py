@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
@@ -98,6 +99,7 @@ class Sweep:
         self._pool: Pool | None = None
         self._progress: SweepProgress | None = None
         self._status: dict[Path, status.Status] = {}
+        self._made_folders: list[Path] = []
         self._lock = threading.Lock()
         self._interrupts = Interrupts(self._stop_after_interrupt)
         self._was_interrupted = False
@@ -110,8 +112,9 @@ class Sweep:
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
                  trace: TracebackType | None) -> None:
         """Wait for the cells that are still running, or kill them if an exception other than
-        Stopped left the block. Then write the sweep's status, clean up the testbeds, stop the bar,
-        and set the signal handlers that were in force before start()."""
+        Stopped left the block. Then write the sweep's status, clean up the testbeds, remove the
+        results folders that start() made if it then failed, stop the bar, and set the signal
+        handlers that were in force before start()."""
         try:
             try:
                 if self._pool:
@@ -124,6 +127,7 @@ class Sweep:
                 if self._elsewhere:
                     self._elsewhere.close()
                 self._not_cleaned_up = self._clean_up()
+                self._remove_unused_folders()
             if self._progress:
                 self._progress.__exit__(kind, value, trace)
             if self._pool and kind is KeyboardInterrupt:
@@ -196,7 +200,7 @@ class Sweep:
             warnings += testbed.check(
                 cell for cell in cells if cell.scenario.lab.testbed == name)
         summary.check_group_by(cells, self._group_by)
-        preflight.check(cells, 1 if self._elsewhere else jobs)
+        self._made_folders = preflight.check(cells, 1 if self._elsewhere else jobs)
         remove_abandoned(sorted({cell.folder for cell in cells}))
         if resume:
             warnings += set_aside_unfinished(self.planned)
@@ -256,9 +260,10 @@ class Sweep:
     def raise_storage_fault(self) -> None:
         """Raise StorageError if the sweep was stopped because results could not be written."""
         if self._storage_fault:
-            raise StorageError(f"{self._storage_fault}; {len(self._left())} of "
-                               f"{counted(len(self.planned), 'run')} left: mend this (make room, "
-                               "if the disk is full), then run them again with "
+            left = "" if self._resumes else (
+                f"{len(self._left())} of {counted(len(self.planned), 'run')} left: ")
+            raise StorageError(f"{self._storage_fault}; {left}mend this (make room, if the disk is "
+                               f"full), then run {'it' if self._resumes else 'them'} again with "
                                f"{self._resume_command()}")
 
     def take_count(self) -> int:
@@ -331,6 +336,13 @@ class Sweep:
             for text in faults:
                 self._progress.say_fault(text)
         return faults
+
+    def _remove_unused_folders(self) -> None:
+        """Remove the empty results folders that start() made, unless the sweep has begun: a refused
+        sweep leaves nothing."""
+        for folder in () if self._status else self._made_folders:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
 
     def _run_unless_given_up(self, cell: Cell, facts: SweepFacts) -> FinishedRun:
         """Run a cell. Raises an AqmError with the cause if the run fails, _GivenUp if no more runs
@@ -455,11 +467,14 @@ class Sweep:
 
     def _print_interrupted(self) -> None:
         """Print how many runs have succeeded in this process, how many are left, failed ones
-        included, and the command that makes these."""
+        included, and the command that makes these. How many are left is not printed if the command
+        resumes by itself: it may have to make more runs than this sweep's, such as those of the
+        next test of a scorecard."""
         assert self._progress is not None
+        left = "" if self._resumes else f", {self._count_left()} left"
         self._progress.console.print(
-            f"Interrupted: {counted(len(self._done), 'run')} done, {self._count_left()} left; go "
-            f"on with {self._resume_command()}", soft_wrap=True, markup=False)
+            f"Interrupted: {counted(len(self._done), 'run')} done{left}; go on with "
+            f"{self._resume_command()}", soft_wrap=True, markup=False)
 
     def _resume_command(self) -> str:
         """Return words that name the command to make the remaining runs: "the same command and

@@ -44,6 +44,13 @@ def name_of(action: argparse.Action) -> str:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
+def test_description_in_help_is_wrapped(name: str) -> None:
+    """The formatter leaves its lines as they are, for the example's sake."""
+    text = fill(argparse.ArgumentParser(prog=f"flent-aqm {name}"), name).description or ""
+    assert max(map(len, text.splitlines())) <= 78
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_page_has_each_option_with_its_help(name: str) -> None:
     """As the parser has them, in the page's own spelling of hyphens."""
     page = PAGES[f"flent-aqm-{name}.1"].splitlines()

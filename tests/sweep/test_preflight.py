@@ -123,8 +123,8 @@ def test_queue_that_a_new_tc_sets_needs_it_where_the_router_is_here(
 def test_results_folder_is_made_with_those_above_it(tmp_path: Path, tools: list[str]) -> None:
     """What is there stays; a file in its place is refused."""
     folder = tmp_path / "a" / "b"
-    for _ in range(2):
-        preflight.check([cell(folder)])
+    for made in ([folder.parent, folder], []):
+        assert sorted(preflight.check([cell(folder)])) == made
         assert folder.is_dir()
         assert list(folder.iterdir()) == []
     (tmp_path / "file").touch()

@@ -166,8 +166,9 @@ def test_a_command_that_fails_gives_its_status_and_no_file(
     call, steps = recording(monkeypatch, tmp_path, status, WHOLE)
     assert call() == ends
     assert len(steps) == 4
-    assert f"run.flent.gz: not written, because the command ended with status {ends}\n" in (
-        capfd.readouterr().err)
+    assert (f"run.flent.gz: not written, because the command ended with status {ends}; with "
+            "--record the lab's own servers don't run: if the command needs one, give it with "
+            "--server\n") in capfd.readouterr().err
 
 
 def test_files_that_a_failing_command_wrote_are_not_lost_without_a_word(

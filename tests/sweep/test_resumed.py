@@ -336,7 +336,7 @@ def test_full_disk_is_no_interrupt_for_a_command_that_plans_its_runs(
     monkeypatch.setattr(sweep.Sweep, "start", lambda *args, **more: None)
     monkeypatch.setattr(sweep.Sweep, "submit", disk_full)
     with pytest.raises(StorageError, match=(
-            r"no space; 1 of 1 run left: mend this .*, then run them .* the same command$")):
+            r"^no space; mend this .*, then run it again with the same command$")):
         missing.make_missing([planned(tmp_path)], {})
 
 

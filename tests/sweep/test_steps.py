@@ -533,6 +533,43 @@ def test_interrupt_counts_runs_whose_older_data_files_are_there(
     assert "1 run done, 2 left; go on with the same command\n" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("is_there", [False, True])
+def test_refused_sweep_leaves_no_folder_that_it_made(
+        tmp_path: Path, testbed: Counting, monkeypatch: pytest.MonkeyPatch, is_there: bool) -> None:
+    """A router that another sweep holds is asked after the folder was made."""
+    def refuse() -> None:
+        assert folder.is_dir()
+        raise ConfigError("held")
+
+    folder = tmp_path / "results" / "quick"
+    if is_there:
+        folder.mkdir(parents=True)
+    monkeypatch.setattr(testbed, "prepare", refuse)
+    made = planned([cell(folder, "one")])
+    with pytest.raises(ConfigError), made:
+        made.start()
+    assert [*tmp_path.rglob("*")] == ([folder.parent, folder] if is_there else [])
+
+
+def test_interrupt_of_a_command_that_plans_its_runs_counts_none_as_left(
+        tmp_path: Path, testbed: Counting, capfd: pytest.CaptureFixture[str]) -> None:
+    """It may have more to make than this sweep's: a scorecard's first and last run said 0 left."""
+    cells = [cell(tmp_path, name) for name in ("first", "last")]
+    made = planned(cells, resumes=True)
+
+    def run_all_and_interrupt() -> None:
+        with raising_interrupts(), made:
+            made.start()
+            for one in cells:
+                made.submit(one)
+            made.drain()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_all_and_interrupt()
+    assert "Interrupted: 2 runs done; go on with the same command\n" in capfd.readouterr().err
+
+
 def test_first_interrupt_ends_the_sweep_after_the_running_cell(
         tmp_path: Path, testbed: Counting, capfd: pytest.CaptureFixture[str]) -> None:
     """And says how to go on, in one line of any length; a folder's name is no markup."""
@@ -801,8 +838,8 @@ def test_all_data_files_that_disappeared_are_told(
 
 
 @pytest.mark.parametrize(("resumes", "is_old", "again"), [
-    (True, False, "run them again with the same command"),
-    (True, True, "run them again with the same command"),
+    (True, False, "run it again with the same command"),
+    (True, True, "run it again with the same command"),
     (False, False, "run them again with the same command and --batch-resume "),
     (False, True, "run them again with the same command")])
 def test_full_disk_of_the_last_run_is_told(
@@ -825,7 +862,8 @@ def test_full_disk_of_the_last_run_is_told(
         cells[1].data_file.touch()
     with pytest.raises(StorageError) as raised:
         run_all(planned(cells, resumes=resumes), capsys)
-    assert str(raised.value) == ("no space; 1 of 2 runs left: mend this (make room, if the disk is "
+    left = "" if resumes else "1 of 2 runs left: "
+    assert str(raised.value) == (f"no space; {left}mend this (make room, if the disk is "
                                  f"full), then {again}{tmp_path if again.endswith(' ') else ''}")
 
 

@@ -11,6 +11,7 @@ from functools import partial
 import numpy
 
 from flent_aqm.base.errors import LostProbe, NotAvailable, TooFewSamples
+from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.results.metrics import cross, grades, latency, queue, rpm, speedtests, throughput
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.percentiles import of_sorted
@@ -156,6 +157,13 @@ def middle(numbers: Sequence[float | Unavailable]) -> float | Unavailable:
         return Unavailable(next(one.because for one in numbers
                                 if isinstance(one, Unavailable) and one.lost), lost=True)
     return value
+
+
+def unknown_metric(name: str) -> str:
+    """Return the message for a name that is no metric's, with the nearest metric if there is one,
+    and the command that lists all."""
+    near = did_you_mean(name, METRICS)
+    return f"unknown metric {name!r}{near or ';'} 'flent-aqm score --list' has all"
 
 
 def values(run: Run) -> dict[str, float | Unavailable]:

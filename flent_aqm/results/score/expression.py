@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.results.score.leaves import Leaf, NumberKind, function_leaf, metric_leaf
 
 LONGEST = 1000
@@ -44,6 +45,11 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 # Signs of other languages -> what to write here. A sign that begins another one follows it.
 _OTHER_SIGNS = {"=>": ">=", "=<": "<=", "=": "==", "&": "and", "|": "or", "!": "not", "≤": "<=",
                 "≥": ">=", "≠": "!=", "×": "*", "µs": "us", "μs": "us"}
+# Word behind a number, which can only be a unit, unless it is an operator.
+_UNIT_WORD = re.compile(r"\s*(?!(?:and|or|not)\b)([A-Za-z]\w*(?:/s)?)(?!\w)")
+# Words for rates in lower case -> the unit. The nearest of the units would be another one.
+_RATE_WORDS = {f"{prefix}{word}": f"{prefix.upper() if prefix != 'k' else 'k'}bit/s"
+               for prefix in "kmg" for word in ("bit", "bps", "bits", "bit/s", "bits/s")}
 # Point of a number, not of a name.
 _POINT = re.compile(r"\.(?![A-Za-z_])")
 
@@ -214,8 +220,27 @@ def _tokens(text: str) -> Iterator[_Token]:
             raise ConfigError(f"{text!r}: unexpected {rest[:12]!r} "
                               f"(character {end - len(rest) + 1}); {hint}")
         kind = next(name for name in ("number", "name", "sign") if match[name])
+        if kind == "number" and not match["unit"]:
+            _refuse_unknown_unit(text, match.end())
         yield _Token(match[kind], kind, match["unit"] or "", match.start(kind))
         at = match.end()
+
+
+def _refuse_unknown_unit(text: str, at: int) -> None:
+    """Raise ConfigError if a word that is no operator stands behind a number without a known unit.
+    The message has the unit that is most like the word.
+
+    Args:
+        text: the whole condition.
+        at: index behind the number.
+    """
+    word = _UNIT_WORD.match(text, at)
+    if word is None:
+        return
+    rate = _RATE_WORDS.get(word[1].lower())
+    near = f"; did you mean {rate!r}?" if rate else did_you_mean(word[1], _UNITS)
+    raise ConfigError(f"{text!r}: unknown unit {word[1][:12]!r} (character {word.start(1) + 1})"
+                      f"{near or ';'} {'K' if near else 'k'}nown: {', '.join(_UNITS)}")
 
 
 def _unit_hint(bare: Node, other: Node) -> str:

@@ -19,6 +19,7 @@ from rich.text import Text
 
 from flent_aqm.base.errors import NotAvailable
 from flent_aqm.base.json_text import json_text
+from flent_aqm.base.switch import switch
 from flent_aqm.base.words import counted, for_spreadsheet, plain, significant
 from flent_aqm.results.data_file import SUFFIX
 from flent_aqm.results.grouping import (
@@ -61,6 +62,7 @@ from flent_aqm.results.metrics.throughput import shares_line
 
 Value = float | Unavailable
 
+_UPLOAD = "utilisation_upload_pct"
 # Characters in a line of a file. Width of a terminal below which descriptions of metrics have no
 # room.
 NO_TERMINAL, NARROW = 250, 110
@@ -99,9 +101,27 @@ class ScoredFile:
 def score(run: Run) -> ScoredFile:
     """Return a run's settings and every metric, without counters and programs. May be called in
     another process."""
-    return ScoredFile(run.path, run.settings, values(run), run.samples,
-                      probe=probe_line(run.probe) if run.probes else "", notes=tuple(run.notes),
+    numbers = values(run)
+    return ScoredFile(run.path, run.settings, numbers, run.samples,
+                      probe=probe_line(run.probe) if run.probes else "",
+                      notes=(*run.notes, *_notes_of_utilisation(run, numbers)),
                       kernel=recorded_kernel(run.aqm))
+
+
+def _notes_of_utilisation(run: Run, numbers: Mapping[str, Value]) -> list[str]:
+    """Return a list with a line on why the upload's utilisation is above 100 %, as it is shown.
+    Else, and with burst shaping, which may exceed the rate, it is empty.
+
+    Args:
+        run: the run.
+        numbers: metric -> value.
+    """
+    value = numbers[_UPLOAD]
+    if (isinstance(value, Unavailable) or switch(run.settings.get("burst_shaping"))
+            or float(METRICS[_UPLOAD].text(value)) <= 100):
+        return []
+    return [(f"{_UPLOAD} is above 100, because senders count what they hand to their kernel: part "
+             "of it still waits there, or in the queue, when the test ends")]
 
 
 def wide_console() -> Console:

@@ -444,7 +444,7 @@ flent-gui {DATA}/*.flent.gz
 flent-aqm report {DATA} --title {{title_word}} -o report.html
 ```
 
-## Reproduced
+## {{badge}}
 
 {{reproduced}}
 """
@@ -509,6 +509,7 @@ def _readme(target: Path, packed: Sequence[Packed], checked: ReplayedRuns, title
         licence=licence, version=__version__,
         citation="| `CITATION.cff` | how to cite the data |\n" if cited else "",
         tests=", ".join(sorted({_as_code(one.test) for one in packed})),
+        badge="Reproduced" if checked.identical else "Not reproduced",
         reproduced="\n".join(_reproduced_lines(packed, checked)))
 
 

@@ -304,14 +304,14 @@ class ChartPlotter(Framed):
 
 
 def _print_mistake(mistake: ConfigError, output: str) -> int:
-    """Print an error in one line on standard error, remove the empty picture, and return exit
-    status 2. Flent itself would exit with 0.
+    """Print an error in one line on standard error, as Flent does, remove the empty picture, and
+    return exit status 2. Flent itself would exit with 0.
 
     Args:
         mistake: the error.
         output: path of the picture.
     """
-    print(f"flent-aqm: {mistake}", file=sys.stderr)
+    print(f"ERROR: {mistake}", file=sys.stderr)
     drop_untouched(output)
     return 2
 

@@ -12,7 +12,7 @@ from flent_aqm.base.errors import ConfigError, NotAvailable
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.run import Run
-from flent_aqm.results.metrics.table import METRICS, Metric
+from flent_aqm.results.metrics.table import METRICS, Metric, unknown_metric
 from flent_aqm.results.metrics.throughput import throughput_mbps
 
 DEFAULT_METRIC = "latency_loaded_p99_ms"
@@ -107,5 +107,5 @@ def metric_named(name: str | None) -> Metric:
     """Return the metric that --metric names, or DEFAULT_METRIC for None or "". Raises ConfigError
     if it is unknown."""
     if (name := name or DEFAULT_METRIC) not in METRICS:
-        raise ConfigError(f"--metric: unknown metric {name!r}; 'flent-aqm score --list' has all")
+        raise ConfigError(f"--metric: {unknown_metric(name)}")
     return METRICS[name]

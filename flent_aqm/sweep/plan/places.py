@@ -132,14 +132,25 @@ def placed(values: Mapping[str, object], overrides: Mapping[str, object]) -> Ite
         if key is None:
             raise
         value = values[key]
+        message = _with_given_key(str(fault), fault.key, values)
         if isinstance(value, Placed) and value.place:
             raise ConfigError(
-                _message_with_position(str(fault), value, value.place), key) from fault
+                _message_with_position(message, value, value.place), key) from fault
         if key in overrides:
             # Only --batch-repetitions, of which Flent makes an override, gives a number.
             option = "--batch-repetitions" if type(value) is int else "--batch-override"
-            raise ConfigError(f"{option}: {fault}", key) from fault
+            raise ConfigError(f"{option}: {message}", key) from fault
         raise
+
+
+def _with_given_key(message: str, key: str, values: Mapping[str, object]) -> str:
+    """Return a message that begins with the key for both directions in place of `key`, if the value
+    of `key` is a reference to it, as base.batch has them: users write rate_mbps, not
+    rate_down_mbps. Other messages are returned unchanged."""
+    both = KEYS[key].both if key in KEYS else ""
+    if both and values.get(key) == f"${{{both}}}" and message.startswith(f"{key}: "):
+        return f"{both}{message.removeprefix(key)}"
+    return message
 
 
 def _key_of_value(key: str, values: Mapping[str, object]) -> str | None:

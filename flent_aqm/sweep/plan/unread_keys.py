@@ -32,10 +32,11 @@ _OURS = SCENARIO_KEYS | SWEEP_KEYS.keys() | BATCH_KEYS
 def refuse_unread_keys(runner: Any, section: Mapping[str, object],
                        values: Mapping[str, object], where: str, parser: Any) -> None:
     """Raise ConfigError if any batch, argument or override gives a key that Flent sets for each
-    run: the message begins with the section or --batch-override. Then raise it for a key that
-    nothing reads, in a batch section with its arguments or in any command of the files: the message
-    begins with the position of the key's value, if it is known. A key that some value of the files
-    or overrides uses as ${name} counts as read.
+    run: the message has the section, after the position of the key's value if it is known, or
+    --batch-override. Then raise it for a key that nothing reads, in a batch section with its
+    arguments or in any command of the files: the message begins with the position of the key's
+    value, if it is known. A key that some value of the files or overrides uses as ${name} counts as
+    read.
 
     Args:
         runner: Flent's batch runner, which has read the files.
@@ -52,8 +53,9 @@ def refuse_unread_keys(runner: Any, section: Mapping[str, object],
         "--batch-override": runner.settings.BATCH_OVERRIDE}
     for title, given in sections.items():
         for key in sorted(SET_BY_FLENT & given.keys()):
-            raise ConfigError(f"{title}: {key} is set by Flent for each run, so it can't be given"
-                              f"{did_you_mean(key, _OURS) or '; leave it out'}")
+            with placed(given, {}):
+                raise ConfigError(f"{title}: {key} is set by Flent for each run, so it can't be "
+                                  f"given{did_you_mean(key, _OURS) or '; leave it out'}", key)
     with placed(values, runner.settings.BATCH_OVERRIDE):
         _refuse_unknown_key(where, section.keys() - SET_BY_FLENT, used, _OURS, settings)
     for name, command in runner.commands.items():

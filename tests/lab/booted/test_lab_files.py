@@ -120,6 +120,14 @@ def test_sparse_file_comes_out_sparse(tmp_path: Path) -> None:
     assert made.st_blocks * 512 < 1 << 20
 
 
+def test_data_file_of_flent_in_another_folder_is_named(tmp_path: Path) -> None:
+    """Flent says ./NAME. Of other files nothing is said."""
+    name = "rrul-2026-01-01T000004.000102.flent.gz"
+    done = shell(f"touch other {name}", tmp_path, "--results", tmp_path / "out")
+    assert done.stderr == f"flent-aqm: {name} is in {tmp_path / 'out'}\n"
+    assert shell(f"touch other {name}", tmp_path).stderr == ""
+
+
 def test_results_folder_keeps_what_the_command_did_not_see(tmp_path: Path) -> None:
     """The first file stays, the second gets a number and a line that says so."""
     for text in ("one", "two"):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -14,6 +15,8 @@ import pytest
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.lab.own_programs import NO_PROGRAMS, refuse_missing
 from flent_aqm.spec.scenario import Scenario
+from flent_aqm.tools.table import SERVERS
+from tests.files import ROOT
 
 FLENT_AQM = Path(sys.executable).with_name("flent-aqm")
 _ECHO = """
@@ -104,7 +107,10 @@ def test_client_meets_servers_that_listen_over_tcp_and_udp(folder: Path) -> None
     (["--ready", "0.1", "--server", "sh -c 'sleep 1; echo no more; exit 3'"],
      "ended with status 3 before the command did; it printed last: no more"),
     (["--server", "python3 echo.py udp 4433", "--server", "python3 echo.py udp 4433"],
-     "ended with status 1 before it was ready; it printed last: OSError: [Errno 98] Address"),
+     ("ended with status 1 before it was ready; it printed last: OSError: [Errno 98] Address "
+      "already in use; the port is taken, maybe by one of the lab's own servers (docs/ci.md lists "
+      "theirs): give another port")),
+    (["--server", "iperf3 -s"], "it printed last: iperf3: exiting; the port is taken, maybe by"),
     (["--server", "./text"], ("before it was ready; it printed last: /run/lab/server-1: 1: exec: "
      "./text: Exec format error")),
     (["--router", "sh -c 'echo broken; exit 4'"],
@@ -124,6 +130,19 @@ def test_program_that_fails_is_named_in_one_line(
     assert ended.stderr.count("\n") == 1
     assert {*folder.iterdir()} == before
     assert left_behind(folder) == []
+
+
+def test_page_names_the_ports_of_the_labs_own_servers() -> None:
+    """Of those that run beside any command, and of those that it has to name."""
+    page = (ROOT / "docs" / "ci.md").read_text()
+    sentence, = re.findall(r"servers of the lab run beside.*?need other ports\.", page)
+    always, named = ({port for first, last in re.findall(r"(\d{4,})(?: to (\d+))?", part)
+                      for port in range(int(first), int(last or first) + 1)}
+                     for part in sentence.split("names their"))
+    servers = [server for server in SERVERS.values() if server.in_lab]
+    held = {port for server in servers if not server.words for port in server.every_port}
+    assert always == held
+    assert named == {port for server in servers for port in server.every_port} - held
 
 
 @pytest.mark.lab

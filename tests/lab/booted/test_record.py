@@ -277,7 +277,8 @@ def test_gitlab_job_runs_reports_and_checks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("words", "status", "why"), [
     (["--record", "x.flent.gz", "--", "sh", "-c", "echo no; exit 3"], 3,
-     "x.flent.gz: not written, because the command ended with status 3"),
+     ("x.flent.gz: not written, because the command ended with status 3; with --record "
+      "the lab's own servers don't run: if the command needs one, give it with --server")),
     (["--record", "x.flent.gz", "--", "true"], 1, "no packet of the test was captured on eth0"),
     (["--record", "x.flent.gz", "--time-limit", "3", "--", "sleep", "infinity"], 1,
      "the command still ran after 3 s and was killed; have it end, or allow more time"),

@@ -61,6 +61,14 @@ def test_score_of_chosen_metrics_repeats_no_grade_and_counts_none(capsys: Captur
     assert "not shown" not in text
 
 
+def test_upload_above_100_percent_is_explained(capsys: Capture) -> None:
+    """netperf's sender counts what is in its kernel's buffer. Below 100 there is nothing to say."""
+    for name, is_told in (("speedtest_sequential", True), ("iperf3_upload", False)):
+        assert main(["score", "--metrics", "utilisation_upload_pct",
+                     str(RUNS / f"{name}.flent.gz")]) == 0
+        assert ("is above 100, because senders count" in capsys.readouterr().out) is is_told
+
+
 def test_score_of_a_folder_has_a_line_per_file(capsys: Capture) -> None:
     """All golden runs, ours and Flent's."""
     assert main(["score", str(RUNS)]) == 0

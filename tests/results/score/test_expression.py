@@ -75,6 +75,12 @@ def test_what_is_no_condition_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "output"), [
+    (f"{P99} < 60msec", (r"unknown unit 'msec' \(character 27\); did you mean 'ms'\? "
+                         r"Known: us, ms, s, kbit/s, Mbit/s, Gbit/s, %$")),
+    (f"{P99} < 60 seconds", r"unknown unit 'seconds' \(character 28\); known: us, ms"),
+    ("throughput_upload_mbps > 5Mbps", "unknown unit 'Mbps' .*; did you mean 'Mbit/s'"),
+    ("throughput_upload_mbps > 5 kbits/s and 1 < 2", "'kbits/s' .*; did you mean 'kbit/s'"),
+    ("glitches_per_minute(20msec) < 1", "unknown unit 'msec'"),
     ("1 < 2 3", r"expected an operator or the end, but found '3' \(character 7\)"),
     ("1 $ 2", r"unexpected '\$ 2' \(character 3\)"),
     ("  $", r"unexpected '\$' \(character 3\); expected a number, a name or one of \( \) \+"),

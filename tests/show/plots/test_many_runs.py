@@ -104,7 +104,8 @@ def test_heat_map_has_a_number_in_each_cell_but_the_missing_one(
 
 
 @pytest.mark.parametrize(("plot", "option", "value", "why"), [
-    ("heat_map", "--metric", "speed", "--metric: unknown metric 'speed'"),
+    ("heat_map", "--metric", "speed", "ERROR: --metric: unknown metric 'speed'"),
+    ("compare_metric", "--metric", "libreqos_rise", "did you mean 'libreqos_rise_ms'? 'flent-aqm"),
     ("compare_latency_ecdf", "--override-group-by", "colour", "no run has the setting 'colour'"),
 ])
 def test_wrong_option_on_the_command_line_is_one_line_and_no_picture(
@@ -114,7 +115,7 @@ def test_wrong_option_on_the_command_line_is_one_line_and_no_picture(
     picture = tmp_path / "picture.png"
     done = run_flent(*matrix[:2], "-p", plot, option, value, "-o", picture, cwd=tmp_path)
     assert done.returncode == 2, done.stderr
-    line, = [line for line in done.stderr.splitlines() if line.startswith("flent-aqm:")]
+    line, = [line for line in done.stderr.splitlines() if line.startswith("ERROR:")]
     assert why in line
     assert "Traceback" not in done.stderr
     assert not picture.exists()

@@ -60,14 +60,16 @@ def _refused(folder: Path, *words: str, **parts: str) -> str:
     ("batch", "# more\n\ntopology: clients:40", "mine.batch:20:11: topology: 'clients:40'"),
     ("batch", "topology = client-lan,\n  lan-router, router-server, spare-other",
      "mine.batch:18:12: topology: column "),
-    ("parent", "rate_mbps = ten", "mine.batch:15:13: rate_down_mbps: 'ten'"),
-    ("batch", "rate_mbps = ${speed}\nspeed = fast", "mine.batch:19:9: rate_down_mbps: 'fast'"),
+    ("parent", "rate_mbps = ten", "mine.batch:15:13: rate_mbps: 'ten'"),
+    ("batch", "rate_mbps = ${speed}\nspeed = fast", "mine.batch:19:9: rate_mbps: 'fast'"),
     ("arg", "link_loss = 101%", "mine.batch:3:13: link_loss: '101%'"),
     ("command", "esential = 1", "mine.batch:7:12: command hook: unknown key 'esential'"),
     ("command", "esential = 1\n[Command::zulu]\ntype = pre\nexec = true\nesential = 1",
      "mine.batch:7:12: command hook: unknown key 'esential'"),
     ("batch", "exec = ls",
      "mine.batch:18:8: batch mine: exec is a key of commands; move it to a section"),
+    ("batch", "repetition = 3", ("mine.batch:18:14: section [Batch::mine]: repetition is set by "
+                                 "Flent for each run, so it can't be given; did you mean")),
     ("batch", "lenght = 6", "mine.batch:18:10: batch mine: unknown key 'lenght'"),
     ("batch", "hosts = sever", "mine.batch:18:9: batch mine: hosts: there is no host 'sever'"),
     # two keys that can't be had together, and one of the sweep

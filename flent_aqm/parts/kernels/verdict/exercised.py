@@ -195,7 +195,8 @@ def exercise(comparison: PairedSides, folder: Path | None) -> Exercised | None:
                 kept = _read_kept(folder, then, cells)
                 return _with_failed(kept, comparison) if kept else unknown(
                     f"the kernel {name} on this machine is another build than that of "
-                    "these runs")
+                    "these runs; build it again as it was then, or give --no-coverage to judge "
+                    "by the samples alone")
         kernel, cache = find_named(then[1][0]), cache_to_write()
         changes = changes_of(cache, kernel_called(then[0][0]).path.parent, kernel)
         if not changes:

@@ -621,7 +621,8 @@ def test_lines_that_ran_are_known_after_a_kernel_was_built_again(
     without = exercise(comparison, tmp_path)
     assert without is not None
     assert without.why_unknown == (
-        "the kernel one on this machine is another build than that of these runs")
+        "the kernel one on this machine is another build than that of these runs; build it "
+        "again as it was then, or give --no-coverage to judge by the samples alone")
     kernels = [("one", "old one"), ("two", "old two")]
     _write_kept(tmp_path, kernels, comparison.cells, lines)
     assert exercise(comparison, tmp_path) == lines
