@@ -384,3 +384,39 @@ def test_panels_keep_what_is_in_them(tmp_path: Path, browser: Browser, width: in
             }).map(one => one.textContent)})""") == []
     finally:
         browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+# Names and values of the traces of the throughput's plot.
+THROUGHPUT = """const select = document.getElementById('throughput-in');
+    select.value = arguments[0];
+    select.dispatchEvent(new Event('change'));
+    return (document.getElementById('plot-throughput').data ?? [])
+        .map((trace) => [trace.name, trace.y])"""
+
+
+def test_what_tcp_can_carry_is_of_each_direction(tmp_path: Path, browser: Browser) -> None:
+    """On an asymmetric line, with a modem or without."""
+    shaped: dict[str, Any] = {"rate_down_mbps": 400, "rate_up_mbps": 200}
+    modem: dict[str, Any] = {"modem_down_mbps": 400, "modem_up_mbps": 200}
+    for number, rates in enumerate((shaped, shaped | modem,
+                                    modem | {"shaper": "none"})):
+        write_run(tmp_path / f"{number}" / "a.flent.gz", **rates)
+        page = tmp_path / f"{number}.html"
+        assert main(["report", str(page.with_suffix("")), "-o", str(page)]) == 0
+        browser.open(page)
+        seen = browser(THROUGHPUT, "mbps")
+        assert [y for name, y in seen if name == "what TCP can carry"] == [
+            [pytest.approx(rate * 1448 / 1514, rel=1e-4)] for rate in (400, 200)]
+        mbps = [y[0] for name, y in seen if name != "what TCP can carry"]
+        assert browser(THROUGHPUT, "share") == [
+            [seen[0][0], [pytest.approx(value / rate * 100 * 1514 / 1448, rel=1e-4)]]
+            for value, rate in zip(mbps, (400, 200), strict=True)]
+
+
+def test_share_of_an_unknown_rate_is_not_offered(tmp_path: Path, browser: Browser) -> None:
+    write_run(tmp_path / "r" / "a.flent.gz", shaper="none")
+    assert main(["report", str(tmp_path / "r"), "-o", str(tmp_path / "r.html")]) == 0
+    browser.open(tmp_path / "r.html")
+    for unit in ("mbps", "share"):
+        assert [name for name, _ in browser(THROUGHPUT, unit)] == ["fq_codel"] * 2
+    assert browser("return document.getElementById('throughput-possible').offsetParent") is None

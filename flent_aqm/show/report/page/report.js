@@ -6,7 +6,6 @@
 const byId = (id) => document.getElementById(id);
 const root = document.documentElement;
 const WAYS = ["download", "upload"];
-const TCP_SHARE = 1448 / 1514;
 const ROWS_AT_ONCE = 100;
 let data = JSON.parse(byId("data").textContent);
 const state = {
@@ -165,18 +164,23 @@ const categories = () => ({type: "category", title: {text: "link rate, Mbit/s"},
   range: [-0.5, data.rates.length - 0.5]});
 
 function plotThroughput() {
-  const share = byId("throughput-in").value === "share";
+  const known = waysOf(cellsHere(),
+    (way) => way.possible_mbps.some((possible) => possible !== null)).length > 0;
+  byId("throughput-possible").hidden = !known;
+  const share = known && byId("throughput-in").value === "share";
   const ways = waysOf(cellsHere(), (way) => way.mbps.length);
   const traces = [], seen = new Set();
-  const most = (rate) => typeof rate === "number" ? rate * TCP_SHARE : NaN;
+  let explained = false;
   ways.forEach((way, place) => {
     for (const queue of shown()) {
       const x = [], y = [];
       for (const rate of data.rates) {
-        for (const value of cellOf(queue, rate)?.ways[way]?.mbps ?? []) {
+        const cell = cellOf(queue, rate)?.ways[way];
+        (cell?.mbps ?? []).forEach((value, at) => {
+          if (share && cell.possible_mbps[at] === null) return;
           x.push(plain(said(rate)));
-          y.push(share ? value / most(rate) * 100 : value);
-        }
+          y.push(share ? value / cell.possible_mbps[at] * 100 : value);
+        });
       }
       if (x.length) {
         traces.push({type: "box", x, y, ...once(queue, seen), offsetgroup: queue.name,
@@ -186,13 +190,17 @@ function plotThroughput() {
           hovertemplate: "%{y:.4g}" + (share ? " %" : " Mbit/s")});
       }
     }
-    if (traces.length && !share) {
-      const rates = data.rates.filter((rate) => typeof rate === "number");
-      traces.push({type: "scatter", mode: "markers", x: rates.map(said), y: rates.map(most),
-        yaxis: axisName(place), name: "what TCP can carry", showlegend: place === 0,
+    const lines = share ? [] : data.rates.flatMap((rate) => [...new Set(shown().flatMap(
+      (queue) => cellOf(queue, rate)?.ways[way]?.possible_mbps ?? []))]
+      .filter((possible) => possible !== null).map((possible) => [rate, possible]));
+    if (lines.length) {
+      traces.push({type: "scatter", mode: "markers", x: lines.map(([rate]) => plain(said(rate))),
+        y: lines.map(([, possible]) => possible),
+        yaxis: axisName(place), name: "what TCP can carry", showlegend: !explained,
         hovertemplate: "%{y:.4g} Mbit/s",
         marker: {symbol: "line-ew-open", size: narrow() ? 14 : 40, color: css("--quiet"),
           line: {width: 1}}});
+      explained = true;
     }
   });
   draw("plot-throughput", traces, layout(ways, categories(), (way) => ({rangemode: "tozero",
