@@ -539,3 +539,41 @@ def test_copies_of_a_run_are_drawn_once(plot: str, draw: Draw, variant: Variant)
     assert "1 of 4 files repeat another one sample by sample" in words
     assert re.search(r"\b3 runs\b", words), words
     assert "repeat another one" not in output(draw(plot, [files[0], files[2], files[3]]))
+
+
+@pytest.fixture
+def eight(variant: Variant) -> list[Path]:
+    """Two queues at four rates, each of a batch's run of its own."""
+    def named(name: str) -> Callable[[dict[str, Any]], None]:
+        def change(data: dict[str, Any]) -> None:
+            data["metadata"]["DATA_FILENAME"] = f"{name}.flent.gz"
+        return change
+
+    return [variant(name, "ndt7", aqm=aqm, rate_mbps=rate, base_delay_ms=delay_ms,
+                    change=named(name))
+            for aqm in ("no_aqm", "fq_codel") for rate in (10, 100) for delay_ms in (10, 20)
+            for name in (f"{aqm}-{rate}-{delay_ms}",)]
+
+
+@pytest.mark.parametrize(("plot", "most"), [
+    ("latency_percentiles_over_time", 4), ("latency_ecdf_idle_vs_loaded", 6),
+    ("glitches_per_minute", 8)])
+def test_groups_of_one_queue_are_told_apart(
+        plot: str, most: int, draw: Draw, eight: list[Path]) -> None:
+    """Where lines mean percentiles or idleness, and bars have none. Each queue is there."""
+    plotter = draw(plot, eight)
+    handles = plotter.handles[:most]
+    shown = [handle.get_label() for handle in handles]
+    assert sum("fq_codel" in label for label in shown) == most // 2
+    colours = {str(handle[0].get_facecolor() if plot == "glitches_per_minute"
+                    else handle.get_color()) for handle in handles}
+    assert len(colours) == most
+
+
+def test_bars_too_narrow_for_their_labels_have_none(draw: Draw, eight: list[Path]) -> None:
+    for width_inches, labelled in ((2.4, False), (12, True)):
+        plotter = draw("glitches_per_minute", eight, "--fig-width", str(width_inches))
+        axis, = plotter.figure.axes
+        assert bool(axis.texts) == labelled
+        assert ("above the bars" in output(plotter)) == labelled
+        assert ("longest_glitch_30ms_ms" in output(plotter)) != labelled
