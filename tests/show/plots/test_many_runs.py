@@ -577,3 +577,13 @@ def test_bars_too_narrow_for_their_labels_have_none(draw: Draw, eight: list[Path
         assert bool(axis.texts) == labelled
         assert ("above the bars" in output(plotter)) == labelled
         assert ("longest_glitch_30ms_ms" in output(plotter)) != labelled
+
+
+@pytest.mark.parametrize("plot", ["box_combine", "box_totals"])
+def test_labels_that_overlap_are_left_to_the_legend(
+        plot: str, draw: Draw, eight: list[Path]) -> None:
+    plotter = draw(plot, eight)
+    assert not any(text.get_text() for text in plotter.figure.axes[0].get_xticklabels())
+    assert any("fq_codel, +20 ms" in label.replace("100 Mbit/s, ", "") for label in labels(plotter))
+    plotter = draw(plot, eight[::4])
+    assert any(text.get_text() for text in plotter.figure.axes[0].get_xticklabels())
