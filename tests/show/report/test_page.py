@@ -386,6 +386,29 @@ def test_panels_keep_what_is_in_them(tmp_path: Path, browser: Browser, width: in
         browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
+def test_point_of_a_queue_is_beside_its_name(opened: Browser) -> None:
+    """Also on a phone, where few letters have room beside it."""
+    opened.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+        "width": 340, "height": 900, "deviceScaleFactor": 1, "mobile": True})
+    names = opened("""return [...document.querySelectorAll('.panel th[scope=row]')].map(one => {
+        const words = document.createRange(), point = one.querySelector('i');
+        words.selectNodeContents(one.lastChild);
+        const name = words.getBoundingClientRect(), dot = point.getBoundingClientRect();
+        return [one.textContent, dot.right <= name.left, dot.top >= name.top,
+                dot.bottom <= name.bottom]})""")
+    assert names
+    assert [name for name, *good in names if not all(good)] == []
+
+
+def test_toolbar_of_a_plot_covers_no_legend(opened: Browser) -> None:
+    for name in PLOTS:
+        left, right = opened(f"""const plot = document.getElementById('plot-{name}');
+            const size = plot._fullLayout._size, place = plot.getBoundingClientRect();
+            return [plot.querySelector('.modebar-group').getBoundingClientRect().left,
+                    place.left + size.l + size.w]""")
+        assert left >= right, name
+
+
 # Names and values of the traces of the throughput's plot.
 THROUGHPUT = """const select = document.getElementById('throughput-in');
     select.value = arguments[0];

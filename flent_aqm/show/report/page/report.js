@@ -82,6 +82,7 @@ function faint(hex, share) {
 // ---- plots ----
 const narrow = () => window.innerWidth < 640;
 const touched = window.matchMedia("(pointer: coarse)").matches;
+const hasToolbar = () => !touched && !narrow() && !state.printing;
 const CONFIG = {responsive: true, displaylogo: false,
   // The only unit that a format can have; a suffix stands at decades alone.
   locale: "en", locales: {en: {format: {currency: ["", "\u00a0ms"]}}},
@@ -95,12 +96,13 @@ function layout(ways, x, y) {
     font: {color: css("--ink"), size: narrow() || state.printing ? 11 : 13},
     height: (state.printing ? 240 : narrow() ? 260 : 300) * ways.length + 60,
     width: state.printing ? 690 : undefined, autosize: !state.printing,
-    margin: {l: 60, r: 10, t: 40, b: 50}, hovermode: "closest",
+    // The toolbar stands upright in the margin: across the top it would cover the legend.
+    margin: {l: 60, r: hasToolbar() ? 40 : 10, t: 40, b: 50}, hovermode: "closest",
     hoverlabel: {bgcolor: css("--raised"), bordercolor: css("--line"),
       font: {color: css("--ink")}},
     // A finger that scrolls the page must not zoom.
     dragmode: touched ? false : "zoom",
-    modebar: {bgcolor: "rgba(0,0,0,0)", color: css("--quiet"), activecolor: css("--accent")},
+    modebar: {orientation: "v", bgcolor: "rgba(0,0,0,0)", color: css("--quiet"), activecolor: css("--accent")},
     showlegend: true, legend: {orientation: "h", y: 1.02, yanchor: "bottom", x: 0},
     boxmode: "group", barmode: "group", boxgap: 0.25, boxgroupgap: 0.15,
     xaxis: axis({...x, anchor: ways.length > 1 ? "y2" : "y"}),
@@ -139,7 +141,7 @@ function draw(id, traces, made, empty = NO_DATA) {
   place.classList.remove("empty");
   if (!place.querySelector(".plotly")) place.replaceChildren();
   Plotly.react(place, traces, made,
-    {...CONFIG, displayModeBar: touched || narrow() ? false : "hover"});
+    {...CONFIG, displayModeBar: hasToolbar() ? "hover" : false});
   if (!place.dataset.listens) {
     place.dataset.listens = "yes";
     place.on("plotly_legendclick", (event) => {
