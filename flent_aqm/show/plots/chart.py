@@ -71,8 +71,9 @@ class ChartPlotter(Framed):
             runs: the runs, at least one.
             results: Flent's result sets of the runs, in the same order.
 
-        Raises BadResult with the reason if nothing can be drawn. The picture then shows the reason,
-        and on the command line, a line tells it and the program ends with exit status 1.
+        Raises BadResult with the reason if nothing can be drawn. In a window, the picture then
+        shows the reason. On the command line, a line tells it, no picture is written, and the
+        program ends with exit status 1.
         Raises ConfigError for a wrong option. On the command line, this prints one line and ends
         the program with exit status 2, without a picture. In flent-gui, the picture shows it.
         """
