@@ -234,7 +234,7 @@ def stretched(factor: float) -> Callable[[dict[str, Any]], None]:
 
 
 def test_directions_that_differ_have_a_bar_each_beside_latency(
-    draw: Draw, monkeypatch: pytest.MonkeyPatch
+    draw: Draw, variant: Variant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A mean of down and up is a number that no tool reports."""
     plotter = draw("latency_and_throughput", [RUNS / "ndt7.flent.gz"])
@@ -247,6 +247,14 @@ def test_directions_that_differ_have_a_bar_each_beside_latency(
     bars = sorted(plotter.axes[1].patches, key=lambda bar: float(bar.get_y()))
     assert [bar.get_width() for bar in bars] == [90, 30]
     assert "above download, below upload" in output(plotter)
+    assert "one bar" not in output(plotter)
+    monkeypatch.setattr("flent_aqm.show.plots.latency_and_throughput.values",
+                        lambda quantity, runs, way: numpy.array([
+                            30 if runs[0].settings["aqm"] == "codel" else mbps[way]]))
+    plotter = draw("latency_and_throughput",
+                   [RUNS / "ndt7.flent.gz", variant("c", "ndt7", "codel")])
+    assert len(plotter.axes[1].patches) == 3
+    assert "above download, below upload, one bar where they are within 1 %" in output(plotter)
 
 
 @pytest.mark.parametrize(("test", "has_p99"), [
