@@ -409,6 +409,25 @@ def test_toolbar_of_a_plot_covers_no_legend(opened: Browser) -> None:
         assert left >= right, name
 
 
+def test_latency_plot_names_those_whose_median_is_a_lost_probe(
+        tmp_path: Path, browser: Browser) -> None:
+    def losing(whole: dict[str, Any]) -> None:
+        for sample in whole["raw_values"]["Ping (ms) UDP irtt"]:
+            if sample["seq"] % 4:
+                sample.pop("val", None)
+                sample["lost"] = True
+    write_run(tmp_path / "r" / "a.flent.gz", "iperf3_upload", losing, aqm="no_aqm")
+    write_run(tmp_path / "r" / "b.flent.gz", "iperf3_upload", aqm="codel")
+    assert main(["report", str(tmp_path / "r"), "-o", str(tmp_path / "r.html")]) == 0
+    browser.open(tmp_path / "r.html")
+    assert browser(QUEUES_DRAWN) == ["codel"]
+    note = "return document.getElementById('latency-lost').textContent"
+    assert browser(note) == ("Not drawn, because half of the probes or more were lost: no_aqm in "
+                             "upload (74 % lost).")
+    browser("document.querySelector('.chips button').click()")
+    assert browser(note) == ""
+
+
 # Names and values of the traces of the throughput's plot.
 THROUGHPUT = """const select = document.getElementById('throughput-in');
     select.value = arguments[0];

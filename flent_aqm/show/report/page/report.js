@@ -211,11 +211,19 @@ function plotThroughput() {
 
 function plotLatency() {
   const ways = waysOf(cellsHere(), (way) => way.box);
-  const traces = [], seen = new Set();
+  const traces = [], seen = new Set(), lost = [];
+  const ratesHere = new Set(cellsHere().map((cell) => cell.rate)).size;
   ways.forEach((way, place) => {
     for (const queue of shown()) {
-      const found = data.rates.map((rate) => [rate, cellOf(queue, rate)?.ways[way]])
-        .filter(([, cell]) => cell?.box && cell.box[2] !== null);
+      const probed = data.rates.map((rate) => [rate, cellOf(queue, rate)?.ways[way]])
+        .filter(([, cell]) => cell?.box);
+      const found = probed.filter(([, cell]) => cell.box[2] !== null);
+      for (const [rate, cell] of probed) {
+        if (cell.box[2] === null) {
+          lost.push(`${queue.name}${ratesHere > 1 ? ` at ${rateText(rate)}` : ""} in ${way} (${
+            (100 * cell.lost / cell.probes).toFixed(0)} % lost)`);
+        }
+      }
       if (!found.length) continue;
       // A whisker or dash that is lost stands at the longest probe that came back.
       const longest = (cell) => cell.ms.reduce((most, ms) => ms ?? most, null);
@@ -234,6 +242,8 @@ function plotLatency() {
   });
   draw("plot-latency", traces, layout(ways, categories(), (way) => ({
     ...latencies(traces, "y", ways.indexOf(way)), title: {text: `RTT in ${way}`}})));
+  byId("latency-lost").textContent = lost.length
+    ? `Not drawn, because half of the probes or more were lost: ${lost.join(", ")}.` : "";
 }
 
 function plotTails() {
