@@ -8,7 +8,8 @@ are the same in all runs of a plot.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain, cycle
 
 from flent_aqm.base.words import for_plot
 from flent_aqm.results.grouping import (
@@ -22,7 +23,15 @@ from flent_aqm.results.grouping import (
 )
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.settings import Setting
-from flent_aqm.show.looks import AQM_LOOKS, LINES, Look, looks_for, shades
+from flent_aqm.show.looks import (
+    AQM_LOOKS,
+    LINES,
+    MOST_SHADES,
+    OTHER_LOOKS,
+    Look,
+    looks_for,
+    shades,
+)
 
 # Settings for an axis, in the order of preference.
 ALONG = (RATE, "burst_shaping", "cross_traffic", "test", "base_delay_ms", "router_model")
@@ -144,6 +153,29 @@ def by_run(runs: Sequence[Run], most: int) -> list[RunGroup]:
                 taken.add((look.colour, look.line))
             alone.append(RunGroup(label, look, [run], group.key))
     return alone
+
+
+def with_own_colours(groups: Sequence[RunGroup]) -> list[RunGroup]:
+    """Return the groups with looks that differ in colour, for plots in which the style of a line
+    means something else than the group. Groups that share a colour, such as several of one queue,
+    get shades() of it. More than MOST_SHADES get OTHER_LOOKS, too, which repeat if they are too
+    few."""
+    others = cycle(OTHER_LOOKS)
+    looks = {colour: chain(shades(same[0].look, min(len(same), MOST_SHADES))
+                           if len(same) > 1 else [same[0].look], others)
+             for colour, same in collect(groups, lambda group: group.look.colour).items()}
+    return [replace(group, look=next(looks[group.look.colour])) for group in groups]
+
+
+def spread(groups: Sequence[RunGroup], most: int) -> list[RunGroup]:
+    """Return at most `most` groups in their order, as many of each colour as there is room for: the
+    first groups of each queue, so that all queues stay in the plot as long as possible."""
+    turns: dict[str, int] = {}
+    by_turn = []
+    for place, group in enumerate(groups):
+        turn = turns[group.look.colour] = turns.get(group.look.colour, 0) + 1
+        by_turn.append((turn, place))
+    return [groups[place] for place in sorted(place for _, place in sorted(by_turn)[:most])]
 
 
 def axes_of(runs: Sequence[Run], requested: Sequence[str]) -> tuple[list[str], str]:

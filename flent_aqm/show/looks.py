@@ -66,7 +66,7 @@ def shades(look: Look, count: int) -> list[Look]:
     Of more than four parts, all but the first get OTHER_LOOKS, whose colours no queue has, because
     so many shades can't be told apart. They repeat if they are too few.
     """
-    if count > len(_SHADES):
+    if count > MOST_SHADES:
         return [look.lined("-"), *islice(cycle(OTHER_LOOKS), count - 1)]
     others = zip(_SHADES[1:], OTHER_LOOKS[1:], strict=False)
     return [look.lined("-"), *(replace(other, colour=mixed(look.colour, *shade))
@@ -75,6 +75,8 @@ def shades(look: Look, count: int) -> list[Look]:
 
 # Each shade of a colour: the colour to mix with, and its share.
 _SHADES = (("#000000", 0.0), ("#000000", 0.5), ("#ffffff", 0.5), ("#777777", 0.7))
+# More shades of a colour can't be told apart.
+MOST_SHADES = len(_SHADES)
 
 
 def mixed(colour: str, other: str, share: float) -> str:

@@ -188,7 +188,7 @@ def show(
                                    if cell.data_file.exists()])
     _print_throughput_notes(console, [_scores(cell, scored) for cell in cells
                                       if cell.data_file.exists()], keys, groups, scored, totals)
-    _print_advice(console, groups)
+    _print_advice(console, keys, groups)
     _print_failures(console, failures)
     _print_open_commands(console, cells)
 
@@ -297,13 +297,17 @@ def _throughput_text(done: Sequence[Scores], name: str, totals: bool) -> str:
     return own if isinstance(total, Unavailable) or not totals else f"{own} of {digits(total)}"
 
 
-def _print_advice(console: Console, groups: Mapping[tuple[Setting, ...], Sequence[Cell]]) -> None:
+def _print_advice(console: Console, keys: Sequence[str],
+                  groups: Mapping[tuple[Setting, ...], Sequence[Cell]]) -> None:
     """Print advice on the home's line, if there is any and if all runs had a modem, as a home has.
     If a line's runs have several kinds of load, such as downloads and then uploads, a sentence
-    before it says that it is about the worse of them.
+    before it says that it is about the worse of them. A line is named by the title of all its runs,
+    or by its settings, the queue first.
 
     Args:
-        groups: values of the settings that define a line -> cells of the line.
+        console: where to print.
+        keys: settings that define a line.
+        groups: values of `keys` -> cells of the line.
     """
     if not all(cell.scenario.path.modem_mbps("up") for cells in groups.values() for cell in cells):
         return
@@ -315,7 +319,9 @@ def _print_advice(console: Console, groups: Mapping[tuple[Setting, ...], Sequenc
             continue
         titles = {str(cell.metadata.get("TITLE") or "") for cell in cells}
         name = titles.pop() if len(titles) == 1 else ""
-        configurations.append(tried(name or " ".join(map(shown, values)), runs))
+        of_settings = sorted(zip(keys, values, strict=True), key=lambda pair: pair[0] != AQM)
+        configurations.append(tried(
+            name or ", ".join(setting_text(*pair) for pair in of_settings), runs))
     text = " ".join(advise({"": configurations}))
     if text:
         if any(len(one.busy) > 1 for one in configurations):

@@ -72,14 +72,16 @@ def test_name_that_is_no_pictures_is_refused_before_a_file_of_it_is_made(
 @pytest.mark.parametrize(("test", "plot", "told"), [
     ("iperf3_upload", "delay_parts", "Nothing to plot: the file does not record where its probes"),
     ("speedtest_idle", "throughput", EMPTY), ("speedtest_idle", "all", "")])
-def test_picture_of_nothing_says_so_and_ends_with_1(
+def test_plot_of_nothing_says_so_ends_with_1_and_leaves_no_picture(
         test: str, plot: str, told: str, tmp_path: Path) -> None:
-    """Of plots of this package and of Flent; the picture has the reason, too."""
+    """Of plots of this package and of Flent."""
     done = run_flent("-p", plot, RUNS / f"{test}.flent.gz", "-o", "x.png", cwd=tmp_path)
     assert done.returncode == int(bool(told)), done.stderr
     assert len(done.stderr.splitlines()) == int(bool(told))
     assert done.stderr.startswith(f"ERROR: {told}" if told else "")
-    assert (tmp_path / "x.png").stat().st_size > 5000
+    assert [path.name for path in tmp_path.glob("x.*")] == ([] if told else ["x.png"])
+    if not told:
+        assert (tmp_path / "x.png").stat().st_size > 5000
 
 
 @pytest.mark.lab

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from flent_aqm.base.errors import ConfigError
@@ -23,7 +25,7 @@ from flent_aqm.results.grouping import (
 )
 from flent_aqm.results.metrics.run import Run, load_run
 from flent_aqm.results.metrics.settings import Setting
-from flent_aqm.show.groups import by_run
+from flent_aqm.show.groups import by_run, groups, spread, with_own_colours
 from flent_aqm.spec.kernel import STOCK
 from tests.files import GOLDEN
 
@@ -44,6 +46,28 @@ def test_lines_of_one_queue_are_all_different() -> None:
     assert codel.look.colour != groups[0].look.colour
     assert len({one.look.colour for one in groups}) == 1
     assert len({one.look.line for one in groups}) == 3
+
+
+def test_groups_of_one_queue_get_colours_of_their_own() -> None:
+    """Where lines mean something else. A queue alone keeps its own."""
+    names = ("ndt7-no_aqm", "iperf3_upload-no_aqm", "ndt7-codel")
+    made = groups([run(name) for name in names], ("aqm", "test"))
+    own = with_own_colours(made)
+    assert [one.label for one in own] == ["no_aqm, iperf3_upload", "no_aqm, ndt7", "codel, ndt7"]
+    assert own[0].look.colour == made[0].look.colour
+    assert own[2].look == made[2].look
+    assert len({one.look.colour for one in own}) == 3
+    assert own[0].look.hatch != own[1].look.hatch
+    many = [replace(one, label=f"{number}") for number in range(6) for one in made[1:]]
+    assert len({one.look.colour for one in with_own_colours(many)}) == len(many)
+
+
+def test_each_queue_is_among_the_first_groups() -> None:
+    """However many groups another one has before it."""
+    no_aqm, codel = groups([run("ndt7-no_aqm"), run("ndt7-codel")], ("aqm",))
+    made = [*(replace(no_aqm, label=f"no_aqm {number}") for number in range(4)), codel]
+    assert [one.label for one in spread(made, 3)] == ["no_aqm 0", "no_aqm 1", "codel"]
+    assert spread(made, 5) == spread(made, 9) == made
 
 
 def test_settings_that_differ_only_together_with_others_are_named() -> None:
@@ -131,7 +155,7 @@ def test_values_in_the_order_of_an_axis(
 @pytest.mark.parametrize(("name", "value", "text"), [
     ("x", True, "x on"), ("x", False, "x off"), ("x", 1234567.0, "x 1.23457e+06"), ("x", 3, "x 3"),
     ("rate_mbps", 100.0, "100 Mbit/s"), ("x", None, "not told"), ("test", "ndt7", "ndt7"),
-    ("x", "a\x07" + "b" * 70, "x a?" + "b" * 58)])
+    ("x", "a\x07" + "b" * 70, "x a?" + "b" * 57 + "…")])
 def test_setting_in_words(name: str, value: Setting | None, text: str) -> None:
     assert setting_text(name, value) == text
 

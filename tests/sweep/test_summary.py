@@ -345,14 +345,17 @@ def test_rates_are_right_aligned_and_headings_of_directions_have_one_unit(tmp_pa
         "  1000 9000       sfq    1   8.00 9.00      5.00     6.00"]
 
 
-@pytest.mark.parametrize(("titles", "name"), [
-    (("SQM off", "SQM off"), "SQM off"), (("SQM off", "other"), "sfq"), (("", ""), "sfq"),
-    ((None, None), "sfq")])
+@pytest.mark.parametrize(("titles", "keys", "name"), [
+    (("SQM off", "SQM off"), ["aqm"], "SQM off"), (("SQM off", "other"), ["aqm"], "sfq"),
+    (("", ""), ["aqm"], "sfq"), ((None, None), ["aqm"], "sfq"),
+    (("", ""), ["rate_mbps", "aqm", "base_delay_ms"], "sfq, 60 Mbit/s, +20 ms")])
 def test_advice_names_a_line_by_the_title_of_all_its_runs(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, titles: tuple[str | None, ...], name: str
-) -> None:
-    """By its settings, if they have several or none. A line without a finished run is left out."""
-    cells = [replace(cell(tmp_path, number, aqm="sfq", modem_mbps=60), metadata={"TITLE": title})
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, titles: tuple[str | None, ...],
+        keys: list[str], name: str) -> None:
+    """By its settings, with their units, if they have several or none. A line without a finished
+    run is left out."""
+    cells = [replace(cell(tmp_path, number, aqm="sfq", modem_mbps=60, base_delay_ms=20),
+                     metadata={"TITLE": title})
              for number, title in enumerate(titles)]
     cells += [Cell("none", tmp_path, "ndt7", Scenario.from_settings(
         {"aqm": "pie", "modem_mbps": 60}), {}, {}, {}, 10)]
@@ -361,7 +364,7 @@ def test_advice_names_a_line_by_the_title_of_all_its_runs(
     monkeypatch.setattr(summary, "advise", lambda conditions: [
         f"{title or 'all'}: [red]{one.name}" for title, tried in conditions.items()
         for one in tried])
-    text = table(cells, {}, ["aqm"], width=200)
+    text = table(cells, {}, keys, width=200)
     assert [line for line in text.splitlines() if line.startswith("What")] == [
         f"What to do: all: [red]{name}"]
 

@@ -165,8 +165,8 @@ def show_table(console: Console, scored: Sequence[ScoredFile], names: Sequence[s
     tables. Below are lines on missing values, probes, kernels and notes.
 
     A file's line is labelled with the title or the part of the path in which files differ, see
-    _distinct_names(). On a terminal, it is labelled with the settings in which files differ
-    instead, if they distinguish all files.
+    _distinct_names(). On a terminal, it is labelled with the settings in which files differ instead
+    of the path, if they distinguish all files.
 
     Args:
         console: receives the text.
@@ -176,8 +176,10 @@ def show_table(console: Console, scored: Sequence[ScoredFile], names: Sequence[s
     if len(scored) == 1:
         _print_one(console, scored[0], names)
         return
-    labels = _distinct_names([one.path for one in scored])
-    if console.is_terminal:  # settings are shorter than file names
+    paths = [one.path for one in scored]
+    labels = _distinct_names(paths)
+    # Settings are shorter than the names of files, but not than titles.
+    if console.is_terminal and labels != _distinct_titles(paths):
         labels = _differing_settings(scored) or labels
 
     def table_of(shown: Sequence[str]) -> Table:
@@ -657,17 +659,23 @@ def _column_heading(metric: Metric) -> str:
 _TITLED = re.compile(r".*\d{4}-\d\d-\d\dT\d{6}\.\d{6}\.(.+)" + re.escape(SUFFIX))
 
 
+def _distinct_titles(paths: Sequence[Path]) -> list[str]:
+    """Return the title of each path, in their order, if Flent named several files TEST-TIME.TITLE,
+    all with different titles. Else return an empty list."""
+    titles = [match[1] for path in paths if (match := _TITLED.fullmatch(plain(path.name)))]
+    return titles if len(set(titles)) == len(paths) > 1 else []
+
+
 def _distinct_names(paths: Sequence[Path]) -> list[str]:
     """Return a name of each path, in their order: its title or what it doesn't share with the
     others. There must be at least one path.
 
-    If Flent named several files TEST-TIME.TITLE, all with different titles, the names are the
-    titles. Else they are the paths as text without SUFFIX, and without the words, separated by "-",
-    with which all of them begin; each keeps at least its last word. Files of one folder whose paths
-    begin with no common word have their file names alone.
+    The names are the titles if they differ, see _distinct_titles(). Else they are the paths as text
+    without SUFFIX, and without the words, separated by "-", with which all of them begin; each
+    keeps at least its last word. Files of one folder whose paths begin with no common word have
+    their file names alone.
     """
-    titles = [match[1] for path in paths if (match := _TITLED.fullmatch(plain(path.name)))]
-    if len(set(titles)) == len(paths) > 1:
+    if titles := _distinct_titles(paths):
         return titles
     words = [plain(path).removesuffix(SUFFIX).split("-") for path in paths]
     same = 0

@@ -30,7 +30,14 @@ from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.run import Run, as_run, probe_kind
 from flent_aqm.results.metrics.table import digits
 from flent_aqm.results.result_set import data_file_of, once
-from flent_aqm.show.groups import RunGroup, by_run, groups, settings_of
+from flent_aqm.show.groups import (
+    RunGroup,
+    by_run,
+    groups,
+    settings_of,
+    spread,
+    with_own_colours,
+)
 from flent_aqm.show.looks import QUIET
 from flent_aqm.show.plots.frame import Framed
 from flent_aqm.show.plots.paper import drop_untouched
@@ -64,8 +71,9 @@ class ChartPlotter(Framed):
             runs: the runs, at least one.
             results: Flent's result sets of the runs, in the same order.
 
-        Raises BadResult with the reason if nothing can be drawn. The picture then shows the reason,
-        and on the command line, a line tells it and the program ends with exit status 1.
+        Raises BadResult with the reason if nothing can be drawn. In a window, the picture then
+        shows the reason. On the command line, a line tells it, no picture is written, and the
+        program ends with exit status 1.
         Raises ConfigError for a wrong option. On the command line, this prints one line and ends
         the program with exit status 2, without a picture. In flent-gui, the picture shows it.
         """
@@ -104,21 +112,24 @@ class ChartPlotter(Framed):
             raise ConfigError(f"--override-group-by: {fault}") from None
         return names
 
-    def groups_of(self, runs: Sequence[Run], most: int = MOST_LINES, together: bool = False
-                  ) -> list[RunGroup]:
-        """Return the groups of runs to draw, at most `most`.
+    def groups_of(self, runs: Sequence[Run], most: int = MOST_LINES, together: bool = False,
+                  own_colours: bool = False) -> list[RunGroup]:
+        """Return the groups of runs to draw, at most `most`, see spread().
 
         If the user requests settings to group by, there is a group for each combination of their
         values. Otherwise runs are grouped by all settings in which they differ, and runs with the
         same settings have a group each if there are at most `most` runs, unless `together` is set.
         Notes below the plot tell which settings were pooled, and how many groups are left out.
-        Raises ConfigError if no run has a requested setting.
+        With `own_colours`, no two groups have the same colour as long as there are some, see
+        with_own_colours(). Raises ConfigError if no run has a requested setting.
         """
         requested = self.group_names(runs)
         names = requested or factors(settings_of(runs))
         drawn = groups(runs, names) if requested or together else by_run(runs, most)
         self.note_pooled(runs, names)
-        return self.first(drawn, most)
+        self._note_left_out(len(drawn), most)
+        drawn = spread(drawn, most)
+        return with_own_colours(drawn) if own_colours else drawn
 
     def note_pooled(self, runs: Sequence[Run], used: Sequence[str]) -> None:
         """Note below the plot the settings in which runs of a group differ, see pooled_over(), and
@@ -139,10 +150,14 @@ class ChartPlotter(Framed):
     def first(self, items: list[Some], most: int) -> list[Some]:
         """Return the first `most` items. A note below the plot tells how many there are if some are
         left out."""
-        if len(items) > most:
-            self.note(f"{most} of {len(items)} shown; --override-group-by pools runs by the "
-                      "settings that it names")
+        self._note_left_out(len(items), most)
         return items[:most]
+
+    def _note_left_out(self, count: int, most: int) -> None:
+        """Note below the plot how many of `count` items are shown if that is more than `most`."""
+        if count > most:
+            self.note(f"{most} of {count} shown; --override-group-by pools runs by the "
+                      "settings that it names")
 
     def read_each(self, runs: Sequence[Run], results: Sequence[Any],
                   read: Callable[[Any], Some]) -> list[tuple[Run, Some]]:

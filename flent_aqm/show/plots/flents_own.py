@@ -8,6 +8,7 @@ and 100. A logarithmic axis (--log-scale-y) is not changed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy
@@ -22,7 +23,7 @@ from flent_aqm.base.flent_plotting import (
 from flent_aqm.results.combined import description_of
 from flent_aqm.show.plots.axes import ROOM
 from flent_aqm.show.plots.comparing import Combined, Comparing, QueueColours
-from flent_aqm.show.plots.frame import FlentDrawn
+from flent_aqm.show.plots.frame import FlentDrawn, Framed
 from flent_aqm.show.plots.paper import is_height_open
 
 # Height of a panel as a share of the picture's width, and its smallest height.
@@ -75,11 +76,27 @@ class AqmTimeseriesPlotter(FlentDrawn, Comparing, FromZero, TimeseriesPlotter):
     FromZero."""
 
 
-class AqmBoxPlotter(FlentDrawn, QueueColours, FromZero, BoxPlotter):
+class NamesInLegend(Framed):
+    """Mixin for Flent's box plots, placed before them: labels below the boxes that overlap are left
+    out, if the legend has them with the boxes' colours."""
+
+    def settle(self) -> str:
+        """Remove the labels of the horizontal axis if the plot has a legend and they overlap.
+        Return ""."""
+        self.figure.draw_without_rendering()  # computes the layout
+        for axis in self.axes if self.legends else ():
+            places = [label.get_window_extent() for label in axis.get_xticklabels()
+                      if label.get_visible()]
+            if any(one.overlaps(other) for one, other in pairwise(places)):
+                axis.set_xticklabels([])
+        return ""
+
+
+class AqmBoxPlotter(NamesInLegend, FlentDrawn, QueueColours, FromZero, BoxPlotter):
     """Flent's plotter `box`, with the colours of queues and value axes from zero, see FromZero."""
 
 
-class AqmBoxCombinePlotter(FlentDrawn, Combined, FromZero, BoxPlotter):
+class AqmBoxCombinePlotter(NamesInLegend, FlentDrawn, Combined, FromZero, BoxPlotter):
     """Flent's plotter `box_combine`, with the colours of queues and value axes from zero, see
     FromZero. A group of files, combined, has the colour of its first file's queue."""
 

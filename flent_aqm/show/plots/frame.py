@@ -18,6 +18,7 @@ from flent_aqm.show.looks import QUIET, caption, legend_columns, wrapped
 from flent_aqm.show.plots.paper import (
     PAPER_INCHES,
     caption_path,
+    drop_untouched,
     is_height_open,
     letters,
     write_caption,
@@ -53,6 +54,7 @@ class Framed(Plotter):
         self.handles: list[Any] = []
         self._part_axis: Any = None
         self._title_of_legend = False
+        self._is_refused = False
 
     @property
     def in_window(self) -> bool:
@@ -65,10 +67,11 @@ class Framed(Plotter):
             self.notes.append(text)
 
     def tell_refused(self, reason: str) -> None:
-        """Log an error in one line: the reason why the picture shows nothing, with which a script
-        can't take it for a plot. Nothing is logged in flent-gui, which shows the picture, nor for a
-        part of a plot."""
+        """Log an error in one line: the reason why the plot shows nothing. No file is written then,
+        which a script would take for a plot. Nothing is done in flent-gui, which shows the picture
+        with the reason, nor for a part of a plot."""
         if self._part_axis is None and not (self.gui or self.in_worker):
+            self._is_refused = True
             _logger.error("%s", " ".join(reason.split()))
 
     def settle(self) -> str:
@@ -111,10 +114,13 @@ class Framed(Plotter):
     def _save(self, results: Sequence[Any]) -> None:
         """Add title, legend and caption, and save the figure to the output file. Without a file,
         show it on the screen, unless flent-gui or a worker process draws it. A part of a plot gets
-        no title, legend and caption of its own. Raises RuntimeError if the picture or its caption
-        can't be written."""
+        no title, legend and caption of its own. No file is written if tell_refused() told a reason.
+        Raises RuntimeError if the picture or its caption can't be written."""
         from matplotlib import pyplot
 
+        if self._is_refused and self.output != "-":
+            drop_untouched(self.output)
+            return
         if self._part_axis is None:
             self._annotate_plot(skip_title=len(results) > 1)
             self._title_of_legend = self._make_legend()

@@ -72,6 +72,9 @@ OVER_TIME_STYLES: dict[str, dict[str, Any]] = {
 
 # With more bars per inch, the labels above them are turned upright.
 MOST_GLITCH_BARS_PER_INCH = 3.2
+_ABOVE_BARS = "above the bars: the longest glitch"
+_NO_ROOM_ABOVE_BARS = ("bars are too narrow for the length of the longest glitch: "
+                       f"flent-aqm score --metrics longest_glitch_{GLITCH_THRESHOLDS_MS[0]}ms_ms")
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,7 @@ class LatencyLine:
 
 
 def latency_lines(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_LINES,
-          together: bool = False) -> list[LatencyLine]:
+          together: bool = False, own_colours: bool = False) -> list[LatencyLine]:
     """Return the lines to draw: a line for each latency series of a single run, else a line for
     each group of runs, with the series of each run from which its metrics are computed. Runs
     without a latency series are left out. A single run that the user groups by a setting is a
@@ -128,6 +131,8 @@ def latency_lines(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_LIN
         runs: the runs.
         most: largest number of lines of several runs.
         together: runs with the same settings share a line, even if each could have its own.
+        own_colours: the plot doesn't use the looks' line styles, so each line needs a colour of its
+            own.
 
     Raises NotAvailable if no run has a latency series, and ConfigError if no run has a setting by
     which the user groups.
@@ -141,7 +146,7 @@ def latency_lines(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_LIN
         return [LatencyLine(short_name(probe.name), looks[probe.name], [(run, probe)])
                 for probe in run.probes]
     return [LatencyLine(group.label, group.look, [(run, run.probe) for run in group.runs])
-            for group in chart.groups_of(with_probe, most, together)]
+            for group in chart.groups_of(with_probe, most, together, own_colours)]
 
 
 def without_failed(chart: ChartPlotter, line: LatencyLine,
@@ -288,7 +293,7 @@ class AqmIdleLoadedPlotter(ChartPlotter):
     also has a line for each direction, if the directions were loaded one after the other."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
-        drawn = latency_lines(self, runs, MOST_LINES // 2)
+        drawn = latency_lines(self, runs, MOST_LINES // 2, own_colours=True)
         axis, = self.grid()
         counted = 0
         reasons = []
@@ -468,13 +473,13 @@ def ccdf(latencies: Numbers) -> tuple[Numbers, Numbers]:
 class AqmPercentilesOverTimePlotter(ChartPlotter):
     """Median, 90th percentile and slowest answered probe of each span of time, see spans(), on a
     logarithmic axis, and lost probes as crosses at the upper edge. At most MOST_RUNS_OVER_TIME
-    series or groups of runs are drawn, of a group its first run. Series, and runs of a group, that
-    can't be divided into spans, see span_s(), are left out, with a note. If no line is left, the
-    picture shows the reason."""
+    series or groups of runs are drawn, of groups the first of each queue, of a group its first run.
+    Series, and runs of a group, that can't be divided into spans, see span_s(), are left out, with
+    a note. If no line is left, the picture shows the reason."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         drawn, reasons = [], []
-        for line in latency_lines(self, runs, MOST_RUNS_OVER_TIME):
+        for line in latency_lines(self, runs, MOST_RUNS_OVER_TIME, own_colours=True):
             try:
                 drawn.append(without_failed(self, line, lambda _run, probe: span_s(probe)))
             except NotAvailable as reason:
@@ -608,12 +613,20 @@ def _percentile_ms(latencies: Numbers, percent: float) -> float:
 
 class AqmGlitchesPlotter(ChartPlotter):
     """Glitches per minute under load: a bar for each threshold and each line of latency_lines(),
-    with the longest glitch above it. Lines in which glitches can't be found are left out, with a
-    note."""
+    with the longest glitch above it where there is room. Lines in which glitches can't be found are
+    left out, with a note.
+
+    Attributes:
+        _upright_labels: texts above the bars, bar by bar, if they are turned upright.
+        _bar_width: width of a bar and the space beside it, in units of the horizontal axis.
+    """
+
+    _upright_labels: Sequence[Any] = ()
+    _bar_width: float = 0.0
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         drawn, reasons = [], []
-        for line in latency_lines(self, runs):
+        for line in latency_lines(self, runs, own_colours=True):
             try:
                 line = without_failed(self, line, _refuse_unknown_glitches)
                 drawn.append((line, [_glitch_rate_and_longest(line, threshold_ms)
@@ -626,16 +639,18 @@ class AqmGlitchesPlotter(ChartPlotter):
         width = 0.8 / len(drawn)
         bars_drawn = len(drawn) * len(GLITCH_THRESHOLDS_MS)
         crowded = bars_drawn > MOST_GLITCH_BARS_PER_INCH * self.figure.get_figwidth()
+        labels: list[Any] = []
         for place, (line, of_line) in enumerate(drawn):
             at = numpy.arange(len(of_line)) + (place - (len(drawn) - 1) / 2) * width
             bars = axis.bar(at, [per_minute for per_minute, _ in of_line], width * 0.92,
                             color=line.look.colour, hatch=line.look.hatch, edgecolor="white",
                             label=line.label)
-            axis.bar_label(bars, [f"longest\n{longest:.0f} ms" if longest and len(drawn) < 4
-                                  else f"{longest:.0f} ms" if longest else "0"
-                                  for _, longest in of_line],
-                           fontsize="xx-small", padding=1, rotation=90 if crowded else 0)
+            labels += axis.bar_label(
+                bars, [f"longest\n{longest:.0f} ms" if longest and len(drawn) < 4
+                       else f"{longest:.0f} ms" if longest else "0" for _, longest in of_line],
+                fontsize="xx-small", padding=1, rotation=90 if crowded else 0)
             self.handles.append(bars)
+        self._upright_labels, self._bar_width = labels if crowded else (), width
         axis.set_xticks(range(len(GLITCH_THRESHOLDS_MS)),
                         [f"{threshold_ms} ms" for threshold_ms in GLITCH_THRESHOLDS_MS])
         axis.set_xlabel("glitch: slower than the idle median by more than")
@@ -650,9 +665,25 @@ class AqmGlitchesPlotter(ChartPlotter):
                         "probes under load",
                         (probe for line, _ in drawn for _, probe in line.members)))
         if len(drawn) >= 4:
-            self.note("above the bars: the longest glitch")
+            self.note(_ABOVE_BARS)
         for text in reasons:
             self.note(f"left out: {text}")
+
+    def settle(self) -> str:
+        """Remove the labels above the bars if they are upright and wider than a bar, so that they
+        touch each other, and return a note that says so. Otherwise return ""."""
+        if not self._upright_labels:
+            return ""
+        axis, = self.axes
+        self.figure.draw_without_rendering()  # computes the layout
+        (left, _), (right, _) = axis.transData.transform([(0, 0), (self._bar_width, 0)])
+        if max(label.get_window_extent().width for label in self._upright_labels) <= right - left:
+            return ""
+        for label in self._upright_labels:
+            label.remove()
+        if _ABOVE_BARS in self.notes:
+            self.notes.remove(_ABOVE_BARS)
+        return _NO_ROOM_ABOVE_BARS
 
 
 def _refuse_unknown_glitches(run: Run, probe: Probe) -> None:

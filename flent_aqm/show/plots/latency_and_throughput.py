@@ -97,11 +97,15 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
         from_zero(axes[1::2], "x")
         self.heading = f"Latency while a test loads {_link_text(drawn)}"
         self.handles = [line_key(side, looks[side]) for side in sides]
-        split = any(len(_throughputs_mbps([run])) > 1 for run in runs)
-        several = any(len(of_side) > 1 for of_side in
-                      collect(drawn, lambda run: key_of(run, [*names, sides_are])).values())
+        groups = collect(drawn, lambda run: key_of(run, [*names, sides_are])).values()
+        several = any(len(group) > 1 for group in groups)
+        split = any(len(_throughputs_mbps(group)) > 1 for group in groups)
+        merged = any(len(_throughputs_mbps(group)) < len(_by_direction_mbps(group))
+                     for group in groups)
         self.note("bars: mean over runs" + (", dots: runs" if several else "")
-                  + ("; above download, below upload" if split else ""))
+                  + ("; above download, below upload" if split else "")
+                  + (f", one bar where they are within {100 * ALIKE:g} %"
+                     if split and merged else ""))
         if any(shares_line(run.settings) for run in drawn):
             self.note("with cross traffic: what the test alone got of the line")
         self.note("p99: of all probes of a line" if has_p99 else "")
@@ -209,13 +213,18 @@ def draw_throughput(axis: Any, members: Mapping[str, Sequence[Run]],
 
 
 def _throughputs_mbps(runs: Sequence[Run]) -> list[Numbers]:
-    """Return an array of the runs' throughputs in Mbit/s for each direction, download first. Runs
-    and directions without a value are left out. If the means of the directions differ by less than
-    ALIKE (1 %) of the larger one, only the first array is returned."""
-    by_way = [one for way in directions(runs)
-              if (one := values(QUANTITIES["throughput"], runs, way)).size]
+    """Return the arrays of _by_direction_mbps(), but only the first one if the means of the
+    directions differ by less than ALIKE (1 %) of the larger one."""
+    by_way = _by_direction_mbps(runs)
     means = [float(one.mean()) for one in by_way]
     return by_way[:1] if means and max(means) - min(means) < ALIKE * max(means) else by_way
+
+
+def _by_direction_mbps(runs: Sequence[Run]) -> list[Numbers]:
+    """Return an array of the runs' throughputs in Mbit/s for each direction, download first. Runs
+    and directions without a value are left out."""
+    return [one for way in directions(runs)
+            if (one := values(QUANTITIES["throughput"], runs, way)).size]
 
 
 def _setting_values(runs: Sequence[Run], name: str) -> list[Any]:

@@ -31,8 +31,8 @@ class AqmQueuesPlotter(ChartPlotter):
                    for run, result in zip(runs, results, strict=True)}
         with_samples = [run for run in runs if sampled[id(run)]]
         # Groups are asked for among runs with samples only: without any there are none.
-        drawn = (_queue_lines(with_samples, sampled, self.groups_of(with_samples))
-                 if with_samples else [])
+        drawn = (_queue_lines(with_samples, sampled, self.groups_of(
+            with_samples, own_colours=loads_both_at_once(with_samples))) if with_samples else [])
         self.note_first_runs(with_samples, len({id(run) for _, _, run, _ in drawn}))
         if not drawn:
             raise NotAvailable("the router's queues were " + (

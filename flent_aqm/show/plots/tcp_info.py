@@ -30,7 +30,8 @@ class AqmTcpInfoPlotter(ChartPlotter):
     test's flows of the first run of each group."""
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
-        flows = _flows_to_draw(runs, self.groups_of(runs))
+        flows = _flows_to_draw(runs, self.groups_of(
+            runs, own_colours=loads_both_at_once(runs)))
         self.note_first_runs(runs, len({id(run) for _, _, run, _ in flows}))
         if any(_is_receivers(flow) for _, _, _, flow in flows):
             self.note("retransmits of NDT7's upload: not available, as its TCP_INFO is the "

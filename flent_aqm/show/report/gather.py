@@ -12,9 +12,11 @@ import numpy
 
 from flent_aqm.results.advice.measured import Measured, measured, stood_still
 from flent_aqm.results.data_file import DataFile, a_number
+from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.latency import LISTED_GLITCH_MS, bad_probes, glitches, idle_median_ms
 from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.table import Unavailable, ranked, values
+from flent_aqm.results.metrics.throughput import PAYLOAD_SHARE, link_rate_mbps, payload_share
 from flent_aqm.results.reading.series import series_by_error
 from flent_aqm.show.plots.observed import captured
 from flent_aqm.show.report.facts import RunFacts, facts_of
@@ -80,6 +82,8 @@ class ReportRow(Row):
             _why_no_latency(). "" if there is none.
         samples: SHA-256 of its samples, "" if its file has none.
         glitches: its glitches in the order of time. Empty if it has none or they can't be found.
+        possible_mbps: direction -> throughput in Mbit/s that TCP can carry at the link's rate.
+            Directions for which that is not known are missing.
     """
 
     metrics: Mapping[str, float]
@@ -93,6 +97,7 @@ class ReportRow(Row):
     no_latency: str = ""
     samples: str = ""
     glitches: tuple[RunGlitch, ...] = ()
+    possible_mbps: Mapping[str, float] = field(default_factory=dict)
 
 
 def row_of(data: DataFile) -> ReportRow:
@@ -120,7 +125,20 @@ def row_of(data: DataFile) -> ReportRow:
         facts=facts_of(data, run),
         errors=_errors(data), measured=measured(run), notes=tuple(run.notes),
         no_latency=_why_no_latency(run, metrics["latency_loaded_median_ms"]),
-        samples=run.samples, glitches=or_none(partial(_glitches, run)) or ())
+        samples=run.samples, glitches=or_none(partial(_glitches, run)) or (),
+        possible_mbps={direction: mbps for direction in DIRECTIONS if (
+            mbps := or_none(partial(_possible_mbps, run, direction))) is not None})
+
+
+def _possible_mbps(run: Run, direction: str) -> float:
+    """Return the throughput in Mbit/s that TCP can carry at the link's rate: the modem's if there
+    is a modem, as in the setting RATE, else the shaper's. direction: "download" or "upload". Raises
+    NotAvailable if the rate is not known, or changes during the run."""
+    limited_mbps = link_rate_mbps(run, direction)
+    modem_mbps = a_number(run.settings.get(
+        "modem_down_mbps" if direction == "download" else "modem_up_mbps"))
+    return (limited_mbps * payload_share(run, direction) if modem_mbps is None
+            else modem_mbps * PAYLOAD_SHARE)
 
 
 def _glitches(run: Run) -> tuple[RunGlitch, ...]:

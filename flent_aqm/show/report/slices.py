@@ -231,7 +231,8 @@ def cell(rows: Sequence[ReportRow]) -> dict[str, Any]:
 
     - runs: number of runs.
     - ways: direction -> values of _latency_data(), if it has probes; mbps, the throughput in Mbit/s
-      of each run that has it; over_time and rtt_over_time, results of _curve_over_runs() for
+      of each run that has it; possible_mbps, what TCP can carry in each of these runs, None where
+      that is not known; over_time and rtt_over_time, results of _curve_over_runs() for
       throughput and RTT. Directions with neither probes nor throughput are left out.
     - words: metric that has words -> median over runs as text, after its word: "B 47.10". Metrics
       without a value are left out.
@@ -243,13 +244,15 @@ def cell(rows: Sequence[ReportRow]) -> dict[str, Any]:
     ways = {}
     for direction in DIRECTIONS:
         sent = [row.loaded_ms[direction] for row in rows if direction in row.loaded_ms]
-        mbps = [row.metrics[name] for row in rows
-                if (name := f"throughput_{direction}_mbps") in row.metrics]
-        if not sent and not mbps:
+        name = f"throughput_{direction}_mbps"
+        carried = [row for row in rows if name in row.metrics]
+        if not sent and not carried:
             continue
         ways[direction] = {
             **(_latency_data(numpy.concatenate(sent)) if sent else {}),
-            "mbps": [number(one) for one in mbps],
+            "mbps": [number(row.metrics[name]) for row in carried],
+            "possible_mbps": [None if (possible := row.possible_mbps.get(direction)) is None
+                              else number(possible) for row in carried],
             "over_time": _curve_over_runs([row.mbps[direction] for row in rows
                                            if direction in row.mbps]),
             "rtt_over_time": _curve_over_runs([row.rtt_ms[direction] for row in rows

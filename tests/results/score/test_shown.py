@@ -49,6 +49,19 @@ def test_labels_leave_out_the_words_that_all_begin_with(
     assert _distinct_names([Path("results", f"{name}.flent.gz") for name in names]) == labels
 
 
+@pytest.mark.parametrize(("titles", "named"), [
+    (("SQM_off", "SQM_on"), ("SQM_off", "SQM_on")), (("SQM", "SQM"), ("no_aqm", "cake"))])
+def test_runs_have_the_same_titles_on_a_terminal(
+        titles: tuple[str, str], named: tuple[str, str]) -> None:
+    """As elsewhere. Where they don't differ, settings take less room than paths."""
+    files = [replace(one, path=Path(f"rrul-2026-01-01T000004.00010{at}.{title}.flent.gz"),
+                     settings={"aqm": aqm})
+             for at, (one, title, aqm) in enumerate(zip(
+                 scored(2), titles, ("no_aqm", "cake"), strict=False))]
+    lines = printed(show_table, files, ["latency_loaded_p99_ms"], 80)
+    assert tuple(line.split()[0] for line in lines[-2:]) == named
+
+
 def test_two_runs_each_are_enough_to_compare() -> None:
     """One of each is not."""
     two = _comparisons(["aqm"], {("codel",): [5.0, 6.0], ("pie",): [7.0, 8.0]}, "nothing")

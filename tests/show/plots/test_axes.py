@@ -221,7 +221,8 @@ def test_caption_names_the_probe_that_latency_is_from(
     assert captioned_probes(draw(plot, list(UPLOADS), *more)) == "irtt"
     ping = [without_irtt(path, tmp_path) for path in UPLOADS]
     assert captioned_probes(draw(plot, ping, *more)) == "ping"
-    assert captioned_probes(draw(plot, [*UPLOADS, *ping], *more)) == "irtt and ping"
+    both = [*UPLOADS[:2], *ping[:2]]  # all are drawn where a plot has room for four
+    assert captioned_probes(draw(plot, both, *more)) == "irtt and ping"
 
 
 def test_caption_names_the_probe_of_glitches(draw: Draw) -> None:

@@ -235,7 +235,7 @@ def stretched(factor: float) -> Callable[[dict[str, Any]], None]:
 
 
 def test_directions_that_differ_have_a_bar_each_beside_latency(
-    draw: Draw, monkeypatch: pytest.MonkeyPatch
+    draw: Draw, variant: Variant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A mean of down and up is a number that no tool reports."""
     plotter = draw("latency_and_throughput", [RUNS / "ndt7.flent.gz"])
@@ -248,6 +248,14 @@ def test_directions_that_differ_have_a_bar_each_beside_latency(
     bars = sorted(plotter.axes[1].patches, key=lambda bar: float(bar.get_y()))
     assert [bar.get_width() for bar in bars] == [90, 30]
     assert "above download, below upload" in output(plotter)
+    assert "one bar" not in output(plotter)
+    monkeypatch.setattr("flent_aqm.show.plots.latency_and_throughput.values",
+                        lambda quantity, runs, way: numpy.array([
+                            30 if runs[0].settings["aqm"] == "codel" else mbps[way]]))
+    plotter = draw("latency_and_throughput",
+                   [RUNS / "ndt7.flent.gz", variant("c", "ndt7", "codel")])
+    assert len(plotter.axes[1].patches) == 3
+    assert "above download, below upload, one bar where they are within 1 %" in output(plotter)
 
 
 @pytest.mark.parametrize(("test", "has_p99"), [
@@ -540,3 +548,51 @@ def test_copies_of_a_run_are_drawn_once(plot: str, draw: Draw, variant: Variant)
     assert "1 of 4 files repeat another one sample by sample" in words
     assert re.search(r"\b3 runs\b", words), words
     assert "repeat another one" not in output(draw(plot, [files[0], files[2], files[3]]))
+
+
+@pytest.fixture
+def eight(variant: Variant) -> list[Path]:
+    """Two queues at four rates, each of a batch's run of its own."""
+    def named(name: str) -> Callable[[dict[str, Any]], None]:
+        def change(data: dict[str, Any]) -> None:
+            data["metadata"]["DATA_FILENAME"] = f"{name}.flent.gz"
+        return change
+
+    return [variant(name, "ndt7", aqm=aqm, rate_mbps=rate, base_delay_ms=delay_ms,
+                    change=named(name))
+            for aqm in ("no_aqm", "fq_codel") for rate in (10, 100) for delay_ms in (10, 20)
+            for name in (f"{aqm}-{rate}-{delay_ms}",)]
+
+
+@pytest.mark.parametrize(("plot", "most"), [
+    ("latency_percentiles_over_time", 4), ("latency_ecdf_idle_vs_loaded", 6),
+    ("glitches_per_minute", 8)])
+def test_groups_of_one_queue_are_told_apart(
+        plot: str, most: int, draw: Draw, eight: list[Path]) -> None:
+    """Where lines mean percentiles or idleness, and bars have none. Each queue is there."""
+    plotter = draw(plot, eight)
+    handles = plotter.handles[:most]
+    shown = [handle.get_label() for handle in handles]
+    assert sum("fq_codel" in label for label in shown) == most // 2
+    colours = {str(handle[0].get_facecolor() if plot == "glitches_per_minute"
+                    else handle.get_color()) for handle in handles}
+    assert len(colours) == most
+
+
+def test_bars_too_narrow_for_their_labels_have_none(draw: Draw, eight: list[Path]) -> None:
+    for width_inches, labelled in ((2.4, False), (12, True)):
+        plotter = draw("glitches_per_minute", eight, "--fig-width", str(width_inches))
+        axis, = plotter.figure.axes
+        assert bool(axis.texts) == labelled
+        assert ("above the bars" in output(plotter)) == labelled
+        assert ("longest_glitch_30ms_ms" in output(plotter)) != labelled
+
+
+@pytest.mark.parametrize("plot", ["box_combine", "box_totals"])
+def test_labels_that_overlap_are_left_to_the_legend(
+        plot: str, draw: Draw, eight: list[Path]) -> None:
+    plotter = draw(plot, eight)
+    assert not any(text.get_text() for text in plotter.figure.axes[0].get_xticklabels())
+    assert any("fq_codel, +20 ms" in label.replace("100 Mbit/s, ", "") for label in labels(plotter))
+    plotter = draw(plot, eight[::4])
+    assert any(text.get_text() for text in plotter.figure.axes[0].get_xticklabels())

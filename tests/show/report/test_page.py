@@ -384,3 +384,81 @@ def test_panels_keep_what_is_in_them(tmp_path: Path, browser: Browser, width: in
             }).map(one => one.textContent)})""") == []
     finally:
         browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_point_of_a_queue_is_beside_its_name(opened: Browser) -> None:
+    """Also on a phone, where few letters have room beside it."""
+    opened.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+        "width": 340, "height": 900, "deviceScaleFactor": 1, "mobile": True})
+    names = opened("""return [...document.querySelectorAll('.panel th[scope=row]')].map(one => {
+        const words = document.createRange(), point = one.querySelector('i');
+        words.selectNodeContents(one.lastChild);
+        const name = words.getBoundingClientRect(), dot = point.getBoundingClientRect();
+        return [one.textContent, dot.right <= name.left, dot.top >= name.top,
+                dot.bottom <= name.bottom]})""")
+    assert names
+    assert [name for name, *good in names if not all(good)] == []
+
+
+def test_toolbar_of_a_plot_covers_no_legend(opened: Browser) -> None:
+    for name in PLOTS:
+        left, right = opened(f"""const plot = document.getElementById('plot-{name}');
+            const size = plot._fullLayout._size, place = plot.getBoundingClientRect();
+            return [plot.querySelector('.modebar-group').getBoundingClientRect().left,
+                    place.left + size.l + size.w]""")
+        assert left >= right, name
+
+
+def test_latency_plot_names_those_whose_median_is_a_lost_probe(
+        tmp_path: Path, browser: Browser) -> None:
+    def losing(whole: dict[str, Any]) -> None:
+        for sample in whole["raw_values"]["Ping (ms) UDP irtt"]:
+            if sample["seq"] % 4:
+                sample.pop("val", None)
+                sample["lost"] = True
+    write_run(tmp_path / "r" / "a.flent.gz", "iperf3_upload", losing, aqm="no_aqm")
+    write_run(tmp_path / "r" / "b.flent.gz", "iperf3_upload", aqm="codel")
+    assert main(["report", str(tmp_path / "r"), "-o", str(tmp_path / "r.html")]) == 0
+    browser.open(tmp_path / "r.html")
+    assert browser(QUEUES_DRAWN) == ["codel"]
+    note = "return document.getElementById('latency-lost').textContent"
+    assert browser(note) == ("Not drawn, because half of the probes or more were lost: no_aqm in "
+                             "upload (74 % lost).")
+    browser("document.querySelector('.chips button').click()")
+    assert browser(note) == ""
+
+
+# Names and values of the traces of the throughput's plot.
+THROUGHPUT = """const select = document.getElementById('throughput-in');
+    select.value = arguments[0];
+    select.dispatchEvent(new Event('change'));
+    return (document.getElementById('plot-throughput').data ?? [])
+        .map((trace) => [trace.name, trace.y])"""
+
+
+def test_what_tcp_can_carry_is_of_each_direction(tmp_path: Path, browser: Browser) -> None:
+    """On an asymmetric line, with a modem or without."""
+    shaped: dict[str, Any] = {"rate_down_mbps": 400, "rate_up_mbps": 200}
+    modem: dict[str, Any] = {"modem_down_mbps": 400, "modem_up_mbps": 200}
+    for number, rates in enumerate((shaped, shaped | modem,
+                                    modem | {"shaper": "none"})):
+        write_run(tmp_path / f"{number}" / "a.flent.gz", **rates)
+        page = tmp_path / f"{number}.html"
+        assert main(["report", str(page.with_suffix("")), "-o", str(page)]) == 0
+        browser.open(page)
+        seen = browser(THROUGHPUT, "mbps")
+        assert [y for name, y in seen if name == "what TCP can carry"] == [
+            [pytest.approx(rate * 1448 / 1514, rel=1e-4)] for rate in (400, 200)]
+        mbps = [y[0] for name, y in seen if name != "what TCP can carry"]
+        assert browser(THROUGHPUT, "share") == [
+            [seen[0][0], [pytest.approx(value / rate * 100 * 1514 / 1448, rel=1e-4)]]
+            for value, rate in zip(mbps, (400, 200), strict=True)]
+
+
+def test_share_of_an_unknown_rate_is_not_offered(tmp_path: Path, browser: Browser) -> None:
+    write_run(tmp_path / "r" / "a.flent.gz", shaper="none")
+    assert main(["report", str(tmp_path / "r"), "-o", str(tmp_path / "r.html")]) == 0
+    browser.open(tmp_path / "r.html")
+    for unit in ("mbps", "share"):
+        assert [name for name, _ in browser(THROUGHPUT, unit)] == ["fq_codel"] * 2
+    assert browser("return document.getElementById('throughput-possible').offsetParent") is None

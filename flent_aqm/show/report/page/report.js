@@ -6,7 +6,6 @@
 const byId = (id) => document.getElementById(id);
 const root = document.documentElement;
 const WAYS = ["download", "upload"];
-const TCP_SHARE = 1448 / 1514;
 const ROWS_AT_ONCE = 100;
 let data = JSON.parse(byId("data").textContent);
 const state = {
@@ -83,6 +82,7 @@ function faint(hex, share) {
 // ---- plots ----
 const narrow = () => window.innerWidth < 640;
 const touched = window.matchMedia("(pointer: coarse)").matches;
+const hasToolbar = () => !touched && !narrow() && !state.printing;
 const CONFIG = {responsive: true, displaylogo: false,
   // The only unit that a format can have; a suffix stands at decades alone.
   locale: "en", locales: {en: {format: {currency: ["", "\u00a0ms"]}}},
@@ -96,12 +96,13 @@ function layout(ways, x, y) {
     font: {color: css("--ink"), size: narrow() || state.printing ? 11 : 13},
     height: (state.printing ? 240 : narrow() ? 260 : 300) * ways.length + 60,
     width: state.printing ? 690 : undefined, autosize: !state.printing,
-    margin: {l: 60, r: 10, t: 40, b: 50}, hovermode: "closest",
+    // The toolbar stands upright in the margin: across the top it would cover the legend.
+    margin: {l: 60, r: hasToolbar() ? 40 : 10, t: 40, b: 50}, hovermode: "closest",
     hoverlabel: {bgcolor: css("--raised"), bordercolor: css("--line"),
       font: {color: css("--ink")}},
     // A finger that scrolls the page must not zoom.
     dragmode: touched ? false : "zoom",
-    modebar: {bgcolor: "rgba(0,0,0,0)", color: css("--quiet"), activecolor: css("--accent")},
+    modebar: {orientation: "v", bgcolor: "rgba(0,0,0,0)", color: css("--quiet"), activecolor: css("--accent")},
     showlegend: true, legend: {orientation: "h", y: 1.02, yanchor: "bottom", x: 0},
     boxmode: "group", barmode: "group", boxgap: 0.25, boxgroupgap: 0.15,
     xaxis: axis({...x, anchor: ways.length > 1 ? "y2" : "y"}),
@@ -140,7 +141,7 @@ function draw(id, traces, made, empty = NO_DATA) {
   place.classList.remove("empty");
   if (!place.querySelector(".plotly")) place.replaceChildren();
   Plotly.react(place, traces, made,
-    {...CONFIG, displayModeBar: touched || narrow() ? false : "hover"});
+    {...CONFIG, displayModeBar: hasToolbar() ? "hover" : false});
   if (!place.dataset.listens) {
     place.dataset.listens = "yes";
     place.on("plotly_legendclick", (event) => {
@@ -165,18 +166,23 @@ const categories = () => ({type: "category", title: {text: "link rate, Mbit/s"},
   range: [-0.5, data.rates.length - 0.5]});
 
 function plotThroughput() {
-  const share = byId("throughput-in").value === "share";
+  const known = waysOf(cellsHere(),
+    (way) => way.possible_mbps.some((possible) => possible !== null)).length > 0;
+  byId("throughput-possible").hidden = !known;
+  const share = known && byId("throughput-in").value === "share";
   const ways = waysOf(cellsHere(), (way) => way.mbps.length);
   const traces = [], seen = new Set();
-  const most = (rate) => typeof rate === "number" ? rate * TCP_SHARE : NaN;
+  let explained = false;
   ways.forEach((way, place) => {
     for (const queue of shown()) {
       const x = [], y = [];
       for (const rate of data.rates) {
-        for (const value of cellOf(queue, rate)?.ways[way]?.mbps ?? []) {
+        const cell = cellOf(queue, rate)?.ways[way];
+        (cell?.mbps ?? []).forEach((value, at) => {
+          if (share && cell.possible_mbps[at] === null) return;
           x.push(plain(said(rate)));
-          y.push(share ? value / most(rate) * 100 : value);
-        }
+          y.push(share ? value / cell.possible_mbps[at] * 100 : value);
+        });
       }
       if (x.length) {
         traces.push({type: "box", x, y, ...once(queue, seen), offsetgroup: queue.name,
@@ -186,13 +192,17 @@ function plotThroughput() {
           hovertemplate: "%{y:.4g}" + (share ? " %" : " Mbit/s")});
       }
     }
-    if (traces.length && !share) {
-      const rates = data.rates.filter((rate) => typeof rate === "number");
-      traces.push({type: "scatter", mode: "markers", x: rates.map(said), y: rates.map(most),
-        yaxis: axisName(place), name: "what TCP can carry", showlegend: place === 0,
+    const lines = share ? [] : data.rates.flatMap((rate) => [...new Set(shown().flatMap(
+      (queue) => cellOf(queue, rate)?.ways[way]?.possible_mbps ?? []))]
+      .filter((possible) => possible !== null).map((possible) => [rate, possible]));
+    if (lines.length) {
+      traces.push({type: "scatter", mode: "markers", x: lines.map(([rate]) => plain(said(rate))),
+        y: lines.map(([, possible]) => possible),
+        yaxis: axisName(place), name: "what TCP can carry", showlegend: !explained,
         hovertemplate: "%{y:.4g} Mbit/s",
         marker: {symbol: "line-ew-open", size: narrow() ? 14 : 40, color: css("--quiet"),
           line: {width: 1}}});
+      explained = true;
     }
   });
   draw("plot-throughput", traces, layout(ways, categories(), (way) => ({rangemode: "tozero",
@@ -201,11 +211,19 @@ function plotThroughput() {
 
 function plotLatency() {
   const ways = waysOf(cellsHere(), (way) => way.box);
-  const traces = [], seen = new Set();
+  const traces = [], seen = new Set(), lost = [];
+  const ratesHere = new Set(cellsHere().map((cell) => cell.rate)).size;
   ways.forEach((way, place) => {
     for (const queue of shown()) {
-      const found = data.rates.map((rate) => [rate, cellOf(queue, rate)?.ways[way]])
-        .filter(([, cell]) => cell?.box && cell.box[2] !== null);
+      const probed = data.rates.map((rate) => [rate, cellOf(queue, rate)?.ways[way]])
+        .filter(([, cell]) => cell?.box);
+      const found = probed.filter(([, cell]) => cell.box[2] !== null);
+      for (const [rate, cell] of probed) {
+        if (cell.box[2] === null) {
+          lost.push(`${queue.name}${ratesHere > 1 ? ` at ${rateText(rate)}` : ""} in ${way} (${
+            (100 * cell.lost / cell.probes).toFixed(0)} % lost)`);
+        }
+      }
       if (!found.length) continue;
       // A whisker or dash that is lost stands at the longest probe that came back.
       const longest = (cell) => cell.ms.reduce((most, ms) => ms ?? most, null);
@@ -224,6 +242,8 @@ function plotLatency() {
   });
   draw("plot-latency", traces, layout(ways, categories(), (way) => ({
     ...latencies(traces, "y", ways.indexOf(way)), title: {text: `RTT in ${way}`}})));
+  byId("latency-lost").textContent = lost.length
+    ? `Not drawn, because half of the probes or more were lost: ${lost.join(", ")}.` : "";
 }
 
 function plotTails() {
