@@ -106,8 +106,8 @@ class Http1:
 
     def _process_event(self) -> bool:
         """Let h11 parse received bytes, and process the next event. Return False if h11 needs more
-        bytes, or if no request can follow on this connection, otherwise True. If the client has
-        ended the connection, it is closed. Raises as received() does."""
+        bytes, or if no request can follow on this connection, otherwise True. Raises as received()
+        does."""
         if self._waiting:
             self._http.receive_data(self._waiting)
             self._waiting = b""
@@ -134,9 +134,8 @@ class Http1:
         elif isinstance(event, h11.EndOfMessage):
             self._answer_current()
         else:
-            if isinstance(event, h11.ConnectionClosed):
-                self._transport.close()
-            return False  # NEED_DATA
+            # NEED_DATA, or PAUSED. That the client has ended the connection, asyncio tells.
+            return False
         return True
 
     def _set_awaited(self, size: int) -> None:

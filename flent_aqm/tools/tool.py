@@ -175,11 +175,12 @@ STREAMS = Form("[1-9]|[1-5][0-9]|6[0-4]", "1 to 64")
 
 @dataclass(frozen=True)
 class Shown:
-    """How the figure of all speed tests shows a tool. Names of metrics are without the tool's
-    prefix, or those of metrics that all tests have.
+    """How the figure of all speed tests and the scorecard show a tool. In a Tool, names of metrics
+    are without the tool's prefix, or those of metrics that all tests have. Figure and scorecard use
+    copies with the full names, as METRICS has them.
 
     Attributes:
-        label: name of the tool in the figure.
+        label: name of the tool in the figure, "" if it isn't in it.
         latency: metrics of the latency that the tool shows while it loads the line, in ms or RPM.
             The figure takes the largest in ms; RPM are converted.
         verdict: pairs of a metric and a format string for it, in which {} becomes the metric's

@@ -148,8 +148,9 @@ def is_glitch(probe_ms: float | None, idle_ms: float) -> bool:
 
 def outcome(change: str, data: Mapping[str, Any], run: Run, number: int) -> Outcome:
     """Return the outcome of a run. The RTT of probe `number` is None if it was lost or the run has
-    no such probe, and a metric is None if the run doesn't have it. If no probe was answered at all,
-    `fault` says so, and all other values but `change` are None or empty.
+    no such probe, and a metric is None if the run doesn't have it. If the first latency series has
+    no answered probe, only `change` and `fault` are set. Raises NotAvailable if the run has no
+    latency series, which with_series() refuses before.
 
     Args:
         change: what was changed, for the table.

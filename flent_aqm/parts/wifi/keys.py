@@ -112,7 +112,8 @@ def _read_phy(name: str, settings: Settings) -> str:
         name: the key, for messages.
         settings: all batch keys of the run.
 
-    Raises ConfigError if parse_phy() refuses it, or if it is given without stations.
+    Raises ConfigError if parse_phy() refuses it, if it is given without stations, or if it is True
+    or False.
     """
     phy = _value_with_stations(name, settings, DEFAULT_PHY)
     if phy:

@@ -252,8 +252,13 @@ class Run:
 
     def applied(self, direction: str) -> Mapping[str, Any]:
         """Return the settings of a direction's shaper and queue as the router's kernel reported
-        them after the run: AQM.after.applied of docs/reference/data-format.md, by names with units
-        such as `limit_packets`. Empty if the file has none. direction: "download" or "upload"."""
+        them after the run: AQM.after.applied of docs/reference/data-format.md. `shaper` and `qdisc`
+        are the kinds, `shaper_parameters` and `qdisc_parameters` their parameters, by names with
+        units such as `limit_packets`; beside these are `rate_mbps` and others. Empty if the file
+        has none.
+
+        direction: "download" or "upload".
+        """
         return _object_at(self.aqm, "after", "applied", _DEVICE[direction])
 
     def counters(self, moment: str, direction: str) -> Mapping[str, Any]:

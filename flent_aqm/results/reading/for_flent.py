@@ -86,8 +86,9 @@ def read_for_flent(path: Path, recorded: Collection[str], settings: Any) -> dict
 
 
 def read_to_share(path: Path) -> DataFile:
-    """Read a file that is to be shared, and return it with the metadata that Flent needs, and
-    without those that Flent would take for a setting or a method of its own. Raises BadResult, with
+    """Read a file that is to be shared, and return it. Metadata that Flent needs are added if they
+    are missing. Those that Flent would take for a setting or a method of its own are removed,
+    except settings that Flent itself records, and REMOTE_METADATA. Raises BadResult, with
     the path, if the file can't be read or is damaged, if a name in it could do harm, or if Flent
     can't use it, also because TITLE, HOST or LOCAL_HOST has more than 1000 characters
     (_LONGEST_SHARED). Flent is imported."""

@@ -75,8 +75,9 @@ def _refuse_lengths(metadata: Mapping[str, Any]) -> None:
 def _lasts_s(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> float:
     """Return how long a series lasts, in s: from the earliest to the latest of its samples and the
     start and end of its load, plus its longest interval (`dur`) and, if its unit is ms, its largest
-    RTT, because these lie before a sample's time. What is missing counts as 0. Raises BadResult if
-    the absolute value of a time, interval or RTT exceeds 1e10 s (LATEST_S).
+    RTT, because these lie before a sample's time. Values that are missing or no numbers are left
+    out; a part of this sum without any value is 0. Raises BadResult if the absolute value of a
+    time, interval or RTT exceeds 1e10 s (LATEST_S).
 
     Args:
         name: name of the series, for the message.

@@ -67,7 +67,8 @@ class _Member(Protocol):
     """Interface of a decompressor for one member of an archive.
 
     unpack() takes the next packed bytes and returns up to 1 MiB (_UNPACKED_BYTES) of unpacked data,
-    b"" if it needs more input. Called with b"", it returns further data of the earlier input.
+    b"" if it needs more input. Called with b"", it returns further data of the earlier input. It
+    raises zlib.error, OSError or ValueError for damaged data.
     `ended` is the packed data that were passed beyond the member's end, None before its end.
     """
 

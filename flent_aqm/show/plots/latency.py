@@ -687,7 +687,9 @@ class AqmGlitchesPlotter(ChartPlotter):
 
 
 def _refuse_unknown_glitches(run: Run, probe: Probe) -> None:
-    """Raise NotAvailable if glitches can't be found in a latency series of a run."""
+    """Raise NotAvailable if glitches can't be found in a latency series of a run: if it has no
+    probes under load, find_glitches() refuses these, such as for their distance, or its idle median
+    isn't known, see idle_median_ms()."""
     # The error of the series is clearer than that of its idle median.
     find_glitches(run.loaded(None, probe), 0, GLITCH_THRESHOLDS_MS[0])
     idle_median_ms(run, probe)
