@@ -214,7 +214,7 @@ def as_text(story: Story, outcomes: Sequence[Outcome], idle_ms: float | None, se
     """
     from flent_aqm.parts.why.words import concluding, lines
 
-    told = [_cut(f"{'Run':<7} {settings}", WIDTH)]
+    told = _wrapped("Run", settings)
     for heading, sentence in lines(story, idle_ms):
         told += _wrapped(heading, sentence)
     conclusion = concluding(outcomes, idle_ms, story.place)

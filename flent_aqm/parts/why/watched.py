@@ -39,7 +39,7 @@ from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.sweep.replay.again import again
 from flent_aqm.sweep.replay.compare import differences, other_versions
-from flent_aqm.sweep.replay.recorded import RecordedRun
+from flent_aqm.sweep.replay.recorded import RecordedRun, why_programs_differ
 from flent_aqm.sweep.run import samples_sha256
 
 MODEM = "modem"
@@ -273,7 +273,8 @@ def run_again(path: Path, was: RecordedRun, series: str = "") -> WatchedRun:
         first = differences(was.data, now.data)[0]
         others = f"; made with another {', '.join(one.where for one in versions)}" \
             if versions else ""
+        programs = why_programs_differ(was.cell)
         raise BadResult(f"{path}: not explained, because the repeated run is another one: "
-                        f"{first}{others}")
+                        f"{first}{others}{programs and '; '}{programs}")
     return now
 
