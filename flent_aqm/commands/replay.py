@@ -57,16 +57,18 @@ def main(args: argparse.Namespace) -> int:
         print(f"flent-aqm: {error}", file=sys.stderr)
         return NOT_REPLAYED
     return _print_comparison(other_versions(was.data["metadata"], now["metadata"]),
-                             differences(was.data, now))
+                             differences(was.data, now), recorded.why_programs_differ(was.cell))
 
 
-def _print_comparison(versions: list[Difference], differing: list[Difference]) -> int:
+def _print_comparison(versions: list[Difference], differing: list[Difference],
+                      programs: str) -> int:
     """Print the versions that differ, the first SHOWN differences in results and the number of the
     others, or that the results are identical. Return IDENTICAL or DIFFERENT, by the results alone.
 
     Args:
         versions: differences in versions.
         differing: differences in results.
+        programs: note on the user's programs, printed if the results differ. "" for none.
     """
     for difference in versions:
         print(f"other version: {plain(difference)}")
@@ -78,6 +80,8 @@ def _print_comparison(versions: list[Difference], differing: list[Difference]) -
         print(f"      also: {plain(difference)}")
     if len(differing) > SHOWN:
         print(f"      also: {len(differing) - SHOWN} more")
+    if programs:
+        print(f"perhaps: {programs}")
     return DIFFERENT
 
 

@@ -16,10 +16,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from flent_aqm.base.part import load, parts
 from flent_aqm.spec.scenario import Scenario
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _COUNTER = re.compile(r"([a-z_]+)=([0-9]{1,20})")
 
@@ -75,6 +78,19 @@ class PathModel(Protocol):
         Yields:
             Key and report, as the data file has it: `trace` (name of the file), `size_bytes` and
                 `sha256`, and others. Any of them may be missing or wrong.
+        """
+
+    def own_delays_ns(self, scenario: Scenario, reported: object, direction: str,
+                      arrived_ns: NDArray[Any], left_ns: NDArray[Any]) -> NDArray[Any] | None:
+        """Return how much of each packet's time in the modem's place is the model's own delay,
+        which packets have without any queue, too, in ns. None if the model isn't in the modem's
+        place, or its counters are missing.
+
+        Args:
+            scenario: the settings of the run.
+            reported: the model's object of the data file, None if there is none.
+            direction: "down" or "up".
+            arrived_ns, left_ns: when each packet arrived and left, in ns since the epoch.
         """
 
 

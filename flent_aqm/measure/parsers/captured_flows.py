@@ -10,6 +10,9 @@ packets that the client sent again. They are not counted as payload a second tim
 these are packets that the server sent again, or that were overtaken. They count as payload, too,
 because the client had not received them before. Payload of UDP is all that the client sent or
 received.
+
+An upload over TCP has a mean of what was acknowledged: what the client sent at its end still stands
+in a queue, and nothing shows yet at which rate the line carries it.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ LEAST_SHARE = 0.05
 MOST_FLOWS = 64
 
 _TCP, _UDP = 6, 17
-_SYN = 2
+_SYN, _ACK = 2, 16
 
 
 @dataclass
@@ -56,6 +59,11 @@ class CapturedFlow:
             count.
         highest: TCP's sequence number after the last byte of all data that was seen, modulo 2^32.
             None before the first packet, and for UDP.
+        acknowledged: the highest acknowledgement number of an upload's data that was seen, modulo
+            2^32. Before the first: the sequence number of the flow's first packet. None for UDP,
+            and for downloads.
+        acknowledged_bytes: bytes of an upload's data that were acknowledged.
+        acknowledged_s: time of the last acknowledgement of further data, 0 if there was none.
     """
 
     protocol: str
@@ -71,6 +79,37 @@ class CapturedFlow:
     retransmitted_packets: int = 0
     retransmitted_bytes: int = 0
     highest: int | None = None
+    acknowledged: int | None = None
+    acknowledged_bytes: int = 0
+    acknowledged_s: float = 0.0
+
+    @property
+    def mean_mbps(self) -> float:
+        """Mean throughput in Mbit/s from the first packet with payload on. Of an upload over TCP:
+        of the acknowledged payload, until the last acknowledgement of further data. Of other flows,
+        and of an upload of which no acknowledgement was captured: of all payload, until its last
+        packet. 0 if that time is 0."""
+        payload, end_s = ((self.acknowledged_bytes, self.acknowledged_s) if self.acknowledged_bytes
+                          else (self.payload_bytes, self.last_s))
+        took_s = end_s - self.first_s
+        return payload * 8e-6 / took_s if took_s > 0 else 0.0
+
+    def acknowledge(self, at_s: float, number: int) -> None:
+        """Count an acknowledgement of an upload's data. One of data that was acknowledged before,
+        or that was not seen, such as that of a FIN, doesn't count.
+
+        Args:
+            at_s: time of its packet in epoch seconds.
+            number: TCP's acknowledgement number.
+        """
+        if self.acknowledged is None or self.highest is None:
+            return
+        further = _distance(self.acknowledged, number)
+        further = min(further, _distance(self.acknowledged, self.highest))
+        if further > 0:
+            self.acknowledged = (self.acknowledged + further) & 0xFFFFFFFF
+            self.acknowledged_bytes += further
+            self.acknowledged_s = at_s
 
     def add(self, at_s: float, step: int, payload: int) -> None:
         """Count a packet with payload.
@@ -112,7 +151,7 @@ def read_flows(file: BinaryIO, servers: Collection[str], left_out: Collection[in
         packet = _parse(data[link_bytes:], on_wire - link_bytes)
         if packet is None:
             continue
-        sender, receiver, protocol, source, target, payload, sequence = packet
+        sender, receiver, protocol, source, target, payload, sequence, confirmed = packet
         if sender in packed:
             server, server_port, client_port, direction = sender, source, target, "download"
         elif receiver in packed:
@@ -129,6 +168,10 @@ def read_flows(file: BinaryIO, servers: Collection[str], left_out: Collection[in
         new = payload if sequence is None else _count_once(flow, sequence, payload)
         if payload:
             flow.add(ticks / ticks_per_s, int(ticks // (step_s * ticks_per_s)), new)
+        if confirmed is not None and direction == "download":
+            upload = flows.get((protocol, server, server_port, client_port, "upload"))
+            if upload is not None:
+                upload.acknowledge(ticks / ticks_per_s, confirmed)
     return _loads(list(flows.values()))
 
 
@@ -147,12 +190,13 @@ def _packets(file: BinaryIO, ticks_per_s: int) -> Iterator[tuple[int, int, memor
 
 
 def _parse(data: memoryview, on_wire: int
-           ) -> tuple[bytes, bytes, int, int, int, int, int | None] | None:
-    """Return a packet's addresses of sender and receiver as bytes, number of the protocol, ports of
-    sender and receiver, payload in bytes, and TCP's sequence number of the first byte of data (None
-    for UDP). The first fragment of a UDP packet has the payload of the whole packet. Return None
-    for packets of other protocols or with extension headers of IPv6, later fragments, and packets
-    of which too little was captured.
+           ) -> tuple[bytes, bytes, int, int, int, int, int | None, int | None] | None:
+    """Return a packet's addresses of sender and receiver as bytes, number of the protocol,
+    ports of sender and receiver, payload in bytes, TCP's sequence number of the first byte of
+    data (None for UDP), and TCP's acknowledgement number (None for UDP, and without the flag
+    ACK). The first fragment of a UDP packet has the payload of the whole packet. Return None
+    for packets of other protocols or with extension headers of IPv6, later fragments, and
+    packets of which too little was captured.
 
     Args:
         data: the captured bytes from the IP header on.
@@ -177,14 +221,16 @@ def _parse(data: memoryview, on_wire: int
     if protocol == _UDP:
         # A fragmented packet's own header tells its whole length.
         whole = struct.unpack_from(">H", data, begin + 4)[0]
-        return sender, receiver, protocol, source, target, max(0, (whole or length) - 8), None
+        return sender, receiver, protocol, source, target, max(0, (whole or length) - 8), None, None
     if len(data) < begin + 14:
         return None
     payload = max(0, length - begin - (data[begin + 12] >> 4) * 4)
-    sequence: int = struct.unpack_from(">I", data, begin + 4)[0]
-    if data[begin + 13] & _SYN:
+    sequence, number = struct.unpack_from(">II", data, begin + 4)
+    flags = data[begin + 13]
+    if flags & _SYN:
         sequence += 1
-    return sender, receiver, protocol, source, target, payload, sequence
+    return (sender, receiver, protocol, source, target, payload, sequence,
+            number if flags & _ACK else None)
 
 
 def _count_once(flow: CapturedFlow, sequence: int, payload: int) -> int:
@@ -203,8 +249,10 @@ def _count_once(flow: CapturedFlow, sequence: int, payload: int) -> int:
     end = (sequence + payload) & 0xFFFFFFFF
     if flow.highest is None:
         flow.highest = end
+        if flow.direction == "upload":
+            flow.acknowledged = sequence & 0xFFFFFFFF
         return payload
-    ahead = ((end - flow.highest + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
+    ahead = _distance(flow.highest, end)
     if ahead > 0:
         flow.highest = end
     if payload <= 1 or ahead >= payload:  # a byte below the highest asks whether the peer lives
@@ -214,6 +262,12 @@ def _count_once(flow: CapturedFlow, sequence: int, payload: int) -> int:
     flow.retransmitted_bytes += again
     # At the client, what comes again was lost before.
     return payload if flow.direction == "download" else payload - again
+
+
+def _distance(begin: int, end: int) -> int:
+    """Return the bytes from one of TCP's numbers to another, both modulo 2^32. Negative if `end` is
+    before `begin`."""
+    return ((end - begin + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
 
 
 def _loads(flows: list[CapturedFlow]) -> list[CapturedFlow]:

@@ -244,7 +244,6 @@ def _as_series(flow: CapturedFlow) -> Parsed:
         {"t": round((step + 1) * STEP_S, 6), "dur": STEP_S,
          "val": flow.steps.get(step, 0) * 8e-6 / STEP_S}
         for step in range(min(flow.steps), max(flow.steps) + 1)]
-    took_s = flow.last_s - flow.first_s
     about: dict[str, Any] = {
         "protocol": flow.protocol, "server_port": flow.server_port,
         "client_port": flow.client_port, "payload_bytes": flow.payload_bytes,
@@ -255,7 +254,7 @@ def _as_series(flow: CapturedFlow) -> Parsed:
     return [[one["t"], one["val"]] for one in samples], samples, {
         "RUNNER": "AqmProgramRunner", "UNITS": "Mbits/s", START: flow.first_s, END: flow.last_s,
         SOURCE: "capture", "FLOW": about,
-        "MEAN_VALUE": flow.payload_bytes * 8e-6 / took_s if took_s > 0 else 0.0}
+        "MEAN_VALUE": flow.mean_mbps}
 
 
 def _raw_values(capture: Capture) -> list[dict[str, Any]]:

@@ -90,7 +90,7 @@ def lay_out(scenario: Scenario, direction: str) -> LinkPlan:
             buffer_ms: float = scenario.path.modem_buffer_ms(direction)
             limit_bytes = max(round(before.mean_mbps * 125 * buffer_ms), _FRAME_BYTES)
     return LinkPlan(
-        schedule, round(access.request_ms * 1e6),
+        schedule, round(access.request_ms * 1e6), round(access.cycle_ms * 1e6),
         round(link.of(direction, "link_jitter_ms") * 1e6),
         parse_loss(f"link_{direction}_loss", link.of(direction, "link_loss")),
         limit_bytes, packets or 0,

@@ -19,6 +19,8 @@ from flent_aqm.spec.model_words import device_line
 from flent_aqm.spec.scenario import Scenario
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from flent_aqm.parts.links.schedule import Schedule
 
 WAYS = ("down", "up")
@@ -36,6 +38,8 @@ class LinkPlan:
         schedule: the schedule, None for a link without a limit of rate.
         lead_ns: shortest time from a packet's arrival to its departure, because the sender requests
             capacity first.
+        cycle_ns: length of a cycle, at whose end the link sends what it could have carried in it.
+            0: it sends continuously.
         jitter_ns: greatest random delay.
         loss: model of random loss, None without loss.
         limit_bytes: size of the buffer. 0: not limited in bytes.
@@ -50,6 +54,7 @@ class LinkPlan:
 
     schedule: Schedule | None
     lead_ns: int = 0
+    cycle_ns: int = 0
     jitter_ns: int = 0
     loss: Loss | None = None
     limit_bytes: int = 0
@@ -208,5 +213,34 @@ class LinkModel:
             key = f"link_{direction}_trace"
             text = requested.get(key)
             if text not in (None, "") and parse_seeded(key, str(text)) is None:
-                link = reported.get(direction) if isinstance(reported, dict) else None
-                yield key, link if isinstance(link, dict) else {}
+                yield key, _description(reported, direction)
+
+    def own_delays_ns(self, scenario: Scenario, reported: object, direction: str,
+                      arrived_ns: NDArray[Any], left_ns: NDArray[Any]) -> NDArray[Any] | None:
+        """Return how much of each packet's time in the link is the link's own delay, see
+        own_delay.own_delays_ns(). None without a link, or if its counters don't tell when its
+        schedule began.
+
+        Args:
+            scenario: settings of the run.
+            reported: what report() returned, from the data file. None if it isn't there.
+            direction: "down" or "up".
+            arrived_ns, left_ns: when each packet arrived and left, in ns since the epoch.
+
+        Raises ConfigError where link_plans() does.
+        """
+        counted = _description(reported, direction).get("counters")
+        start_ns = counted.get("start_ns") if isinstance(counted, dict) else None
+        plan = link_plans(scenario).get(direction)
+        if plan is None or not isinstance(start_ns, int):
+            return None
+        from flent_aqm.parts.links.own_delay import own_delays_ns
+
+        return own_delays_ns(plan, arrived_ns - start_ns, left_ns - start_ns)
+
+
+def _description(reported: object, direction: str) -> Mapping[str, Any]:
+    """Return the description of a direction from the data file's object of the links, empty if it
+    has none."""
+    link = reported.get(direction) if isinstance(reported, dict) else None
+    return link if isinstance(link, dict) else {}

@@ -57,3 +57,7 @@ class Cards:
               ) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield nothing: the model reads no files."""
         yield from ()
+
+    def own_delays_ns(self, scenario: Scenario, reported: object, direction: str,
+                      arrived_ns: object, left_ns: object) -> None:
+        """Return None: the model isn't in the modem's place."""

@@ -52,7 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="run again with this changed; several changes at once are separated "
                              "by commas, `none` runs nothing again; may be repeated (default: the "
                              "other queues of no_aqm, codel, sfq and fq_codel, half the buffer, "
-                             "and no cross traffic)")
+                             "and no cross traffic; of a probe that waited in the modem, SQM at "
+                             "90 %% of its rates)")
     parser.add_argument("--drop-packet", metavar="FLOW:+S",
                         help="run again, but drop one packet as it arrives at the router: the "
                              "first with data of a TCP flow (its name or port) S seconds after the "
@@ -130,8 +131,9 @@ def _explain(args: argparse.Namespace) -> None:
     story = explain(watched, number)
     line, title = drop_filter(watched, args.drop_packet) if args.drop_packet else ("", "")
     if not args.what_if:
-        wanted = list(usual_changes(watched))
-    outcomes = [outcome(UNCHANGED, watched.data, run, number)]
+        wanted = list(usual_changes(watched, story.place))
+    # Of the repeated run, so that all rows are made by one version.
+    outcomes = [outcome(UNCHANGED, watched.data, watched.run, number)]
     for one in wanted:
         _say(f"repeating with {one}")
         outcomes.append(run_changed(watched.cell, one, number, series))
@@ -151,7 +153,7 @@ def _explain(args: argparse.Namespace) -> None:
             "file": str(args.file),
             "settings": dict(settings),
             **asdict(story), "what_if": [asdict(one) for one in outcomes],
-            "conclusion": concluding(outcomes, idle_ms)}))
+            "conclusion": concluding(outcomes, idle_ms, story.place)}))
     else:
         print("\n".join(as_text(story, outcomes, idle_ms, in_short(settings))))
     if not args.output and not args.keep:
@@ -208,14 +210,14 @@ def as_text(story: Story, outcomes: Sequence[Outcome], idle_ms: float | None, se
         story: the explanation.
         outcomes: the run itself, and the runs with something changed.
         idle_ms: median RTT before the load, None if it isn't known.
-        settings: the run's settings, which are cut to one line.
+        settings: the run's settings.
     """
     from flent_aqm.parts.why.words import concluding, lines
 
-    told = [_cut(f"{'Run':<7} {settings}", WIDTH)]
+    told = _wrapped("Run", settings)
     for heading, sentence in lines(story, idle_ms):
         told += _wrapped(heading, sentence)
-    conclusion = concluding(outcomes, idle_ms)
+    conclusion = concluding(outcomes, idle_ms, story.place)
     return [*told, *_table(outcomes), *(_wrapped("Result", conclusion) if conclusion else [])]
 
 

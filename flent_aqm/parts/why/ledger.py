@@ -20,7 +20,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property
 from pathlib import Path
@@ -96,7 +96,8 @@ class Passage:
 
     Attributes:
         arrived_ns: time of arrival, in ns since the epoch.
-        left_ns: time of departure, in ns since the epoch. -1 for packets that never left.
+        left_ns: time of departure from the queue, in ns since the epoch. -1 for packets that never
+            left.
         arrival_no: number of the arrival's record in the capture, which orders events of the same
             time.
         departure_no: number of the departure's record. -1 for packets that never left.
@@ -111,6 +112,8 @@ class Passage:
         ack: TCP's acknowledgement number, 0 for other protocols.
         flags: TCP's flags, 0 for other protocols.
         probe: number that a probe of irtt or ping, or its reply, carries. -1 for other packets.
+        own_delay_ns: delay between the departure from the queue and that from the device, which a
+            link adds to each packet. 0 at routers, and for packets that never left.
     """
 
     arrived_ns: Column
@@ -127,6 +130,26 @@ class Passage:
     ack: Column
     flags: Column
     probe: Column
+    own_delay_ns: Column
+
+    def without_own_delay(self, own_delay_ns: Column) -> Passage:
+        """Return the same packets, each of which leaves its queue earlier, by a delay that isn't
+        the queue's. Arrivals and departures are numbered anew in the order of their times.
+
+        own_delay_ns: the delay of each packet. It has no effect on packets that never left.
+        """
+        stayed = self.departure_no >= 0
+        own_delay_ns = numpy.where(stayed, own_delay_ns, 0)
+        left_ns = self.left_ns - own_delay_ns
+        order = numpy.lexsort((
+            numpy.concatenate((self.arrival_no, self.departure_no[stayed])),
+            numpy.concatenate((self.arrived_ns, left_ns[stayed]))))
+        numbers = numpy.empty(order.size, numpy.int64)
+        numbers[order] = numpy.arange(order.size)
+        departure_no = numpy.full(self.size, -1, numpy.int64)
+        departure_no[stayed] = numbers[self.size:]
+        return replace(self, left_ns=left_ns, arrival_no=numbers[:self.size],
+                       departure_no=departure_no, own_delay_ns=own_delay_ns)
 
     @property
     def size(self) -> int:
@@ -142,7 +165,7 @@ class Passage:
 
     @property
     def sojourn_ns(self) -> Column:
-        """Time of each packet in the router in ns, -1 if it never left."""
+        """Time of each packet in the queue in ns, -1 if it never left."""
         return numpy.where(self.departure_no >= 0, self.left_ns - self.arrived_ns, -1)
 
     def ahead_of(self, index: int) -> Column:
@@ -457,10 +480,11 @@ def _passage(rows: Mapping[str, Column], flow_of: Column, arrives_at: int, leave
     longest_ns = int((left_ns - arrived_ns)[left].max(initial=0))
     fate = numpy.where(left, Fate.LEFT, numpy.where(
         arrived_ns + longest_ns >= end_ns, Fate.INSIDE, Fate.DROPPED)).astype(numpy.int8)
+    fields = ("ip_id", "payload_bytes", "seq", "ack", "flags", "probe")
     return Passage(arrived_ns, left_ns, rows["number"][came], departure_no, flow_of[came],
                    rows["frame_bytes"][came], marked, fate,
-                   *(rows[name][came] for name in (
-                       "ip_id", "payload_bytes", "seq", "ack", "flags", "probe")))
+                   own_delay_ns=numpy.zeros(came.size, numpy.int64),
+                   **{name: rows[name][came] for name in fields})
 
 
 def _occurrences(identity: Column) -> Column:

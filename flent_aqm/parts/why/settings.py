@@ -62,8 +62,8 @@ def settings_of(cell: Cell, run: Run) -> Sequence[tuple[str, str]]:
 
 
 def in_short(settings: Sequence[tuple[str, str]]) -> str:
-    """Return the settings of settings_of() shortened to one line, with "; " between them, the most
-    important first. Without cross traffic, the line doesn't mention it."""
+    """Return the settings of settings_of() as one text, with "; " between them, the most important
+    first. Without cross traffic, the line doesn't mention it."""
     known = dict(settings)
     # The qdisc's own name is the longest, and says the least.
     queues = [re.sub(r" \([\w-]+\)", "", value, count=1)

@@ -98,6 +98,8 @@ class Idle(StrEnum):
 
 # Place of a part of ping's round trips, which ping tells in ms or less precisely.
 ROUNDED = "client side and ping's rounding"
+# Place of the delay that a link adds to packets without any queue, in both directions.
+OWN_DELAY = "link's own delay"
 
 
 @dataclass(frozen=True)
@@ -107,8 +109,8 @@ class TimePart:
     Attributes:
         place: "up" or "down" for the queue of the router called "router", the only one without a
             `topology`, "up (NAME)" or "down (NAME)" for that of another router or the modem,
-            otherwise "base delay", "server side", "client side" (for ping "client side and ping's
-            rounding", ROUNDED) or "between routers".
+            otherwise "base delay", "link's own delay" (OWN_DELAY), "server side", "client side"
+            (for ping "client side and ping's rounding", ROUNDED) or "between routers".
         ms: how long the probe or its reply was there. It may be negative outside of queues.
     """
 
@@ -267,7 +269,7 @@ class _Stop:
 
     @property
     def wait_ns(self) -> int:
-        """Time of the packet in the router in ns, -1 if it never left."""
+        """Time of the packet in the queue in ns, -1 if it never left."""
         return int(self.passage.sojourn_ns[self.row])
 
     @property
@@ -345,9 +347,9 @@ def _place(stop: _Stop) -> str:
 
 def _parts(stops: Sequence[_Stop], answer: Answer | None, scenario: Scenario
            ) -> Sequence[TimePart]:
-    """Return the parts of a round trip, which add up to the RTT: base delay, each queue, the rest
-    at server and client, and, if it isn't 0, between routers. Of a lost probe, the waits in the
-    queues that it left only.
+    """Return the parts of a round trip, which add up to the RTT: base delay, the own delay of a
+    link (if it isn't 0), each queue, the rest at server and client, and, if it isn't 0, between
+    routers. Of a lost probe, the waits in the queues that it left only.
 
     Args:
         stops: the queues to which the probe and then its reply came, in that order.
@@ -356,7 +358,7 @@ def _parts(stops: Sequence[_Stop], answer: Answer | None, scenario: Scenario
     """
     if answer is None:
         return [TimePart(_place(stop), stop.wait_ns / 1e6) for stop in stops if stop.wait_ns >= 0]
-    client_ns = between_ns = beyond_ns = 0
+    client_ns = between_ns = beyond_ns = own_ns = 0
     at_ns, waits = answer.sent_ns, []
     for before, stop in zip([None, *stops], stops, strict=False):
         gap_ns = int(stop.passage.arrived_ns[stop.row]) - at_ns
@@ -367,10 +369,13 @@ def _parts(stops: Sequence[_Stop], answer: Answer | None, scenario: Scenario
         else:
             between_ns += gap_ns
         waits.append(TimePart(_place(stop), stop.wait_ns / 1e6))
-        at_ns = int(stop.passage.left_ns[stop.row])
+        delay_ns = int(stop.passage.own_delay_ns[stop.row])
+        own_ns += delay_ns
+        at_ns = int(stop.passage.left_ns[stop.row]) + delay_ns
     client_ns += answer.back_ns - at_ns
     base_ms = scenario.path.base_delay_ms
-    return [TimePart("base delay", base_ms), *waits,
+    return [TimePart("base delay", base_ms),
+            *([TimePart(OWN_DELAY, own_ns / 1e6)] if own_ns else []), *waits,
             TimePart("server side", beyond_ns / 1e6 - base_ms),
             TimePart("client side", client_ns / 1e6),
             *([TimePart("between routers", between_ns / 1e6)] if between_ns else [])]
@@ -588,7 +593,7 @@ def _why(run: WatchedRun, stop: _Stop, ahead: Column, main: int | None,
     alike = numpy.flatnonzero(numpy.isin(passage.flow, same))
     mine = numpy.flatnonzero(passage.flow == main)
     # From a round trip before the queue stood, as that is when the packets came.
-    round_ns = round(run.cell.scenario.path.base_delay_ms * 1e6) + 10_000_000
+    round_ns = run.base_rtt_ns + 10_000_000
     came = alike[(passage.arrived_ns[alike] >= since_ns - round_ns)
                  & (passage.arrived_ns[alike] <= arrived_ns)]
     span_ns = max(arrived_ns - since_ns + round_ns, 1)

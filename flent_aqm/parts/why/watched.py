@@ -18,7 +18,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy
+
 from flent_aqm.base.errors import BadResult, LabError
+from flent_aqm.lab.path_model import path_models
 from flent_aqm.lab.place import CommandResult, read_text
 from flent_aqm.lab.protocol import FlentRun
 from flent_aqm.lab.virtual import Lab, VirtualTestbed
@@ -36,7 +39,7 @@ from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.sweep.replay.again import again
 from flent_aqm.sweep.replay.compare import differences, other_versions
-from flent_aqm.sweep.replay.recorded import RecordedRun
+from flent_aqm.sweep.replay.recorded import RecordedRun, why_programs_differ
 from flent_aqm.sweep.run import samples_sha256
 
 MODEM = "modem"
@@ -142,12 +145,22 @@ class WatchedRun:
         cell: the run's cell. Its folder was temporary, and is gone.
         run: the same data as metrics read it. Its first latency series is the explained one.
         ledgers: name of the router, or "modem" -> its packets, the nearest to the client first.
+            Packets leave a modem's queue before the delay of the link that is in its place.
     """
 
     data: Mapping[str, Any]
     cell: Cell
     run: Run
     ledgers: Mapping[str, Ledger]
+
+    @cached_property
+    def base_rtt_ns(self) -> int:
+        """Round trip without queues in ns: the base delay, and the median of the own delay of a
+        link in the modem's place in each direction."""
+        own_ns = [float(numpy.median(passage.own_delay_ns[passage.departure_no >= 0]))
+                  for ledger in self.ledgers.values() for passage in (ledger.up, ledger.down)
+                  if passage.own_delay_ns.any()]
+        return round(self.cell.scenario.path.base_delay_ms * 1e6 + sum(own_ns))
 
     @cached_property
     def packets(self) -> Mapping[tuple[str, str], Mapping[int, int]]:
@@ -216,7 +229,31 @@ def watch(cell: Cell, was: Mapping[str, Any], drop_filter: str = "", series: str
             near, far = _DEVICES.get(one, _ROUTERS_DEVICES)
             devices = parse_devices((folder / f"why_devices-{one}").read_text())
             ledgers[one] = read_ledger(folder / f"why-{one}.ring", devices, near, far)
+        if MODEM in ledgers:
+            ledgers[MODEM] = _without_own_delays(ledgers[MODEM], cell.scenario, data)
         return WatchedRun(data, cell, run, ledgers)
+
+
+def _without_own_delays(ledger: Ledger, scenario: Scenario, data: Mapping[str, Any]) -> Ledger:
+    """Return the packets of the modem, which leave its queue before the own delay of a link that is
+    in the modem's place. Unchanged without such a link. Raises ConfigError if the link can't be
+    computed, such as from a trace that was moved meanwhile.
+
+    Args:
+        ledger: the packets as captured.
+        scenario: settings of the run.
+        data: content of its data file, with the counters of the link.
+    """
+    for model in path_models(scenario):
+        reported = data["metadata"]["AQM"].get(model.name)
+        for direction in ("up", "down"):
+            passage = ledger.passage(direction)
+            own_ns = model.own_delays_ns(scenario, reported, direction, passage.arrived_ns,
+                                         passage.left_ns)
+            if own_ns is not None:
+                changed: Any = {direction: passage.without_own_delay(own_ns)}
+                ledger = replace(ledger, **changed)
+    return ledger
 
 
 def run_again(path: Path, was: RecordedRun, series: str = "") -> WatchedRun:
@@ -236,7 +273,8 @@ def run_again(path: Path, was: RecordedRun, series: str = "") -> WatchedRun:
         first = differences(was.data, now.data)[0]
         others = f"; made with another {', '.join(one.where for one in versions)}" \
             if versions else ""
+        programs = why_programs_differ(was.cell)
         raise BadResult(f"{path}: not explained, because the repeated run is another one: "
-                        f"{first}{others}")
+                        f"{first}{others}{programs and '; '}{programs}")
     return now
 

@@ -24,7 +24,7 @@ from flent_aqm.parts.why.flow_names import (
 from flent_aqm.parts.why.ledger import TCP, Fate, Ledger
 from flent_aqm.parts.why.probe_series import answers, with_series
 from flent_aqm.parts.why.story import start_ns
-from flent_aqm.parts.why.watched import WatchedRun
+from flent_aqm.parts.why.watched import MODEM, WatchedRun
 from flent_aqm.results.advice.advice import SQM_PCT
 from flent_aqm.results.data_file import as_data_file
 from flent_aqm.results.metrics.latency import (
@@ -267,18 +267,23 @@ def _as_batch_keys(scenario: Scenario) -> dict[str, object]:
     return keys
 
 
-def usual_changes(run: WatchedRun) -> Sequence[str]:
+def usual_changes(run: WatchedRun, place: str) -> Sequence[str]:
     """Return the changes that are run without --what-if, each as `key=value,…`: the others of the
     queues no_aqm, codel, sfq and fq_codel (none if the shaper is CAKE), half of the limit in
     packets that the kernel reported for the upload's queue, if it did so, it is above 1, and that
-    queue has the parameter, and no cross traffic if there is some. With a modem and a router that
-    doesn't shape, packets wait in the modem, so the changes of _sqm() take the place of all changes
-    of the queue. Changes that the run's other settings don't allow are left out. Empty if none of
-    these applies."""
+    queue has the parameter, and no cross traffic if there is some. If the probe waited in the
+    modem, or there is a modem and the router doesn't shape, the changes of _sqm() take the place of
+    all changes of the queue. Changes that the run's other settings don't allow are left out. Empty
+    if none of these applies.
+
+    Args:
+        run: the run.
+        place: place of the probe's longest wait, see Story.place.
+    """
     scenario = run.cell.scenario
     now = scenario.router.aqm
-    if scenario.router.shaper == "none" and scenario.path.modem_up_mbps:
-        changes = _sqm(scenario)
+    if in_modem(place) or (scenario.router.shaper == "none" and scenario.path.modem_up_mbps):
+        changes = _sqm(run)
     else:
         changes = [f"aqm={name}" for name in STUDY
                    if name != now and scenario.router.shaper != "cake"]
@@ -293,6 +298,12 @@ def usual_changes(run: WatchedRun) -> Sequence[str]:
     return [one for one in changes if _is_allowed(run.cell, one)]
 
 
+def in_modem(place: str) -> bool:
+    """Return whether a place, see Story.place, is a queue of the modem or of a link in its place,
+    where changes of the router's queue have no effect."""
+    return place.endswith(f"({MODEM})")
+
+
 def _is_allowed(cell: Cell, change: str) -> bool:
     """Return whether changed() accepts a change of the cell."""
     try:
@@ -302,14 +313,29 @@ def _is_allowed(cell: Cell, change: str) -> bool:
     return True
 
 
-def _sqm(scenario: Scenario) -> list[str]:
-    """Return two changes, as changed() takes them, that let the router shape to SQM_PCT % of the
-    modem's rates: with CAKE, and with HTB and fq_codel. The modem has to have a rate in both
-    directions."""
-    rates = ",".join(f"rate_{way}_mbps={SQM_PCT / 100 * (scenario.path.modem_mbps(way) or 0):.4g}"
-                     for way in ("down", "up"))
-    return [f"shaper={shaper},aqm={aqm},ingress=ifb,{rates}"
-            for shaper, aqm in (("cake", "cake"), ("htb", "fq_codel"))]
+def _sqm(run: WatchedRun) -> list[str]:
+    """Return changes, as changed() takes them, that let the router shape to SQM_PCT % of the
+    modem's rates, or to its own rate where that is less: with its own queue if it shapes, with
+    CAKE, and with HTB and fq_codel. Empty if the modem has no rate in a direction, or one that
+    changes, and if the router shapes to less than the modem's rates."""
+    router, path = run.cell.scenario.router, run.cell.scenario.path
+    links = run.data["metadata"].get("AQM", {}).get("links", {})
+    rates, is_wide = {}, False
+    for way in ("down", "up"):
+        modem_mbps = path.modem_mbps(way)
+        if modem_mbps is None or links.get(way, {}).get("steps", 1) > 1:
+            return []
+        rates[way] = SQM_PCT / 100 * modem_mbps
+        if router.shaper != "none":
+            is_wide |= router.rate_mbps(way) > rates[way]
+            rates[way] = min(rates[way], router.rate_mbps(way))
+    keys = (f"rate_mbps={rates['up']:.4g}" if rates["up"] == rates["down"] else
+            ",".join(f"rate_{way}_mbps={mbps:.4g}" for way, mbps in rates.items()))
+    changes = [f"shaper={shaper},aqm={aqm},ingress=ifb,{keys}"
+               for shaper, aqm in (("cake", "cake"), ("htb", "fq_codel"))]
+    if router.shaper == "none":
+        return changes
+    return [keys, *changes] if is_wide else []
 
 
 def run_changed(cell: Cell, change: str, number: int, series: str = "") -> Outcome:

@@ -17,7 +17,7 @@ from flent_aqm.parts.why.story import (
     Standing,
     Story,
 )
-from flent_aqm.parts.why.what_if import Outcome, Verdict, is_glitch, judge
+from flent_aqm.parts.why.what_if import Outcome, Verdict, in_modem, is_glitch, judge
 from flent_aqm.results.metrics.delay_parts import PROBES
 from flent_aqm.results.metrics.latency import LISTED_GLITCH_MS
 
@@ -251,35 +251,39 @@ _SPARES = "Spares this probe; there are too few probes to tell about others"
 _CARRIES_LESS = 0.05
 
 
-def concluding(outcomes: Sequence[Outcome], idle_ms: float | None) -> str:
+def concluding(outcomes: Sequence[Outcome], idle_ms: float | None, place: str = "") -> str:
     """Return the sentences on which change removes the glitch and which does not, and on the
     changes whose run failed. If the probe was no glitch, return those on the fastest change
-    instead of the former.
-
-    Return "" if there is no run with a change.
+    instead of the former. If no change removes the glitch of a probe that waited in the modem, a
+    sentence says that the router's queue isn't the bottleneck, also if there is no run with a
+    change. Return "" for any other probe without such runs.
 
     Args:
         outcomes: the run itself first, then the runs with something changed.
         idle_ms: median RTT before the load. With None, the text says that nothing can be told of
             the runs that didn't fail.
+        place: place of the probe's longest wait, see Story.place.
     """
     was, *changed = outcomes
     ran = [one for one in changed if not one.fault]
     failed = [one.change for one in changed if one.fault]
-    told = _judged(was, ran, idle_ms) if ran else []
+    if not changed and in_modem(place):
+        return _not_the_router(place)
+    told = _judged(was, ran, idle_ms, place) if ran else []
     if failed:
         told.append(f"Failed, so nothing is known of {'it' if len(failed) == 1 else 'them'}: "
                     f"{', '.join(failed)}.")
     return " ".join([*told, LIMITS] if ran else told)
 
 
-def _judged(was: Outcome, ran: Sequence[Outcome], idle_ms: float | None) -> list[str]:
+def _judged(was: Outcome, ran: Sequence[Outcome], idle_ms: float | None, place: str) -> list[str]:
     """Return the sentences of concluding() on changed runs that didn't fail, at least one.
 
     Args:
         was: outcome of the run itself.
         ran: outcomes of the runs with something changed.
         idle_ms: median RTT before the load, None if it isn't known.
+        place: place of the probe's longest wait.
     """
     if idle_ms is None:
         return [("Can't tell what removes the glitch: no probe before the load tells how long "
@@ -298,7 +302,16 @@ def _judged(was: Outcome, ran: Sequence[Outcome], idle_ms: float | None) -> list
             told.append(f"{words}: {', '.join(some)}.")
         elif verdict is Verdict.REMOVES and Verdict.SPARES not in verdicts:
             told.append("None of these changes removes the glitch.")
+    if in_modem(place) and Verdict.REMOVES not in verdicts:
+        told.append(_not_the_router(place))
     return told
+
+
+def _not_the_router(place: str) -> str:
+    """Return the sentence that the router's queue isn't the bottleneck, as the probe waited in the
+    modem, and what moves the queue to the router. place: see Story.place."""
+    return (f"The probe waited in {_place(place)}, so the router's queue isn't the bottleneck: "
+            "only a shaper below the modem's rate (rate_mbps) moves the queue to the router.")
 
 
 def _fastest(was: Outcome, ran: Sequence[Outcome]) -> str:

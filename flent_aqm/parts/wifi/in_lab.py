@@ -87,6 +87,10 @@ class WifiModel:
         """Yield nothing: the model reads no files."""
         yield from ()
 
+    def own_delays_ns(self, scenario: Scenario, reported: object, direction: str,
+                      arrived_ns: object, left_ns: object) -> None:
+        """Return None: the channel isn't in the modem's place."""
+
 
 def _existing_plan(scenario: Scenario) -> WifiPlan:
     """Return the plan of a scenario, which must have a Wi-Fi channel."""

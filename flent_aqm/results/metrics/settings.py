@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import PurePath
 from typing import Any
 
 from flent_aqm.base.words import plain
@@ -12,6 +13,7 @@ from flent_aqm.spec.kernel import STOCK
 # Hashes that a sentence names.
 _MOST_BUILDS = 12
 Setting = str | float | bool
+_WAYS = ("down", "up")
 
 # Requested parameters of queues -> prefix of the settings that they become.
 _PARAMETERS = {"aqm_parameters": "aqm_", "up_aqm_parameters": "up_aqm_",
@@ -27,8 +29,9 @@ def settings_of(test: str, title: str, batch: str, parameters: Mapping[str, Any]
     own queue (`up_aqm_parameters`) up_aqm_NAME, the shaper's (`shaper_parameters`) shaper_NAME.
     `rate_mbps` is the link's rate if both directions have the same, else text with both, "100/20".
     With a modem it is the modem's, and `shaper_mbps` is the shaper's, or "off" without a shaper or
-    its rates. Without a modem `shaper_mbps` is left out, and so is `rate_mbps` if the rate of a
-    direction is not known. Settings that are not text, a number or a switch are left out.
+    its rates. A link that plays a trace has its name in place of a rate, "trace t.csv". Without a
+    modem and traces `shaper_mbps` is left out, and so is `rate_mbps` if the rate of a direction is
+    not known. Settings that are not text, a number or a switch are left out.
 
     Args:
         test: name of the test.
@@ -44,8 +47,8 @@ def settings_of(test: str, title: str, batch: str, parameters: Mapping[str, Any]
     for source in (parameters, queues, requested):
         settings |= {str(key): value for key, value in source.items()
                      if isinstance(value, (str, float, int, bool))}
-    rates = _rate_of_both(settings, "rate_{}_mbps")
-    modem = _rate_of_both(settings, "modem_{}_mbps")
+    rates = _of_both(*(settings.get(f"rate_{way}_mbps") for way in _WAYS))
+    modem = _of_both(*_link_rates(settings))
     if modem is not None:
         settings["shaper_mbps"] = "off" if rates is None or settings.get(
             "shaper") == "none" else rates
@@ -55,15 +58,20 @@ def settings_of(test: str, title: str, batch: str, parameters: Mapping[str, Any]
     return settings
 
 
-def _rate_of_both(settings: Mapping[str, Setting], name_format: str) -> Setting | None:
-    """Return the rate if both directions have the same, else text with both, "100/20". None if one
-    is missing.
+def _link_rates(settings: Mapping[str, Setting]) -> list[Setting | None]:
+    """Return the rate of what is in the modem's place, for the download and the upload: the
+    modem's, or "trace" and the name of the trace that a link plays, without its folder. None
+    without both, or, if the other direction plays a trace, the shaper's rate."""
+    traces = [settings.get(f"link_{way}_trace") for way in _WAYS]
+    others = "rate_{}_mbps" if any(traces) and not settings.get("modem_up_mbps") else \
+        "modem_{}_mbps"
+    return [f"trace {PurePath(str(trace)).name}" if trace else settings.get(others.format(way))
+            for way, trace in zip(_WAYS, traces, strict=True)]
 
-    Args:
-        settings: settings of the run.
-        name_format: name of the setting, with {} for "down" or "up".
-    """
-    down, up = settings.get(name_format.format("down")), settings.get(name_format.format("up"))
+
+def _of_both(down: Setting | None, up: Setting | None) -> Setting | None:
+    """Return the rate if both directions have the same, else text with both, "100/20". None if one
+    is missing."""
     if down is None or up is None:
         return None
     return down if down == up else f"{_rate_text(down)}/{_rate_text(up)}"

@@ -35,7 +35,7 @@ from flent_aqm.tools.table import TOOLS
 PAYLOAD_BYTES, IP_BYTES, FRAME_BYTES = 1448, 1500, 1514
 # Share of most shapers' rate that TCP can carry.
 PAYLOAD_SHARE = PAYLOAD_BYTES / FRAME_BYTES
-_RATE = {"download": "rate_down_mbps", "upload": "rate_up_mbps"}
+_DIRECTION = {"download": "down", "upload": "up"}
 _TRACE = {"download": "link_down_trace", "upload": "link_up_trace"}
 # In a shorter common time, only starts and ends of flows would be compared.
 SHORTEST_S = 1.0
@@ -102,9 +102,7 @@ def _carried_mbps(run: Run, direction: str) -> float:
     flows, own = run.sharing(direction), run.flows_of(direction)
     window = _window_of_any(own)
     carried_mbps = sum(mean_mbps(flow, window) for flow in flows)
-    may_burst = (switch(run.settings.get("burst_shaping")) or run.settings.get("link_trace")
-                 or run.settings.get(_TRACE[direction]))
-    if len(flows) == len(own) or may_burst:
+    if len(flows) == len(own) or switch(run.settings.get("burst_shaping")):
         return carried_mbps
     try:
         return min(carried_mbps, link_rate_mbps(run, direction) * payload_share(run, direction))
@@ -134,25 +132,55 @@ def utilisation_pct(run: Run, direction: str) -> float:
 
 
 def link_rate_mbps(run: Run, direction: str) -> float:
-    """Return the rate in Mbit/s of the link that all flows share: the shaper's, or the modem's with
-    shaper=none. direction: "download" or "upload". Raises NotAvailable if there are several
+    """Return the rate in Mbit/s of the link that all flows share: the smaller one of the shaper's
+    and the modem's. direction: "download" or "upload". Raises NotAvailable if there are several
     bottlenecks, if the rate changed during the run or is not recorded, or if nothing limits it."""
-    rate = _RATE[direction]
-    if run.settings.get("shaper") == "none":
-        # Nothing is shaped to rate_mbps. A modem, if any, has the rate of the link.
-        rate = rate.replace("rate_", "modem_")
-        if not a_number(run.settings.get(rate)):
-            raise NotAvailable("the run had shaper=none, so nothing limited the link to rate_mbps")
     before = run.aqm.get("before")
     if isinstance(before, dict) and before.get("routers"):
         raise NotAvailable("the run has several bottlenecks, and flows may go through different "
                            "ones")
     if run.settings.get("rates_mbps"):
         raise NotAvailable("the rate of the link changed during the run")
-    rate_mbps = a_number(run.settings.get(rate))
-    if rate_mbps is None or rate_mbps <= 0:
+    if trace := run.settings.get("link_trace") or run.settings.get(_TRACE[direction]):
+        raise NotAvailable(f"the rate of the link followed a trace ({trace})")
+    if _changes_rate(run, direction):
+        raise NotAvailable("the rate of the link changed during the run, by link_access or "
+                           "link_outages_s")
+    shaper_mbps, modem_mbps = _shaper_mbps(run, direction), _modem_mbps(run, direction)
+    if run.settings.get("shaper") == "none":
+        if modem_mbps is None:
+            raise NotAvailable("the run had shaper=none, so nothing limited the link to rate_mbps")
+        return modem_mbps
+    if shaper_mbps is None:
         raise NotAvailable("the file does not record the rate of the link")
-    return rate_mbps
+    return shaper_mbps if modem_mbps is None else min(shaper_mbps, modem_mbps)
+
+
+def _changes_rate(run: Run, direction: str) -> bool:
+    """Return whether the schedule that a link played has steps: its access model draws rates anew,
+    or it has outages. False without a link."""
+    links = run.aqm.get("links")
+    link = links.get(_DIRECTION[direction]) if isinstance(links, dict) else None
+    return isinstance(link, dict) and (a_number(link.get("steps")) or 0) > 1
+
+
+def _shaper_mbps(run: Run, direction: str) -> float | None:
+    """Return the rate of the router's shaper in Mbit/s, None if it has none, or the rate is not
+    recorded or not above 0."""
+    if run.settings.get("shaper") == "none":
+        return None
+    return _above_0(run.settings.get(f"rate_{_DIRECTION[direction]}_mbps"))
+
+
+def _modem_mbps(run: Run, direction: str) -> float | None:
+    """Return the modem's rate in Mbit/s, None if there is no modem, or its rate isn't above 0."""
+    return _above_0(run.settings.get(f"modem_{_DIRECTION[direction]}_mbps"))
+
+
+def _above_0(value: object) -> float | None:
+    """Return a number above 0, None for any other value."""
+    number = a_number(value)
+    return number if number is not None and number > 0 else None
 
 
 def payload_share(run: Run, direction: str) -> float:
@@ -162,11 +190,15 @@ def payload_share(run: Run, direction: str) -> float:
     HTB, TBF and CAKE count 1514 bytes: the packet with its Ethernet header. HTB and TBF add an
     overhead to these. CAKE with an overhead counts the packet without that header, and the
     overhead. All of them can have a smallest size (mpu) and count cells of ATM, and CAKE also PTM's
-    code. Other shapers count as HTB. If the parameters are not recorded, the overhead has words
+    code. Other shapers count as HTB. A modem narrower than the shaper counts 1514 bytes, whatever
+    the shaper's parameters. If the parameters are not recorded, the overhead has words
     that CAKE doesn't know, or a negative one leaves no bytes, it is the share in 1514 bytes.
     Sources: Linux net/sched/sch_cake.c, cake_calc_overhead(), and include/net/sch_generic.h,
     psched_l2t_ns(). direction: "download" or "upload".
     """
+    shaper_mbps, modem_mbps = _shaper_mbps(run, direction), _modem_mbps(run, direction)
+    if modem_mbps is not None and (shaper_mbps is None or modem_mbps < shaper_mbps):
+        return PAYLOAD_SHARE
     requested = run.aqm.get("requested")
     requested = requested if isinstance(requested, dict) else {}
     if requested.get("shaper") == "cake":

@@ -22,7 +22,9 @@ from flent_aqm.results.grouping import (
     AQM,
     LABELS,
     NOT_TOLD,
+    RATE,
     collect,
+    harmless,
     router_models,
     setting_text,
     shown,
@@ -46,6 +48,7 @@ TABLE_METRICS = ("throughput_download_mbps", "throughput_upload_mbps",
                  "latency_loaded_median_ms", "latency_loaded_p99_ms",
                  "flow_rtt_download_median_ms", "flow_rtt_upload_median_ms", "loss_loaded_pct",
                  "glitches_per_minute_30ms", "rpm_ietf_estimate")
+_UNIT = " Mbit/s"
 _MARKERS = {"o": "circle", "s": "square", "D": "diamond", "^": "triangle-up", "P": "cross",
             "v": "triangle-down", "X": "x", "*": "star", "h": "hexagon", "<": "triangle-left",
             ">": "triangle-right", "d": "diamond-tall"}
@@ -259,9 +262,10 @@ def _compared_word(rows: Sequence[ReportRow]) -> str:
 
 def _settings_line(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimension]) -> str:
     """Return a line on the runs' settings, with semicolons between them: all values of the
-    dimensions, and up to 12 rates in Mbit/s (then "and more") if any is recorded; then burst
-    shaping, cross traffic, base delay, testbed and router model, each if all runs that record it
-    have the same value.
+    dimensions, and up to 12 rates in Mbit/s (then "and more") if any is recorded; then how the link
+    grants its capacity if all runs have the same model of that in both directions, burst shaping,
+    cross traffic, base delay, testbed and router model, each if all runs that record it have the
+    same value.
 
     Args:
         rows: the runs.
@@ -271,8 +275,15 @@ def _settings_line(rows: Sequence[ReportRow], dimensions: Sequence[slices.Dimens
     words = [f"{LABELS.get(one.name, one.name)} {', '.join(map(shown, one.values))}"
              for one in dimensions if one.values]
     if rates and rates != [NOT_TOLD]:
-        words.append(f"{', '.join(map(shown, rates[:12]))} Mbit/s"
-                     + (" and more" if len(rates) > 12 else ""))
+        told = [setting_text(RATE, one) for one in rates[:12]]
+        # The unit once, unless a trace, which has none, is among them.
+        if all(one.endswith(_UNIT) for one in told):
+            told = [*(one.removesuffix(_UNIT) for one in told[:-1]), told[-1]]
+        words.append(", ".join(told) + (" and more" if len(rates) > 12 else ""))
+    access = {row.settings.get(f"link_{way}_access") or None for row in rows
+              for way in ("down", "up")}
+    if len(access) == 1 and None not in access:
+        words.append(f"link access {harmless(str(access.pop()))}")
     for name in ("burst_shaping", "cross_traffic", "base_delay_ms"):
         values = {row.settings.get(name) for row in rows} - {None}
         if len(values) == 1:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -247,10 +248,16 @@ def _read_tbf_burst_ms(key: str, value: object) -> float:
     return burst_ms
 
 
+def _rate_text(value: str) -> str:
+    """Return a rate with its unit. The name of a trace, which stands for the rate of a link that
+    plays it, has none."""
+    return f"{value} Mbit/s" if re.fullmatch(r"[\d./]+", value) else value
+
+
 _each_rate: Any = partial(
     key, _USUAL_MBPS, "0.064 to 40000, or `85%` of the modem's", "rate of the router's shaper",
     reader=_read_rate, both="rate_mbps", unit="Mbit/s", label="link rate", heading="Mbit/s",
-    format="{} Mbit/s".format)
+    format=_rate_text)
 
 
 @dataclass(frozen=True)

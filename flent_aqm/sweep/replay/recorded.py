@@ -150,15 +150,12 @@ def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: M
     except ConfigError as fault:
         raise ConfigError(f"{fault}; for the file of a newer flent-aqm, use its version") from None
     scenario = Scenario.from_settings(requested)
-    programs = [(key, text) for key, text in zip(PROGRAMS, (
-        scenario.router.router_program, scenario.programs.server_program,
-        scenario.programs.client_program), strict=True) if text]
+    programs = _programs_of(scenario)
     if programs and not run_programs:
         raise _NamesPrograms(
             f"{path}: the file names programs, which would run with your rights: "
-            + ", ".join(f"{key} '{plain(text)}'" for key, text in programs)
-            + f"; if they are yours, and you trust the file, give {RUN_PROGRAMS} to flent-aqm "
-            "replay or why")
+            f"{_listed(programs)}; if they are yours, and you trust the file, give {RUN_PROGRAMS} "
+            "to flent-aqm replay or why")
     if scenario.lab.testbed != VIRTUAL:
         raise ConfigError(f"AQM.requested.testbed in its metadata is {scenario.lab.testbed!r}; "
                           "only runs of the virtual lab can be repeated")
@@ -226,3 +223,23 @@ def _refuse_odd_form(data: Mapping[str, Any]) -> None:
             or not all(isinstance(series, list) for series in results.values())):
         raise BadResult("its x_values or results are missing, or not of the form of Flent's format "
                         "version 4, so it was changed; replay the original file")
+
+
+def _programs_of(scenario: Scenario) -> Sequence[tuple[str, str]]:
+    """Return (batch key, command) of each of the user's programs that a run starts."""
+    commands = (scenario.router.router_program, scenario.programs.server_program,
+                scenario.programs.client_program)
+    return [(key, text) for key, text in zip(PROGRAMS, commands, strict=True) if text]
+
+
+def _listed(programs: Sequence[tuple[str, str]]) -> str:
+    """Return keys and commands of programs as text, "client_program './client', …"."""
+    return ", ".join(f"{key} '{plain(text)}'" for key, text in programs)
+
+
+def why_programs_differ(cell: Cell) -> str:
+    """Return the sentence that the user's programs may be why a repeated run differs, without its
+    point. "" if the run starts none."""
+    programs = _programs_of(cell.scenario)
+    return ("" if not programs else "the programs may have changed since, as a file records their "
+            f"commands and not their content: {_listed(programs)}")

@@ -35,11 +35,12 @@ def packet(at_s: float, sender: str, receiver: str, kind: int, rest: bytes, payl
                        14 + length) + data
 
 
-def tcp(at_s: float, sequence: int, payload: int = DATA, *, flags: int = ACK,
+def tcp(at_s: float, sequence: int, payload: int = DATA, *, flags: int = ACK, ack: int = 0,
         down: bool = False, ports: tuple[int, int] = (5000, 443)) -> bytes:
     """Return a packet of TCP, from the client unless `down`. ports: client's, server's."""
     source, target = ports[::-1] if down else ports
-    rest = struct.pack(">HHIIBBHHH", source, target, sequence & 0xFFFFFFFF, 0, 0x50, flags, 0, 0, 0)
+    rest = struct.pack(">HHIIBBHHH", source, target, sequence & 0xFFFFFFFF, ack & 0xFFFFFFFF, 0x50,
+                       flags, 0, 0, 0)
     ends = (SERVER, CLIENT) if down else (CLIENT, SERVER)
     return packet(at_s, *ends, 6, rest, payload)
 
@@ -103,6 +104,29 @@ def test_lost_bytes_of_a_download_come_once() -> None:
     came = [tcp(1 + number / 10, number * DATA, down=True) for number in range(12) if number != 4]
     (download,) = flows(*came, tcp(3, 4 * DATA, down=True))
     assert (download.retransmitted_packets, download.payload_bytes) == (1, 12 * DATA)
+
+
+@pytest.mark.parametrize("begin", [0, 0xFFFFFFFF - 5 * DATA])
+def test_mean_of_an_upload_is_what_was_acknowledged_until_the_last_acknowledgement(begin: int
+                                                                                    ) -> None:
+    """12 packets are sent within 1.1 s and 10 of them acknowledged within 2 s. An acknowledgement
+    that comes twice, that of unseen data, and a reset without the flag ACK add nothing. Payload and
+    end of the load stay those that the client sent."""
+    sent = [tcp(1, begin - 1, 0, flags=SYN),
+            *(tcp(1 + number / 10, begin + number * DATA) for number in range(12))]
+    came = [tcp(1.02, 7, 0, down=True, ack=begin, flags=SYN | ACK),
+            *(tcp(1.2 + number / 5, 8, 0, down=True, ack=begin + number * DATA)
+              for number in range(2, 11)),
+            tcp(3.4, 8, 0, down=True, ack=begin + 10 * DATA),
+            tcp(3.5, 8, 0, down=True, ack=begin + 30 * DATA, flags=4)]
+    records = sorted([*sent, *came], key=lambda one: struct.unpack_from("=II", one))
+    (upload,) = flows(*records)
+    assert upload.mean_mbps == pytest.approx(10 * DATA * 8e-6 / 2.2)
+    assert (upload.payload_bytes, round(upload.last_s, 6)) == (12 * DATA, 2.1)
+    (unseen,) = flows(*records, tcp(4, 8, 0, down=True, ack=begin + 12 * DATA + 1))
+    assert unseen.mean_mbps == pytest.approx(12 * DATA * 8e-6 / 3)
+    (alone,) = flows(*sent)
+    assert alone.mean_mbps == pytest.approx(12 * DATA * 8e-6 / 1.1)
 
 
 def test_flows_of_a_real_capture_have_the_bytes_that_the_other_parser_counts() -> None:

@@ -7,12 +7,13 @@ import struct
 import sys
 from pathlib import Path
 
+import numpy
 import pytest
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.lab.protocol import refuse_virtual_settings
 from flent_aqm.parts.links.keys import Loss, parse_loss
-from flent_aqm.parts.links.plan import link_plans, refuse_link_that_ends
+from flent_aqm.parts.links.plan import LinkModel, link_plans, refuse_link_that_ends
 from flent_aqm.parts.links.schedule import ROUND_S, Schedule
 from flent_aqm.spec.scenario import Scenario
 
@@ -47,6 +48,46 @@ def test_link_outages_cut_what_the_link_carries_and_nothing_else() -> None:
     assert [(one.at_ns / 1e9, one.rate_bit_s) for one in schedule.steps] == [
         (0, 8_000_000), (10, 0), (12, 8_000_000), (30, 0), (30.5, 8_000_000)]
     assert schedule.period_ns == 0
+
+
+MS = 1_000_000
+
+
+@pytest.mark.parametrize(("settings", "times_ms", "own_ms"), [
+    # A request of 8 ms, and then the end of the cycle of 1 ms.
+    ({"link_access": "lte"}, (10.25, 30), 8.75), ({"link_access": "lte"}, (10, 30), 8),
+    ({"link_access": "lte"}, (10.25, 19), 8.75),
+    # No longer than the packet was in the link.
+    ({"link_access": "lte"}, (10.25, 15.25), 5),
+    ({"link_jitter_ms": 3}, (10, 30), 3), ({"link_loss": "1%"}, (10, 30), 0),
+    # An outage is not the link's delay.
+    ({"link_outages_s": "0.010-0.020"}, (10, 21), 0)])
+def test_own_delay_of_a_link_is_what_packets_have_without_a_queue(
+        settings: dict[str, object], times_ms: tuple[float, float], own_ms: float) -> None:
+    scenario = Scenario.from_settings({"modem_mbps": "8", **settings})
+    start_ns = 5 * 10**9
+    came_ns, left_ns = (numpy.array([start_ns + round(one * MS)]) for one in times_ms)
+    reported = {"up": {"counters": {"start_ns": start_ns}}}
+    own_ns = LinkModel().own_delays_ns(scenario, reported, "up", came_ns, left_ns)
+    assert own_ns is not None
+    assert own_ns.tolist() == [own_ms * MS]
+
+
+def test_own_delay_of_a_trace_is_that_of_the_time_at_which_a_packet_was_sent(tmp_path: Path
+                                                                              ) -> None:
+    """30 ms until 1 s, then 10 ms. The second packet was sent before the change and left after it.
+    The trace begins again after 3 s."""
+    trace = tmp_path / "t.csv"
+    trace.write_text("time_s,rate_mbps,delay_ms\n0,8,30\n1,8,10\n3,8,30\n")
+    scenario = Scenario.from_settings({"link_trace": str(trace)})
+    came_ns = numpy.array([500, 980, 1100, 3100]) * MS
+    left_ns = numpy.array([540, 1020, 1120, 3140]) * MS
+    reported = {"down": {"counters": {"start_ns": 0}}}
+    own_ns = LinkModel().own_delays_ns(scenario, reported, "down", came_ns, left_ns)
+    assert own_ns is not None
+    assert own_ns.tolist() == [30 * MS, 30 * MS, 10 * MS, 30 * MS]
+    assert LinkModel().own_delays_ns(scenario, None, "down", came_ns, left_ns) is None
+    assert LinkModel().own_delays_ns(Scenario(), reported, "down", came_ns, left_ns) is None
 
 
 def test_link_grants_carry_as_much_as_the_rate_at_the_end_of_each_cycle() -> None:

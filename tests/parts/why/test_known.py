@@ -26,7 +26,7 @@ from flent_aqm.parts.why.probe_series import (
     with_series,
     with_worst_series,
 )
-from flent_aqm.parts.why.story import Cause, Idle, explain, start_ns
+from flent_aqm.parts.why.story import OWN_DELAY, Cause, Idle, explain, start_ns
 from flent_aqm.parts.why.watched import MODEM, WatchedRun, run_again, watch
 from flent_aqm.parts.why.what_if import drop_filter, run_changed
 from flent_aqm.parts.why.words import where
@@ -54,6 +54,7 @@ KNOWN: Mapping[str, tuple[float | None, Cause, Idle]] = {
     "bbr_probe": (8.3, Cause.BANDWIDTH_PROBE, Idle.NEVER_FULL),
     "card": (None, Cause.CARD, Idle.CANT_TELL),
     "ipv6": (None, Cause.FILLS, Idle.ACTED),
+    "own_delay": (None, Cause.FILLS, Idle.NEVER_FULL),
 }
 
 # The same of runs that the rules were not written with. Expected before the rules saw them: of
@@ -123,6 +124,20 @@ def test_probe_in_the_queue_when_the_capture_ends_was_neither_dropped_nor_passed
     # Which of the runs has such a probe depends on the kernel.
     place = "modem" if router == MODEM else "router"
     assert where(story).startswith(f"It was still in the {place}'s ")
+
+
+def test_own_delay_of_a_link_is_no_standing_queue(runs: Mapping[str, WatchedRun]) -> None:
+    """20 ms and up to a cycle of 1 ms each way: it has a place of its own, and the queue stands
+    since the load, not since the first probe."""
+    run = runs["own_delay"]
+    story = explain(run, slowest(run.run))
+    waits_ms = {part.place: part.ms for part in story.parts}
+    assert 40 <= waits_ms[OWN_DELAY] <= 42
+    assert story.waited_ms == waits_ms["up (modem)"] > 200
+    assert story.standing.since_s > 4.9
+    calm = explain(run, at_time(run.run, 2.0))
+    assert calm.standing.cause is Cause.NO_QUEUE
+    assert calm.waited_ms < 0.5
 
 
 def test_bbrs_start_is_no_bandwidth_probe(runs: Mapping[str, WatchedRun]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy
 import pytest
 
 from flent_aqm.base.errors import BadResult, ParseError
@@ -79,6 +80,24 @@ def test_ahead_are_those_that_left_in_between(tmp_path: Path) -> None:
     ledger = read_ledger(write(tmp_path / "a", seen), DEVICES)
     assert ledger.up.seq[ledger.up.ahead_of(2)].tolist() == [0, 3]
     assert ledger.up.backlog_bytes(ledger.up.arrived_ns[3:4]).tolist() == [4 * 1514]
+
+
+def test_packets_behind_the_queue_are_not_ahead_in_it(tmp_path: Path) -> None:
+    """A link holds each packet for 5 ms after its queue. The first has left the queue when the last
+    comes, though not the link; the second has not. A dropped packet stays dropped."""
+    first, second, lost, last = (packet(ip_id=number, seq=number) for number in range(4))
+    seen = [through(first, 0, 7 * MS)[0], through(second, MS, 9 * MS)[0],
+            through(lost, 2 * MS, None)[0], through(last, 3 * MS, 11 * MS)[0],
+            through(first, 0, 7 * MS)[1], through(second, MS, 9 * MS)[1],
+            through(last, 3 * MS, 11 * MS)[1],
+            *through(packet(ip_id=9), 30 * MS, 31 * MS)]
+    captured = read_ledger(write(tmp_path / "a", seen), DEVICES).up
+    queue = captured.without_own_delay(numpy.array([5, 5, 5, 5, 0]) * MS)
+    assert captured.seq[captured.ahead_of(3)].tolist() == [0, 1]
+    assert queue.seq[queue.ahead_of(3)].tolist() == [1]
+    assert queue.sojourn_ns.tolist() == [2 * MS, 3 * MS, -1, 3 * MS, MS]
+    assert queue.own_delay_ns.tolist() == [5 * MS, 5 * MS, 0, 5 * MS, 0]
+    assert not captured.own_delay_ns.any()
 
 
 def test_probe_has_the_number_of_irtt(tmp_path: Path) -> None:

@@ -80,6 +80,29 @@ def test_packet_of_another_form_is_refused_with_the_form(text: str) -> None:
         parse_packet(text)
 
 
+SQM = ("shaper=cake,aqm=cake,ingress=ifb,", "shaper=htb,aqm=fq_codel,ingress=ifb,")
+
+
+@pytest.mark.parametrize(("settings", "links", "changes"), [
+    ({"rate_mbps": 100, "modem_mbps": 50}, {}, [
+        "rate_mbps=45", *(f"{one}rate_mbps=45" for one in SQM)]),
+    # The download's shaper is narrow enough.
+    ({"rate_mbps": 40, "modem_down_mbps": 100, "modem_up_mbps": 10}, {}, [
+        "rate_down_mbps=40,rate_up_mbps=9",
+        *(f"{one}rate_down_mbps=40,rate_up_mbps=9" for one in SQM)]),
+    ({"rate_mbps": 100, "modem_mbps": 50, "link_access": "lte"}, {"up": {"steps": 1}}, [
+        "rate_mbps=45", *(f"{one}rate_mbps=45" for one in SQM)]),
+    # 90 % of a rate that changes is none.
+    ({"rate_mbps": 100, "modem_mbps": 50, "link_access": "starlink"}, {"up": {"steps": 121}}, []),
+    ({"rate_mbps": 100, "link_trace": "seeded"}, {"up": {"steps": 9}}, [])])
+def test_queue_of_a_modem_narrower_than_the_shaper_is_moved_to_the_router(
+        settings: Mapping[str, object], links: Mapping[str, object], changes: list[str]) -> None:
+    """Other queues of the router gave five equal rows."""
+    watched = SimpleNamespace(cell=cell_of(settings), data={"metadata": {"AQM": {"links": links}}},
+                              run=None)
+    assert usual_changes(watched, "up (modem)") == changes  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(("settings", "limit", "changes"), [
     ({"aqm": "pie"}, 1000, ["aqm=no_aqm", "aqm=codel", "aqm=sfq", "aqm=fq_codel",
                             "aqm_limit=500"]),
@@ -100,4 +123,4 @@ def test_usual_changes_are_those_that_the_run_allows(
         cell=cell_of(settings), data={"metadata": {}},
         run=SimpleNamespace(applied=lambda direction: {
             "qdisc_parameters": {"limit_packets": limit} if direction == "upload" else {}}))
-    assert usual_changes(watched) == changes  # type: ignore[arg-type]
+    assert usual_changes(watched, "up") == changes  # type: ignore[arg-type]

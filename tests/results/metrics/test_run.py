@@ -182,7 +182,15 @@ def test_reading_a_run_imports_neither_flent_nor_matplotlib() -> None:
     ({"rate_down_mbps": 36.0, "rate_up_mbps": 9.0, "shaper": "cake", "modem_down_mbps": 40.0,
       "modem_up_mbps": 10.0}, "40/10", "36/9"),
     ({"rate_down_mbps": 100.0, "rate_up_mbps": 100.0, "shaper": "none", "modem_down_mbps": 40.0,
-      "modem_up_mbps": 10.0}, "40/10", "off")])
+      "modem_up_mbps": 10.0}, "40/10", "off"),
+    # 100 Mbit/s of the shaper are not the rate of a line that plays a trace.
+    ({"rate_down_mbps": 100.0, "rate_up_mbps": 100.0, "link_down_trace": "a/t.csv",
+      "link_up_trace": "a/t.csv"}, "trace t.csv", 100.0),
+    ({"rate_down_mbps": 100.0, "rate_up_mbps": 50.0, "link_down_trace": "t.csv",
+      "link_up_trace": "", "modem_down_mbps": 20.0, "modem_up_mbps": 20.0}, "trace t.csv/20",
+     "100/50"),
+    ({"rate_down_mbps": 100.0, "rate_up_mbps": 50.0, "link_down_trace": "",
+      "link_up_trace": "seeded"}, "100/trace seeded", "100/50")])
 def test_rate_of_a_line_is_that_of_its_modem(
         requested: dict[str, Any], link: float | str, shaper: str | None) -> None:
     settings = settings_of("ndt7", "", "", {}, requested)

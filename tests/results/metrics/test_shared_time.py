@@ -83,7 +83,8 @@ def test_flows_beside_cross_traffic_have_no_more_than_the_link_carries(
         f"Cross {direction}": [(n, n + 1, FULL) for n in range(20)]},
         {"rate_down_mbps": RATE_MBPS, "rate_up_mbps": RATE_MBPS, **settings})
     assert value(run, f"total_{direction}_mbps") == pytest.approx(factor * FULL)
-    if settings.get("rate_up_mbps") is None:
+    # Of what a trace lets TCP carry, nothing is known.
+    if factor == 1 or "burst_shaping" in settings:
         assert value(run, f"utilisation_{direction}_pct") == pytest.approx(100 * factor)
 
 

@@ -186,6 +186,15 @@ def test_payload_of_a_full_packet(aqm: dict[str, Any], direction: str, size: int
     assert 1448 / payload_share(run({}, aqm), direction) == pytest.approx(size)
 
 
+def test_modem_narrower_than_the_shaper_counts_frames_without_overhead() -> None:
+    aqm = {"requested": {"shaper": "cake", "aqm_parameters": {"overhead": 36}}}
+    rates = {"rate_down_mbps": 20, "shaper": "cake"}
+    assert 1448 / payload_share(run({**rates, "modem_down_mbps": 10}, aqm),
+                                "download") == pytest.approx(1514)
+    assert 1448 / payload_share(run({**rates, "modem_down_mbps": 21}, aqm),
+                                "download") == pytest.approx(1536)
+
+
 @pytest.mark.parametrize(("settings", "aqm", "rate"), [
     ({"rate_down_mbps": 20, "rate_up_mbps": 5.0}, {}, 20),
     ({"rate_down_mbps": 0.5}, {}, 0.5),
@@ -193,6 +202,14 @@ def test_payload_of_a_full_packet(aqm: dict[str, Any], direction: str, size: int
     ({"rate_down_mbps": 0}, {}, "the file does not record the rate of the link"),
     ({"rate_down_mbps": 20, "modem_down_mbps": 40, "shaper": "none"}, {}, 40),
     ({"rate_down_mbps": 20, "modem_down_mbps": 40, "shaper": "htb"}, {}, 20),
+    ({"rate_down_mbps": 100, "modem_down_mbps": 50, "shaper": "htb"}, {}, 50),
+    ({"rate_down_mbps": 100, "modem_down_mbps": 20}, {"links": {"down": {"steps": 1}}}, 20),
+    ({"rate_down_mbps": 100, "modem_down_mbps": 50}, {"links": {"down": {"steps": 121}}},
+     "the rate of the link changed during the run, by link_access or link_outages_s"),
+    ({"rate_down_mbps": 100, "modem_down_mbps": 50}, {"links": {"up": {"steps": 121}}}, 50),
+    ({"rate_down_mbps": 100, "link_down_trace": "t.csv"}, {},
+     "the rate of the link followed a trace (t.csv)"),
+    ({"rate_down_mbps": 100, "link_up_trace": "t.csv", "link_down_trace": ""}, {"links": 5}, 100),
     ({"rate_down_mbps": 20, "modem_down_mbps": 0, "shaper": "none"}, {},
      "the run had shaper=none, so nothing limited the link to rate_mbps"),
     ({"rate_down_mbps": 20, "rates_mbps": "20,10"}, {},

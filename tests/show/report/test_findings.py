@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -237,3 +238,17 @@ def test_folder_of_the_progress_has_its_name_also_as_a_point(
 def test_line_on_settings_of_no_runs_is_empty() -> None:
     """A page that follows a sweep said "0 runs: test ." before the first run."""
     assert _settings_line([], [Dimension("test", [])]) == ""
+
+
+@pytest.mark.parametrize(("settings", "line"), [
+    ([{"rate_mbps": 20.0}, {"rate_mbps": "100/20"}], "20, 100/20 Mbit/s"),
+    ([{"rate_mbps": "trace t.csv"}], "trace t.csv"),
+    ([{"rate_mbps": 20.0}, {"rate_mbps": "trace t.csv"}], "20 Mbit/s, trace t.csv"),
+    ([{"rate_mbps": 50.0, "link_down_access": "lte", "link_up_access": "lte"}],
+     "50 Mbit/s; link access lte"),
+    ([{"rate_mbps": 50.0, "link_down_access": "", "link_up_access": "lte"}], "50 Mbit/s")])
+def test_line_on_settings_names_what_limits_the_line(settings: list[dict[str, Any]], line: str
+                                                     ) -> None:
+    """A trace has no unit; a link's access is told if all runs have it in both directions."""
+    rows = [replace(row("codel", FAST), settings=one) for one in settings]
+    assert _settings_line(rows, []) == line

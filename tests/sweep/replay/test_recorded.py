@@ -154,7 +154,11 @@ def test_programs_of_the_file_run_only_if_the_user_says_so(tmp_path: Path) -> No
         "--run-programs to flent-aqm replay or why")
     run = recorded.read(path, tmp_path, run_programs=True)
     assert run.cell.scenario.programs.client_program == "wget x"
-    assert recorded.read(written(tmp_path), tmp_path, run_programs=True)
+    assert recorded.why_programs_differ(run.cell) == (
+        "the programs may have changed since, as a file records their commands and not their "
+        "content: server_program './serve', client_program 'wget x'")
+    without = recorded.read(written(tmp_path), tmp_path, run_programs=True)
+    assert not recorded.why_programs_differ(without.cell)
     long = f"sh -c '{'a' * 500}; evil; {'b' * 500}'"
     path = written(tmp_path, lambda aqm: aqm["requested"].update(router_program=long))
     with pytest.raises(BadResult) as raised:
