@@ -131,7 +131,7 @@ def _explain(args: argparse.Namespace) -> None:
     story = explain(watched, number)
     line, title = drop_filter(watched, args.drop_packet) if args.drop_packet else ("", "")
     if not args.what_if:
-        wanted = list(usual_changes(watched, story.place))
+        wanted = list(usual_changes(watched, story.bottleneck))
     # Of the repeated run, so that all rows are made by one version.
     outcomes = [outcome(UNCHANGED, watched.data, watched.run, number)]
     for one in wanted:
@@ -153,7 +153,7 @@ def _explain(args: argparse.Namespace) -> None:
             "file": str(args.file),
             "settings": dict(settings),
             **asdict(story), "what_if": [asdict(one) for one in outcomes],
-            "conclusion": concluding(outcomes, idle_ms, story.place)}))
+            "conclusion": concluding(outcomes, idle_ms, story.bottleneck)}))
     else:
         print("\n".join(as_text(story, outcomes, idle_ms, in_short(settings))))
     if not args.output and not args.keep:
@@ -217,7 +217,7 @@ def as_text(story: Story, outcomes: Sequence[Outcome], idle_ms: float | None, se
     told = _wrapped("Run", settings)
     for heading, sentence in lines(story, idle_ms):
         told += _wrapped(heading, sentence)
-    conclusion = concluding(outcomes, idle_ms, story.place)
+    conclusion = concluding(outcomes, idle_ms, story.bottleneck)
     return [*told, *_table(outcomes), *(_wrapped("Result", conclusion) if conclusion else [])]
 
 

@@ -56,6 +56,7 @@ _TURN_BYTES = 3 * 1514
 _PIE_BURST_NS = 150_000_000
 # CoDel's interval where the kernel doesn't report it (RFC 8289, 4.3).
 _INTERVAL_US = 100_000
+_LINK_LOSS = "the link's random loss"
 _FLOW_QUEUES = ("fq_codel", "fq_pie", "sfq", "cake", "cake_mq", "fq", "drr", "sfb", "fq_codel_fast")
 _DROP_TAIL = ("pfifo", "bfifo", "pfifo_fast", "pfifo_head_drop")
 
@@ -64,8 +65,8 @@ class Cause(StrEnum):
     """Why a probe took long: what a flow or the line did (FILLS, SLOW_START, BANDWIDTH_PROBE,
     TIMEOUT, BURST, NOT_TCP, DIP, STOP), SHARED_BUCKET of fair queueing, the router's
     PROCESSOR, interrupt moderation of the hosts' cards (CARD), a WIFI channel, NO_QUEUE (none held
-    it for 1 ms), or CANT_TELL. DROPPED: the queue dropped the probe. INSIDE: the probe was still in
-    the queue when the capture ended."""
+    it for 1 ms), or CANT_TELL. DROPPED: the queue dropped the probe. LOST: a link in the modem's
+    place lost it at random. INSIDE: the probe was still in the queue when the capture ended."""
 
     FILLS = "fills"
     SLOW_START = "slow start"
@@ -80,6 +81,7 @@ class Cause(StrEnum):
     CARD = "interrupt moderation"
     WIFI = "wifi"
     DROPPED = "dropped"
+    LOST = "lost by the link"
     INSIDE = "still inside"
     NO_QUEUE = "no queue"
     CANT_TELL = "can't tell"
@@ -185,7 +187,8 @@ class Decisions:
     """What a queue did from when it began to stand until the probe left, or came if it never left.
 
     Attributes:
-        aqm: name of the queue, such as "codel", "drop-tail" for a modem.
+        aqm: name of the queue, such as "codel". For a modem "drop-tail", and of packets that only
+            the loss of a link in its place, or that too, may have dropped, a name that says so.
         losses: packets that it dropped or marked, in the order of their arrival.
         first_after_ms: time from the beginning of the standing queue to its first drop or mark, 0
             if that came before, None without any.
@@ -237,6 +240,11 @@ class Story:
     standing: Standing
     decisions: Decisions
     where: tuple[str, str, int] = field(default=("router", "up", -1))
+
+    @property
+    def bottleneck(self) -> str:
+        """The place, "" for a probe that a link lost at random: no queue is the cause."""
+        return "" if self.standing.cause is Cause.LOST else self.place
 
 
 def start_ns(run: WatchedRun) -> int:
@@ -303,8 +311,8 @@ def explain(run: WatchedRun, number: int) -> Story:
     stop = last if never_left else max(stops, key=lambda one: one.wait_ns)
     standing, decisions, ahead = _queue_story(run, stop, begin_ns)
     if never_left:
-        standing = replace(
-            standing, cause=Cause.DROPPED if last.fate is Fate.DROPPED else Cause.INSIDE)
+        gone = Cause.LOST if _drops_by(run, last) == _LINK_LOSS else Cause.DROPPED
+        standing = replace(standing, cause=gone if last.fate is Fate.DROPPED else Cause.INSIDE)
     elif other := _other_cause(run, number, parts, stop):
         standing = replace(standing, cause=other)
     elif stop.wait_ns < 1_000_000:
@@ -835,6 +843,8 @@ def _decisions(run: WatchedRun, stop: _Stop, since_ns: int, until_ns: int, begin
     limit = parameters.get("limit_packets")
     if losses:
         first_ms = max(0.0, float(passage.arrived_ns[gone[0]] - since_ns) / 1e6)
+        if stop.router == MODEM:
+            name = _drops_by(run, stop)
         return Decisions(name, losses, first_ms, Idle.ACTED, most, limit)
     idle = Idle.CANT_TELL
     if kind in _DROP_TAIL:
@@ -845,6 +855,17 @@ def _decisions(run: WatchedRun, stop: _Stop, since_ns: int, until_ns: int, begin
             until_ns - since_ns < parameters.get("interval_us", _INTERVAL_US) * 1000:
         idle = Idle.INTERVAL
     return Decisions(name, (), None, idle, most, limit)
+
+
+def _drops_by(run: WatchedRun, stop: _Stop) -> str:
+    """Return what dropped packets at a modem: its queue ("drop-tail"), the random loss of a link in
+    its place (_LINK_LOSS), or a text that names both, by the link's counters of the whole run.
+    "drop-tail" at a router."""
+    links = run.data["metadata"].get("AQM", {}).get("links", {}) if stop.router == MODEM else {}
+    counted = links.get(stop.direction, {}).get("counters", {})
+    if not counted.get("lost_packets"):
+        return "drop-tail"
+    return f"drop-tail or {_LINK_LOSS}" if counted.get("dropped_packets") else _LINK_LOSS
 
 
 def _parameters(run: WatchedRun, stop: _Stop) -> dict[str, int]:

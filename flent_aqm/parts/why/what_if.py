@@ -278,7 +278,7 @@ def usual_changes(run: WatchedRun, place: str) -> Sequence[str]:
 
     Args:
         run: the run.
-        place: place of the probe's longest wait, see Story.place.
+        place: place of the queue that is the cause, see Story.bottleneck.
     """
     scenario = run.cell.scenario
     now = scenario.router.aqm
@@ -299,7 +299,7 @@ def usual_changes(run: WatchedRun, place: str) -> Sequence[str]:
 
 
 def in_modem(place: str) -> bool:
-    """Return whether a place, see Story.place, is a queue of the modem or of a link in its place,
+    """Return whether a place, as of Story.place, is a queue of the modem or of a link in its place,
     where changes of the router's queue have no effect."""
     return place.endswith(f"({MODEM})")
 

@@ -69,6 +69,7 @@ def where(story: Story) -> str:
         told = ", ".join(f"{part.ms:.2f} ms in {_place(part.place)}" for part in large)
         lost = {
             Cause.DROPPED: f"It was dropped at {_place(story.place)}",
+            Cause.LOST: f"It was lost on the link behind {_place(story.place)}",
             Cause.INSIDE: f"It was still in {_place(story.place)} when the capture ended"}.get(
                 story.standing.cause, "The router passed it on, so it was lost elsewhere, or its "
                                       "reply came too late")
@@ -87,7 +88,7 @@ def behind(story: Story) -> str:
     the three names of flows with the most bytes, and the number of the others' packets, if there
     are two other names or more, or that there were none."""
     if not story.behind:
-        if story.standing.cause in (Cause.DROPPED, Cause.INSIDE):
+        if story.standing.cause in (Cause.DROPPED, Cause.LOST, Cause.INSIDE):
             return f"No packet was ahead of it in {_place(story.place)}."
         return f"No packet left {_place(story.place)} between its arrival and its departure."
     packets = sum(share.packets for share in story.behind)
@@ -108,7 +109,7 @@ def _share(share: Share) -> str:
 
 def since(story: Story) -> str:
     """Return the sentence on since when and why the queue stood. If it didn't stand longer than the
-    probe waited, or the cause is PROCESSOR, CARD, NO_QUEUE or INSIDE, return only why."""
+    probe waited, or the cause is PROCESSOR, CARD, NO_QUEUE, LOST or INSIDE, return only why."""
     standing = story.standing
     because = _BECAUSE[standing.cause](standing)
     if standing.cause in _NOT_OF_A_QUEUE or standing.until_s <= standing.since_s:
@@ -146,7 +147,7 @@ def _window(one: Standing) -> str:
             "stand")
 
 
-_NOT_OF_A_QUEUE = (Cause.PROCESSOR, Cause.CARD, Cause.NO_QUEUE, Cause.INSIDE)
+_NOT_OF_A_QUEUE = (Cause.PROCESSOR, Cause.CARD, Cause.NO_QUEUE, Cause.LOST, Cause.INSIDE)
 # The sentence for each cause.
 _BECAUSE: Mapping[Cause, Callable[[Standing], str]] = {
     Cause.FILLS: lambda one: (
@@ -185,6 +186,9 @@ _BECAUSE: Mapping[Cause, Callable[[Standing], str]] = {
     Cause.DROPPED: lambda one: (
         "The queue dropped the probe" + (
             f"; {one.flow} had most of the bytes in it." if one.flow else ".")),
+    Cause.LOST: lambda one: (
+        "The link lost the probe at random (link_loss, or a trace's loss_pct): its queue dropped "
+        "nothing in the run."),
     Cause.INSIDE: lambda one: (
         "The capture ended before the probe left the queue: whether it would have been dropped is "
         "not known."),
@@ -262,7 +266,7 @@ def concluding(outcomes: Sequence[Outcome], idle_ms: float | None, place: str = 
         outcomes: the run itself first, then the runs with something changed.
         idle_ms: median RTT before the load. With None, the text says that nothing can be told of
             the runs that didn't fail.
-        place: place of the probe's longest wait, see Story.place.
+        place: place of the queue that is the cause, see Story.bottleneck.
     """
     was, *changed = outcomes
     ran = [one for one in changed if not one.fault]
@@ -283,7 +287,7 @@ def _judged(was: Outcome, ran: Sequence[Outcome], idle_ms: float | None, place: 
         was: outcome of the run itself.
         ran: outcomes of the runs with something changed.
         idle_ms: median RTT before the load, None if it isn't known.
-        place: place of the probe's longest wait.
+        place: place of the queue that is the cause.
     """
     if idle_ms is None:
         return [("Can't tell what removes the glitch: no probe before the load tells how long "
@@ -308,10 +312,10 @@ def _judged(was: Outcome, ran: Sequence[Outcome], idle_ms: float | None, place: 
 
 
 def _not_the_router(place: str) -> str:
-    """Return the sentence that the router's queue isn't the bottleneck, as the probe waited in the
-    modem, and what moves the queue to the router. place: see Story.place."""
-    return (f"The probe waited in {_place(place)}, so the router's queue isn't the bottleneck: "
-            "only a shaper below the modem's rate (rate_mbps) moves the queue to the router.")
+    """Return the sentence that the router's queue isn't the bottleneck, and what moves the queue to
+    the router. place: the modem's queue, see Story.bottleneck."""
+    return (f"The bottleneck is {_place(place)}, not the router's: only a shaper below the "
+            "modem's rate (rate_mbps) moves the queue to the router.")
 
 
 def _fastest(was: Outcome, ran: Sequence[Outcome]) -> str:

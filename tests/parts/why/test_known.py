@@ -135,6 +135,10 @@ def test_own_delay_of_a_link_is_no_standing_queue(runs: Mapping[str, WatchedRun]
     assert 40 <= waits_ms[OWN_DELAY] <= 42
     assert story.waited_ms == waits_ms["up (modem)"] > 200
     assert story.standing.since_s > 4.9
+    # Packets that the link loses at random are not dropped by its queue.
+    dropped = next(number for number in range(run.run.probe.rtt_ms.size)
+                   if run.run.probe.lost[number])
+    assert explain(run, dropped).standing.cause is Cause.LOST
     calm = explain(run, at_time(run.run, 2.0))
     assert calm.standing.cause is Cause.NO_QUEUE
     assert calm.waited_ms < 0.5

@@ -49,6 +49,9 @@ def test_lost_probe_is_told_where_it_was_dropped_or_that_it_was_not() -> None:
     assert where(lost) == "It was dropped at the router's upload queue."
     inside = replace(lost, standing=_story(Cause.INSIDE).standing)
     assert where(inside) == "It was still in the router's upload queue when the capture ended."
+    by_link = replace(lost, place="up (modem)", standing=_story(Cause.LOST).standing)
+    assert where(by_link) == "It was lost on the link behind the modem's upload queue."
+    assert (by_link.bottleneck, lost.bottleneck) == ("", "up")
     assert "router passed it on" in where(replace(lost, standing=STANDING))
     assert "never came back" in title(lost, 20.0)
     assert "took 63.32 ms (median before the load: 20.00 ms)" in title(STORY, 20.0)
@@ -79,7 +82,8 @@ _WORDS = {
     Cause.NOT_TCP: "is not TCP", Cause.DIP: "slower than its usual",
     Cause.STOP: "stood still", Cause.SHARED_BUCKET: "in one bucket",
     Cause.PROCESSOR: "processor was busy", Cause.WIFI: "Wi-Fi channel",
-    Cause.DROPPED: "dropped the probe", Cause.INSIDE: "before the probe left",
+    Cause.DROPPED: "dropped the probe", Cause.LOST: "lost the probe at random",
+    Cause.INSIDE: "before the probe left",
     Cause.NO_QUEUE: "No queue of the router",
     Cause.CANT_TELL: "can't tell why",
 }
@@ -210,9 +214,8 @@ def test_conclusion_names_the_changes_that_failed() -> None:
 def test_probe_in_the_modem_is_told_that_the_routers_queue_is_not_the_bottleneck(
         outcomes: list[Outcome]) -> None:
     """Also where nothing could be tried. Not where a change removes the glitch, or at a router."""
-    sentence = ("The probe waited in the modem's upload queue, so the router's queue isn't the "
-                "bottleneck: only a shaper below the modem's rate (rate_mbps) moves the queue to "
-                "the router.")
+    sentence = ("The bottleneck is the modem's upload queue, not the router's: only a shaper below "
+                "the modem's rate (rate_mbps) moves the queue to the router.")
     assert sentence in concluding(outcomes, 20.0, "up (modem)")
     assert sentence not in concluding([*outcomes, GONE], 20.0, "up (modem)")
     assert "bottleneck" not in concluding(outcomes, 20.0, "up")
