@@ -244,11 +244,14 @@ def heading(name: str) -> str:
 def setting_text(name: str, value: Setting | None) -> str:
     """Return a setting's value with words that say which setting it is: "100 Mbit/s", "tiers 3".
     For settings whose values need no words, such as the test, the queue and the title, it is the
-    value alone. "not told" (NOT_TOLD) for None."""
+    value alone. "not told" (NOT_TOLD) for None. An empty text is told as "no NAME", unless the
+    setting needs no words."""
     if value is None:
         return NOT_TOLD
     text_of = _TEXTS.get(name, _WITHOUT_TEXTS).format
-    return text_of(shown(value)) if text_of else f"{harmless(name)} {shown(value)}"
+    if text_of:
+        return text_of(shown(value))
+    return f"{harmless(name)} {shown(value)}" if value != "" else f"no {harmless(name)}"
 
 
 def sorted_values(name: str, values: Iterable[Setting | None]) -> list[Setting | None]:

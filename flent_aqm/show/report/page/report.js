@@ -25,7 +25,8 @@ const plain = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;"
   .replace(/>/g, "&gt;");
 const same = (one, other) => one.length === other.length
   && one.every((value, place) => value === other[place]);
-const said = (value) => value === true ? "on" : value === false ? "off" : String(value);
+const said = (value) => value === true ? "on" : value === false ? "off"
+  : value === "" ? "none" : String(value);
 const rateText = (rate) => typeof rate === "number" ? `${rate} Mbit/s` : said(rate);
 const readable = (name) => name.replace(/_(ms|mbps|pct)$/, "").replace(/_/g, " ");
 const shown = () => data.queues.filter((queue) => !state.off.has(queue.name));
