@@ -235,7 +235,8 @@ def _tls_source(args: argparse.Namespace, what: str) -> TlsSource:
     Args:
         what: the service, NDT7 or HTTP.
 
-    Raises ConfigError if the certificate can't be read.
+    Raises ConfigError if certificate and key can't be used: if one can't be read, or the key has a
+    password or is that of another certificate.
     """
     def with_alpn(context: ssl.SSLContext) -> ssl.SSLContext:
         """Return the same context. If _tls_source()'s service `what` is HTTP, it is changed so that

@@ -95,8 +95,9 @@ class DebianArchive:
         """Return all versions of all packages whose name matches, the newest first. Packages of the
         same version are in no fixed order.
 
-        The archive's index is downloaded before the first query, to the cache, and again if no
-        package matches. Raises SetupError if no package matches, or if the archive can't be read.
+        The archive's index is downloaded to the cache before the first query. If no package
+        matches, it is downloaded again, only to tell an archive that can't be read from a package
+        that is missing. Raises SetupError in both cases.
 
         name_pattern: regular expression for the whole name. It has to begin with text that all its
             matches begin with, followed by an escape, a set, a group or a dot, or nothing: no ^, no

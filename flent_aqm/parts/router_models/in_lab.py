@@ -60,4 +60,5 @@ class Cards:
 
     def own_delays_ns(self, scenario: Scenario, reported: object, direction: str,
                       arrived_ns: object, left_ns: object) -> None:
-        """Return None: the model isn't in the modem's place."""
+        """Return None: the model isn't in the modem's place, so it has no delay there that could be
+        subtracted. See PathModel.own_delays_ns()."""

@@ -101,7 +101,7 @@ class Reading:
             quantity the worse value of both directions, without throughputs. A latency that the
             test shows without a direction is in WORSE alone.
         good: the test's own verdict on the line, None for none.
-        megabytes: bytes through the router, in 10^6. None if unknown.
+        megabytes: bytes through the router in both directions, in 10^6. None if unknown.
         seconds: duration of the load, None if unknown.
         lab_wall_s: time that the lab took for the whole run, None if unknown.
         shown_idle_ms: largest latency that the test shows for the idle line, None if it shows none.

@@ -183,8 +183,9 @@ class Passage:
         return inside
 
     def backlog_bytes(self, times_ns: Column, flows: Sequence[int] | None = None) -> Column:
-        """Return the bytes of the packets that were in the router at each of the times. Packets
-        that never left are left out, because nothing shows when they were dropped.
+        """Return the bytes of the packets' frames, without checksums, that were in the router at
+        each of the times. Packets that never left, also those that were still in it when the
+        capture ended, are left out, because nothing shows when they were dropped.
 
         Args:
             times_ns: the times, in ns since the epoch.

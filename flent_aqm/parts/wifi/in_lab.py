@@ -89,7 +89,8 @@ class WifiModel:
 
     def own_delays_ns(self, scenario: Scenario, reported: object, direction: str,
                       arrived_ns: object, left_ns: object) -> None:
-        """Return None: the channel isn't in the modem's place."""
+        """Return None: the channel isn't in the modem's place, so it has no delay there that could
+        be subtracted. See PathModel.own_delays_ns()."""
 
 
 def _existing_plan(scenario: Scenario) -> WifiPlan:

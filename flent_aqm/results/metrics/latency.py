@@ -167,17 +167,17 @@ FLOW_RTT_PERCENTILES = {"min": 0, "median": 50, "p90": 90, "p95": 95, "p99": 99,
 
 def flow_rtt_ms(run: Run, direction: str, statistic: str) -> float:
     """Return a statistic in ms of the RTTs of the packets of the test's flows in a direction: the
-    mean over connections of each connection's percentile. Flows without RTTs of packets are left
-    out.
+    mean over connections of each connection's percentile. Connections with fewer than 20 RTTs
+    (FEWEST), and flows without RTTs of packets, are left out.
 
     Args:
         run: the run.
         direction: "download" or "upload".
         statistic: "min", "median", "p90", "p95", "p99" or "max".
 
-    Raises NotAvailable without a flow in that direction, if none has RTTs from a capture, or if
-    fewer than 10 samples of all flows together lie beyond the percentile. "min" and "max" need no
-    such samples.
+    Raises NotAvailable without a flow in that direction, if no connection has 20 RTTs from a
+    capture, or if fewer than 10 samples of all these connections together lie beyond the
+    percentile. "min" and "max" need no such samples.
     """
     trips = [flow.trips for flow in run.flows_of(direction) if flow.trips is not None]
     if not trips and switch(run.settings.get("round_trips")):

@@ -94,8 +94,8 @@ def queues(raw: Mapping[str, Samples]) -> dict[str, QueueSamples]:
 
 
 def column(samples: Samples, series: str, name: str) -> Numbers:
-    """Return a field of all samples as an array. Raises BadResult if a sample lacks it, or if a
-    value is not a number.
+    """Return a field of all samples as an array of floats. Raises BadResult if a sample lacks it,
+    or if a value is not a finite number.
 
     Args:
         samples: raw samples.

@@ -144,7 +144,11 @@ class _Reader:
 
     def uuid(self, value: Any, place: str) -> Any:
         """Copy a UUID in lower case with known secrets replaced, such as a hardware address in it.
-        Numbers, True, False and None are copied, too. Any other value is left out (NOTHING)."""
+        Numbers, True, False and None are copied, too. Any other value is left out (NOTHING). What
+        was replaced or left out is recorded in `removed`.
+
+        place: place of the value in the metadata, such as "BATCH_UUID".
+        """
         value = self._matching(_UUID, value, place)
         return self.free_text(value, place) if isinstance(value, str) else value
 

@@ -94,9 +94,10 @@ def is_common(text: str) -> bool:
 @cache
 def _is_common_word(word: str) -> bool:
     """Return whether a word in lower case is a single character, in vocabulary(), or a number of at
-    most _LONGEST_NUMBER digits. Also True for zeros alone, a number with one of _UNITS, a short
-    hexadecimal number after 0x, a number of flows such as 2xcubic (_FLOWS), and a usual name with
-    its number, such as eth0 (_NUMBERED)."""
+    most _LONGEST_NUMBER digits. Also True for zeros alone, a number with one of _UNITS, up to four
+    hexadecimal digits or any number of zeros after 0x, and a usual name with its number, such as
+    eth0 (_NUMBERED). Also for a number of flows such as 2xcubic or 1xudp8 (_FLOWS), if what follows
+    the x is a number or, without digits at its end, in vocabulary()."""
     if len(word) == 1 or word in vocabulary():
         return True
     if word.isdigit():

@@ -42,7 +42,9 @@ class QueueSample:
         drops: number of dropped packets.
         overlimits: number of times that a packet had to wait for the shaper's rate. Without a
             shaper at the root, some AQMs there count drops and marks instead.
-        marks: number of packets that were marked with ECN instead of dropped.
+        marks: number of packets that were marked with ECN, also of those above `ce_threshold` or
+            DualPI2's step threshold. Qdiscs that report no marks, or are of an unknown kind, count
+            as 0.
         sent_bytes: bytes of the packets that left the queues.
     """
 

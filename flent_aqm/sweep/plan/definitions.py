@@ -31,9 +31,10 @@ class Definitions:
 
     def load(self, settings: Any) -> None:
         """Change Flent's settings in place as the definition of their test does, like Flent's
-        load_test(). The values that it sets are shared by all settings that were the same before,
-        as _relevant() compares them. Raises RuntimeError if the test is unknown or its definition
-        raises an exception.
+        load_test(informational=True): hosts and programs aren't looked up, and missing hosts or
+        test parameters are no error. The values that it sets are shared by all settings that were
+        the same before, as _relevant() compares them. Raises RuntimeError if the test is unknown or
+        its definition raises an exception.
 
         settings: Flent's settings, with the test's name in NAME.
         """

@@ -142,8 +142,14 @@ def failed_more(base: int, test: int) -> bool:
 
 def seeds_for_mean(mean: Mean, margin: float) -> int | None:
     """Return the smallest number of seeds (pairs of runs, at least 2) with which the mean's
-    interval would lie wholly within -margin to margin or wholly outside of it on one side, if mean
-    and deviation stayed as they are. None if 1000 seeds (MOST_SEEDS) would not be enough."""
+    interval of 99 % (CONFIDENCE) would lie wholly within -margin to margin or wholly outside of it
+    on one side, if mean and deviation stayed as they are. None if 1000 seeds (MOST_SEEDS) would not
+    be enough.
+
+    Args:
+        mean: a mean whose interval is known, with finite `low`.
+        margin: in the metric's unit.
+    """
     distance = abs(abs(mean.difference) - margin)
     enough = numpy.flatnonzero(_half_widths() * mean.deviation < distance)
     return int(enough[0]) + 2 if enough.size else None

@@ -206,8 +206,8 @@ class Connection(ABC, asyncio.Protocol):
         self._ended = ""
 
     async def open(self) -> None:
-        """Connect, with TLS if the server is secure, and set tcp_ms and tls_ms. Raises BadResult if
-        that fails or takes longer than 30 s."""
+        """Connect, with TLS if the server is secure, and set tcp_ms and, with TLS, tls_ms, which is
+        None otherwise. Raises BadResult if that fails or takes longer than 30 s."""
         loop = asyncio.get_running_loop()
         sock = self.server.new_socket(socket.SOCK_STREAM)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
