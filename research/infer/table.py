@@ -114,9 +114,11 @@ def rows_of(data: DataFile) -> list[dict[str, Any]] | None:
     None if there is no download, or if the file's name doesn't begin with a number and "-". The
     number is taken for the run's number in the recipe.
 
-    Columns are the features, and made_by, made_with, made_on, number, world, aqm, cc, kernel,
-    testbed, line_mbps, line_rtt_ms, depth_ms (NaN if the queue has no depth), has_aqm (whether the
-    queue at the bottleneck is an AQM), drops (packets dropped by the router's queue, NaN if it
+    Columns are the features, and made_by (versions that made the run, as text), made_with (kernels
+    on which it ran, as text), made_on (its day), number and world (of the run in the recipe), aqm,
+    cc (the key ndt7_cc), kernel and testbed (as the batch requested them), line_mbps, line_rtt_ms,
+    depth_ms (NaN if the queue has no depth), has_aqm (whether the queue at the bottleneck is an
+    AQM), drops (packets dropped by the router's queue, NaN if it
     wasn't sampled), loses (whether the download lost anything, before losses are added for a
     cadence), truth (the class), cadence, samples (their number) and gap_s (median time between two
     samples).

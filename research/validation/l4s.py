@@ -51,7 +51,7 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
     classic flow of CLASSIC, in this order, with both flows' rates, their ratio, the published ratio
     and the probe's median. Pairs without a run are left out, and so are runs of other queues or
     flows. Of several runs the last one counts. Raises ValueError if a run doesn't have exactly two
-    flows, NotAvailable if it has none."""
+    flows, NotAvailable if it has none, or is too short for a stable rate."""
     yield ("| queue | classic flow | scalable, Mbit/s | classic, Mbit/s | ratio | published ratio, "
            "Prague | probe under load, median, ms |")
     yield "|" + "---|" * 7
@@ -99,7 +99,7 @@ def lines_of_links(runs: Sequence[Run]) -> Iterator[str]:
 def _share(run: Run) -> str:
     """Return the classic flow's rate in Mbit/s and the ratio of the scalable flow's rate to it as
     text, such as "1.50, 23:1". Raises ValueError if the run doesn't have exactly two flows,
-    NotAvailable if it has none."""
+    NotAvailable if it has none, or is too short for a stable rate."""
     scalable, classic = _stable_rates_mbps(run)
     return f"{classic:.2f}, {ratio(scalable / classic)}"
 

@@ -58,8 +58,10 @@ _PRIME = numpy.uint64(0x9E3779B97F4A7C15)
 
 
 class Fate(IntEnum):
-    """What became of a packet: it left (LEFT), was dropped (DROPPED), or was still inside when the
-    capture ended (INSIDE)."""
+    """What became of a packet: it left (LEFT), was dropped (DROPPED), or may still have been inside
+    when the capture ended (INSIDE). A packet that never left counts as INSIDE if the capture ended
+    within the longest sojourn of a packet after its arrival, even if it was dropped in that time,
+    otherwise as DROPPED."""
 
     LEFT = 0
     DROPPED = 1

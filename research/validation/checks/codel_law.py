@@ -27,15 +27,17 @@ _UNIT_NS = 1024  # tick of CoDel's clock in Linux: ns >> 10
 
 
 def law_s(drops: int) -> Seconds:
-    """Return the times in s of `drops` drops (at least one) by RFC 8289, the first at 0. Each
-    follows the one before by interval / √count, with count = 1 at the first drop."""
+    """Return the times in s of `drops` drops (at least one) by RFC 8289, for an interval of 100 ms
+    (INTERVAL_S), the first at 0. Each follows the one before by interval / √count, with count = 1
+    at the first drop."""
     return numpy.concatenate([[0.0], numpy.cumsum(INTERVAL_S / numpy.sqrt(range(1, drops)))])
 
 
 def linux_law_s(drops: int) -> Seconds:
     """Return the times in s of `drops` drops (at least one) as Linux computes them
-    (include/net/codel_impl.h), the first at 0: 1/√count by one step of Newton's method per drop,
-    from the value at the drop before, stored in 16 bits."""
+    (include/net/codel_impl.h), for an interval of 100 ms (INTERVAL_S), the first at 0. Each follows
+    the one before by interval · 1/√count, where 1/√count comes from one step of Newton's method per
+    drop, from the value at the drop before, stored in 16 bits."""
     interval = int(INTERVAL_S * 1e9) // _UNIT_NS
     inverse_root, times = 0xFFFF, [0]
     for count in range(1, drops):

@@ -337,7 +337,9 @@ class Connection(ABC, asyncio.Protocol):
     @abstractmethod
     def fill(self) -> None:
         """Send further bytes of uploads, as many as the kernel takes now and the protocol allows.
-        Called when a request begins, and when asyncio's write buffer has room again."""
+        Called when asyncio's write buffer has room again. A subclass calls it itself when an upload
+        begins and, if its protocol has flow control, when the server may have allowed more. Does
+        nothing with HTTP/3, where aioquic goes on sending by itself."""
 
     # The methods below are called by asyncio.
 
