@@ -18,7 +18,7 @@ from flent_aqm.sweep.replay.run_programs import add_run_programs
 
 if TYPE_CHECKING:
     from flent_aqm.parts.why.story import Story
-    from flent_aqm.parts.why.what_if import Outcome
+    from flent_aqm.parts.why.what_if import RunOutcome
     from flent_aqm.results.metrics.run import Run
 
 EXPLAINED, NOT_EXPLAINED = 0, 2
@@ -201,7 +201,7 @@ def _number(args: argparse.Namespace, run: Run) -> int:
     return slowest(run)
 
 
-def as_text(story: Story, outcomes: Sequence[Outcome], idle_ms: float | None, settings: str
+def as_text(story: Story, outcomes: Sequence[RunOutcome], idle_ms: float | None, settings: str
             ) -> list[str]:
     """Return the explanation for a terminal as lines of at most 80 characters (WIDTH): settings,
     sentences, table of runs, conclusion.
@@ -227,7 +227,7 @@ def _wrapped(heading: str, sentence: str) -> list[str]:
     return textwrap.wrap(f"{heading:<7} {sentence}", WIDTH, subsequent_indent=" " * 8)
 
 
-def _table(outcomes: Sequence[Outcome]) -> list[str]:
+def _table(outcomes: Sequence[RunOutcome]) -> list[str]:
     """Return the lines of the table of runs: a heading, the run itself, and each run with something
     changed, or the reason why it failed. Empty if there is only the run itself."""
     if len(outcomes) < 2:

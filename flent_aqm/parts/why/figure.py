@@ -14,9 +14,9 @@ from flent_aqm.parts.why.flow_names import cross_ports_of, flow_name, reverse_fl
 from flent_aqm.parts.why.ledger import TCP, Column, Fate, Ledger
 from flent_aqm.parts.why.story import Story, flight_kb, start_ns
 from flent_aqm.parts.why.watched import WatchedRun
-from flent_aqm.parts.why.what_if import AROUND_S, Outcome
+from flent_aqm.parts.why.what_if import AROUND_S, RunOutcome
 from flent_aqm.show.looks import legend_columns
-from flent_aqm.show.plots.why import OTHERS, Curve, Explained, ratios
+from flent_aqm.show.plots.why import OTHERS, Explained, NamedCurve, ratios
 from flent_aqm.show.plots.why import draw as draw_panels
 
 _INCHES = (7.5, 6.5)
@@ -55,7 +55,7 @@ def draw(explained: Explained, kind: str) -> bytes:
     return file.getvalue()
 
 
-def explained_of(run: WatchedRun, story: Story, outcomes: Sequence[Outcome], title: str,
+def explained_of(run: WatchedRun, story: Story, outcomes: Sequence[RunOutcome], title: str,
                  sentences: Sequence[str]) -> Explained:
     """Return the content of the figure, which keep() also stores in a data file. Raises BadResult
     if no probe of the series was answered.
@@ -93,7 +93,7 @@ def explained_of(run: WatchedRun, story: Story, outcomes: Sequence[Outcome], tit
         probes_of(outcomes))
 
 
-def probes_of(outcomes: Sequence[Outcome]) -> list[Curve]:
+def probes_of(outcomes: Sequence[RunOutcome]) -> list[NamedCurve]:
     """Return a curve of the RTTs of each run's probes within 1 s (AROUND_S) of the explained one,
     first that of the run itself. It is empty if none of these was answered. Changed runs without
     such a probe are left out.
@@ -106,10 +106,10 @@ def probes_of(outcomes: Sequence[Outcome]) -> list[Curve]:
             for one in outcomes if one.around or one is outcomes[0]]
 
 
-def _curve(name: str, at_s: Sequence[float], values: Any) -> Curve:
+def _curve(name: str, at_s: Sequence[float], values: Any) -> NamedCurve:
     """Return a curve with times to 1 us and values to three digits behind the point, which keeps
     files small."""
-    return Curve(name, [round(float(one), 6) for one in at_s],
+    return NamedCurve(name, [round(float(one), 6) for one in at_s],
                  [round(float(one), 3) for one in values])
 
 
@@ -121,7 +121,7 @@ def _times(run: WatchedRun, story: Story) -> tuple[Any, Any]:
     return seconds, start_ns(run) + (seconds * 1e9).astype(numpy.int64)
 
 
-def _backlog(run: WatchedRun, story: Story) -> list[Curve]:
+def _backlog(run: WatchedRun, story: Story) -> list[NamedCurve]:
     """Return a curve of the kB in the queue at the moments of _times() for each name of flows, the
     name with most bytes first: at most five names (_MOST_FLOWS), each with 1 % of all bytes
     (_LEAST_SHARE) or more. All other flows with bytes in the queue share a last curve, "others"."""
@@ -144,7 +144,7 @@ def _backlog(run: WatchedRun, story: Story) -> list[Curve]:
     return [_curve(name, seconds, values) for name, values in shown.items()]
 
 
-def _window(run: WatchedRun, story: Story) -> Curve | None:
+def _window(run: WatchedRun, story: Story) -> NamedCurve | None:
     """Return the sum of the kB in flight of all TCP flows that share the name of the flow with most
     bytes ahead of the probe, at the moments of _times(), NaN while none of these flows is alive.
     None without such flows, or if none has anything in flight at these moments."""

@@ -15,7 +15,7 @@ from flent_aqm.parts.why.output import in_folder
 from flent_aqm.parts.why.settings import settings_of
 from flent_aqm.parts.why.story import Story
 from flent_aqm.parts.why.watched import WatchedRun
-from flent_aqm.parts.why.what_if import Outcome
+from flent_aqm.parts.why.what_if import RunOutcome
 from flent_aqm.parts.why.words import concluding, lines, title
 from flent_aqm.show.plots.why import Explained
 from flent_aqm.show.templates import environment, svg_address
@@ -32,7 +32,7 @@ def refuse_other_names(path: Path | None) -> None:
 
 
 def write(path: Path, file: Path, run: WatchedRun, explained: Explained, story: Story,
-          outcomes: Sequence[Outcome], idle_ms: float | None) -> None:
+          outcomes: Sequence[RunOutcome], idle_ms: float | None) -> None:
     """Write the page, or the figure alone, as the name's ending says, and create its folder. Raises
     ConfigError if the file can't be written.
 
@@ -54,7 +54,7 @@ def write(path: Path, file: Path, run: WatchedRun, explained: Explained, story: 
 
 
 def page(file: Path, run: WatchedRun, explained: Explained, story: Story,
-         outcomes: Sequence[Outcome], idle_ms: float | None) -> str:
+         outcomes: Sequence[RunOutcome], idle_ms: float | None) -> str:
     """Return the explanation as an HTML page, with the figure in it.
 
     Args:

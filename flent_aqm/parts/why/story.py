@@ -136,7 +136,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Loss:
+class DropOrMark:
     """A packet that the queue dropped or marked.
 
     Attributes:
@@ -151,7 +151,7 @@ class Loss:
 
 
 @dataclass(frozen=True)
-class Standing:
+class StandingQueue:
     """Since when a queue stood, and why.
 
     Attributes:
@@ -199,7 +199,7 @@ class Decisions:
     """
 
     aqm: str
-    losses: Sequence[Loss] = ()
+    losses: Sequence[DropOrMark] = ()
     first_after_ms: float | None = None
     idle: Idle = Idle.ACTED
     most_packets: int = 0
@@ -237,7 +237,7 @@ class Story:
     waited_ms: float
     behind: Sequence[Share]
     flow_queueing: bool
-    standing: Standing
+    standing: StandingQueue
     decisions: Decisions
     where: tuple[str, str, int] = field(default=("router", "up", -1))
 
@@ -482,7 +482,7 @@ def _shares(run: WatchedRun, stop: _Stop, ahead: Column) -> Sequence[Share]:
 
 
 def _queue_story(run: WatchedRun, stop: _Stop, begin_ns: int
-                 ) -> tuple[Standing, Decisions, Column]:
+                 ) -> tuple[StandingQueue, Decisions, Column]:
     """Return since when and why the queue of a place stood, what it did, and the rows of the
     packets ahead of the probe.
 
@@ -575,7 +575,7 @@ def _line_mbps(run: WatchedRun, stop: _Stop) -> float:
 
 
 def _why(run: WatchedRun, stop: _Stop, ahead: Column, main: int | None,
-         times: tuple[int, int, int], begin_ns: int) -> Standing:
+         times: tuple[int, int, int], begin_ns: int) -> StandingQueue:
     """Return since when a queue stood, and its cause, CANT_TELL if nothing was ahead.
 
     Args:
@@ -592,7 +592,7 @@ def _why(run: WatchedRun, stop: _Stop, ahead: Column, main: int | None,
     since_s, until_s = (since_ns - begin_ns) / 1e9, (until_ns - begin_ns) / 1e9
     passage = stop.passage
     if main is None:
-        return Standing(Cause.CANT_TELL, since_s, until_s, line_mbps=line_mbps)
+        return StandingQueue(Cause.CANT_TELL, since_s, until_s, line_mbps=line_mbps)
     key = stop.ledger.flows[main]
     cross = cross_ports_of(run.data["metadata"])
     name = flow_name(stop.ledger, stop.direction, main, cross)
@@ -611,7 +611,7 @@ def _why(run: WatchedRun, stop: _Stop, ahead: Column, main: int | None,
         flights = tuple(sum(_flight_kb(stop, flow, at_ns) for flow in same)
                         for at_ns in (since_ns, arrived_ns))
     cause, silence_ms = _cause(run, stop, ahead, main, mine, times, line_mbps, round_ns)
-    return Standing(cause, since_s, until_s, name, len(same), rate_mbps, line_mbps,
+    return StandingQueue(cause, since_s, until_s, name, len(same), rate_mbps, line_mbps,
                     flights, silence_ms)  # type: ignore[arg-type]
 
 
@@ -832,7 +832,7 @@ def _decisions(run: WatchedRun, stop: _Stop, since_ns: int, until_ns: int, begin
     gone = numpy.flatnonzero(((passage.fate == Fate.DROPPED) | passage.marked)
                              & (passage.arrived_ns >= since_ns - 2 * STANDING_NS)
                              & (passage.arrived_ns <= until_ns))
-    losses = [Loss((int(passage.arrived_ns[row]) - begin_ns) / 1e9,
+    losses = [DropOrMark((int(passage.arrived_ns[row]) - begin_ns) / 1e9,
                    flow_name(stop.ledger, stop.direction, int(passage.flow[row]), cross),
                    bool(passage.marked[row])) for row in gone.tolist()]
     times = passage.arrived_ns[(passage.arrived_ns >= since_ns) & (passage.arrived_ns <= until_ns)]

@@ -57,7 +57,7 @@ _AFTER_S, _AFTER_IPV6_S = 0.0345678, 0.0002345
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """The outcome of a run: one probe, and the load's latency, glitches and throughput. None stands
     for a value that the run doesn't have, such as the throughput of a direction without a flow. Of
     a failed run, only `change` and `fault` are set.
@@ -106,7 +106,7 @@ class Verdict(StrEnum):
     FAILED = "failed"
 
 
-def judge(was: Outcome, now: Outcome, idle_ms: float) -> Verdict:
+def judge(was: RunOutcome, now: RunOutcome, idle_ms: float) -> Verdict:
     """Return what a change does to a glitch: FAILED if the run failed, KEEPS if the probe still is
     a glitch, SPARES if the glitches of a run aren't known, MOVES if the run has a glitch at the
     time of the removed one, or at a time at which the unchanged run has none, else REMOVES.
@@ -146,7 +146,7 @@ def is_glitch(probe_ms: float | None, idle_ms: float) -> bool:
     return probe_ms is None or probe_ms > idle_ms + LISTED_GLITCH_MS
 
 
-def outcome(change: str, data: Mapping[str, Any], run: Run, number: int) -> Outcome:
+def outcome(change: str, data: Mapping[str, Any], run: Run, number: int) -> RunOutcome:
     """Return the outcome of a run. The RTT of probe `number` is None if it was lost or the run has
     no such probe, and a metric is None if the run doesn't have it. If the first latency series has
     no answered probe, only `change` and `fault` are set. Raises NotAvailable if the run has no
@@ -160,12 +160,12 @@ def outcome(change: str, data: Mapping[str, Any], run: Run, number: int) -> Outc
     """
     every = answers(run.probe)
     if not every:
-        return Outcome(change, fault="no probe came back")
+        return RunOutcome(change, fault="no probe came back")
     answer = every.get(number)
     begin_ns = min(one.sent_ns for one in every.values())
     middle_s = (answer.sent_ns - begin_ns) / 1e9 if answer else number * run.probe.spacing_ms / 1000
     around = [((one.sent_ns - begin_ns) / 1e9, one.rtt_ms) for one in every.values()]
-    return Outcome(
+    return RunOutcome(
         change, answer.rtt_ms if answer else None,
         _of(lambda: loaded_ms(run, "p99")), _of(lambda: glitches_per_minute(run, LISTED_GLITCH_MS)),
         _of(lambda: throughput_mbps(run, "upload")),
@@ -338,7 +338,7 @@ def _sqm(run: WatchedRun) -> list[str]:
     return [keys, *changes] if is_wide else []
 
 
-def run_changed(cell: Cell, change: str, number: int, series: str = "") -> Outcome:
+def run_changed(cell: Cell, change: str, number: int, series: str = "") -> RunOutcome:
     """Run a cell with a change, and return its outcome. A run that fails, or can't be started, has
     its cause in `fault`. Nothing is kept on the disk.
 
@@ -357,7 +357,7 @@ def run_changed(cell: Cell, change: str, number: int, series: str = "") -> Outco
             data = again(cell)
             run = with_series(as_run(as_data_file(data, cell.data_file)), series)
         except AqmError as fault:
-            return Outcome(change or UNCHANGED, fault=str(fault))
+            return RunOutcome(change or UNCHANGED, fault=str(fault))
         return outcome(change or UNCHANGED, data, run, number)
 
 

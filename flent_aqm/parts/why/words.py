@@ -14,10 +14,10 @@ from flent_aqm.parts.why.story import (
     Decisions,
     Idle,
     Share,
-    Standing,
+    StandingQueue,
     Story,
 )
-from flent_aqm.parts.why.what_if import Outcome, Verdict, in_modem, is_glitch, judge
+from flent_aqm.parts.why.what_if import RunOutcome, Verdict, in_modem, is_glitch, judge
 from flent_aqm.results.metrics.delay_parts import PROBES
 from flent_aqm.results.metrics.latency import LISTED_GLITCH_MS
 
@@ -122,21 +122,21 @@ def since(story: Story) -> str:
             f"{because[0].lower()}{because[1:]}")
 
 
-def _rates(one: Standing) -> str:
+def _rates(one: StandingQueue) -> str:
     """Return the rates of the flows' packets and of the line, as a part of a sentence."""
     whose = "its" if one.flows == 1 else "their"
     return (f"{whose} packets came at {one.rate_mbps:.1f} Mbit/s, and the line carries "
             f"{one.line_mbps:.1f}")
 
 
-def _keeps(one: Standing) -> str:
+def _keeps(one: StandingQueue) -> str:
     """Return what one flow does, or several do, that fill a queue, from the verb on and before
     "than the path holds": "keeps the queue filled: its window is larger"."""
     return ("keeps the queue filled: its window is larger" if one.flows == 1
             else "keep the queue filled: their windows are larger")
 
 
-def _window(one: Standing) -> str:
+def _window(one: StandingQueue) -> str:
     """Return the kB in flight when the probe came, and when the queue began to stand, as the end of
     a sentence without its point. "" for flows that are not TCP."""
     if one.flight_kb is None:
@@ -149,7 +149,7 @@ def _window(one: Standing) -> str:
 
 _NOT_OF_A_QUEUE = (Cause.PROCESSOR, Cause.CARD, Cause.NO_QUEUE, Cause.LOST, Cause.INSIDE)
 # The sentence for each cause.
-_BECAUSE: Mapping[Cause, Callable[[Standing], str]] = {
+_BECAUSE: Mapping[Cause, Callable[[StandingQueue], str]] = {
     Cause.FILLS: lambda one: (
         f"{_who(one)} {_keeps(one)} than the path holds{_window(one)}."),
     Cause.SLOW_START: lambda one: (
@@ -198,14 +198,14 @@ _BECAUSE: Mapping[Cause, Callable[[Standing], str]] = {
 }
 
 
-def _who(one: Standing) -> str:
+def _who(one: StandingQueue) -> str:
     """Return the flow at a sentence's beginning. If several flows share its name: "The N flows of
     …"."""
     return (f"The {one.flows} flows of {one.flow}" if one.flows > 1
             else f"{one.flow[:1].upper()}{one.flow[1:]}")
 
 
-def _one_of(one: Standing) -> str:
+def _one_of(one: StandingQueue) -> str:
     """Return the flow at a sentence's beginning. If several flows share its name: "One of N flows
     of …"."""
     return f"One of {one.flows} flows of {one.flow}" if one.flows > 1 else _who(one)
@@ -255,7 +255,7 @@ _SPARES = "Spares this probe; there are too few probes to tell about others"
 _CARRIES_LESS = 0.05
 
 
-def concluding(outcomes: Sequence[Outcome], idle_ms: float | None, place: str = "") -> str:
+def concluding(outcomes: Sequence[RunOutcome], idle_ms: float | None, place: str = "") -> str:
     """Return the sentences on which change removes the glitch and which does not, and on the
     changes whose run failed. If the probe was no glitch, return those on the fastest change
     instead of the former. If no change removes the glitch of a probe that waited in the modem, a
@@ -280,7 +280,8 @@ def concluding(outcomes: Sequence[Outcome], idle_ms: float | None, place: str = 
     return " ".join([*told, LIMITS] if ran else told)
 
 
-def _judged(was: Outcome, ran: Sequence[Outcome], idle_ms: float | None, place: str) -> list[str]:
+def _judged(was: RunOutcome, ran: Sequence[RunOutcome], idle_ms: float | None, place: str
+            ) -> list[str]:
     """Return the sentences of concluding() on changed runs that didn't fail, at least one.
 
     Args:
@@ -318,7 +319,7 @@ def _not_the_router(place: str) -> str:
             "modem's rate (rate_mbps) moves the queue to the router.")
 
 
-def _fastest(was: Outcome, ran: Sequence[Outcome]) -> str:
+def _fastest(was: RunOutcome, ran: Sequence[RunOutcome]) -> str:
     """Return the sentences on the change with which a probe that was no glitch was fastest, or that
     no change made it faster.
 
@@ -336,7 +337,7 @@ def _fastest(was: Outcome, ran: Sequence[Outcome]) -> str:
     return f"{before}Fastest: {_changed(was, best, None)}."
 
 
-def _changed(was: Outcome, now: Outcome, verdict: Verdict | None) -> str:
+def _changed(was: RunOutcome, now: RunOutcome, verdict: Verdict | None) -> str:
     """Return a change in words: what was changed, and in brackets the probe's RTT ("lost" without
     one), the number of other glitches, and the throughput before and after of each direction in
     which it fell by more than 5 %.

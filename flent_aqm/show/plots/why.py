@@ -33,7 +33,7 @@ STEP_S = 0.02
 
 
 @dataclass(frozen=True)
-class Curve:
+class NamedCurve:
     """Named values over time.
 
     Attributes:
@@ -76,11 +76,11 @@ class Explained:
     sent_s: float
     rtt_ms: float | None
     stay_s: tuple[float, float] | None
-    flows: Sequence[Curve]
+    flows: Sequence[NamedCurve]
     drops_s: Sequence[float]
     marks_s: Sequence[float]
-    window: Curve | None
-    runs: Sequence[Curve]
+    window: NamedCurve | None
+    runs: Sequence[NamedCurve]
 
     @property
     def has_losses(self) -> bool:
@@ -130,14 +130,14 @@ def read(kept: object) -> Explained:
                         f"{_LONGEST_S:g} s; call it again with --keep") from None
 
 
-def _curve(one: Mapping[str, Any]) -> Curve:
+def _curve(one: Mapping[str, Any]) -> NamedCurve:
     """Return a curve of a kept explanation. None among its values becomes NaN. Raises KeyError,
     TypeError, ValueError or OverflowError if it has another form than to_json() gives it, or too
     many values."""
     values = [numpy.nan if value is None else value for value in one["values"]]
     at_s = _numbers(one["at_s"])
     _require(len(at_s) == len(values))
-    return Curve(_words(one["name"]), at_s, _numbers(values, gaps=True))
+    return NamedCurve(_words(one["name"]), at_s, _numbers(values, gaps=True))
 
 
 def _numbers(values: Sequence[Any], *, gaps: bool = False) -> list[float]:
@@ -280,7 +280,7 @@ def _draw_probes(axis: Any, explained: Explained) -> list[Any]:
     return handles
 
 
-def _queue_of(one: Curve) -> str:
+def _queue_of(one: NamedCurve) -> str:
     """Return the key for the look of a changed run: its queue's name if the change is another
     queue (the curve's name is "aqm=QUEUE"), otherwise the curve's name."""
     return one.name.removeprefix("aqm=")

@@ -11,7 +11,7 @@ import pytest
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.parts.why import figure, html
-from flent_aqm.parts.why.what_if import UNCHANGED, Outcome
+from flent_aqm.parts.why.what_if import UNCHANGED, RunOutcome
 from flent_aqm.show.plots import why
 from tests.files import GOLDEN, load
 
@@ -41,15 +41,16 @@ def test_folder_that_takes_no_file_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("changed", [
-    [], [Outcome("aqm=pie", 9, around=[(2.1, 9.0), (2.0, 8.0)])],
-    [Outcome("aqm=pie", fault="it failed")]])
+    [], [RunOutcome("aqm=pie", 9, around=[(2.1, 9.0), (2.0, 8.0)])],
+    [RunOutcome("aqm=pie", fault="it failed")]])
 def test_lost_probe_without_neighbours_leaves_the_curve_of_its_run_empty(
-    changed: list[Outcome]
+    changed: list[RunOutcome]
 ) -> None:
     """Otherwise that of a changed run would be taken for it, or there would be none."""
-    runs = figure.probes_of([Outcome(UNCHANGED), *changed])
-    assert runs[0] == why.Curve(UNCHANGED, [], [])
-    assert runs[1:] == [why.Curve("aqm=pie", [2.0, 2.1], [8, 9]) for one in changed if one.around]
+    runs = figure.probes_of([RunOutcome(UNCHANGED), *changed])
+    assert runs[0] == why.NamedCurve(UNCHANGED, [], [])
+    assert runs[1:] == [
+        why.NamedCurve("aqm=pie", [2.0, 2.1], [8, 9]) for one in changed if one.around]
     explained = why.read(load(GOLDEN / "why" / "kept.flent.gz")["metadata"]["AQM"]["why"])
     explained = replace(explained, runs=runs, rtt_ms=None)
     assert why.read(why.to_json(explained)).runs == runs

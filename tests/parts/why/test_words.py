@@ -13,23 +13,23 @@ from flent_aqm.parts.why.story import (
     ROUNDED,
     Cause,
     Decisions,
+    DropOrMark,
     Idle,
-    Loss,
     Share,
-    Standing,
+    StandingQueue,
     Story,
     TimePart,
 )
-from flent_aqm.parts.why.what_if import Outcome
+from flent_aqm.parts.why.what_if import RunOutcome
 from flent_aqm.parts.why.words import behind, concluding, did, since, title, where
 
-STANDING = Standing(Cause.FILLS, 5.2, 6.0, "the test's upload", 1, 20.8, 20.0,
+STANDING = StandingQueue(Cause.FILLS, 5.2, 6.0, "the test's upload", 1, 20.8, 20.0,
                     (59.0, 155.0), 0.0)
 STORY = Story(
     "Ping (ms) UDP irtt", 599, 5.99, 63.32, [TimePart("base delay", 20.0), TimePart("up", 43.316),
                        TimePart("client side", 0.004)],
     "up", 43.316, [Share("the test's upload", 71, 107.5), Share("the probes", 4, 0.4)],
-    False, STANDING, Decisions("pie", [Loss(5.9, "the test's upload", marked=False)], 709.6,
+    False, STANDING, Decisions("pie", [DropOrMark(5.9, "the test's upload", marked=False)], 709.6,
                                Idle.ACTED, 80, 1000))
 
 
@@ -130,11 +130,11 @@ def test_negative_part_is_subtracted() -> None:
 def test_what_the_queue_did_is_told_and_why_it_did_nothing() -> None:
     assert did(STORY) == ("Until then pie dropped 1 packet of the test's upload, the first 710 ms "
                           "after packets began to wait longer than 5 ms.")
-    losses = [Loss(5.9, name, marked=marked) for name, marked in (
+    losses = [DropOrMark(5.9, name, marked=marked) for name, marked in (
         ("the upload", False), ("ping", True), ("the upload", False), ("the probes", False))]
     assert ("dropped 2 packets of the upload, 1 of the probes and marked 1 packet of ping, the"
             ) in did(replace(STORY, decisions=replace(STORY.decisions, losses=losses)))
-    marked = replace(STORY.decisions, losses=[Loss(5.9, "ping", marked=True)])
+    marked = replace(STORY.decisions, losses=[DropOrMark(5.9, "ping", marked=True)])
     assert "then pie marked 1 packet of ping" in did(replace(STORY, decisions=marked))
     nothing = {idle: did(replace(STORY, decisions=Decisions("x", (), None, idle, 552, 1000)))
                for idle in Idle if idle is not Idle.ACTED}
@@ -148,15 +148,15 @@ def test_what_the_queue_did_is_told_and_why_it_did_nothing() -> None:
 
 
 # The probe is in the second of the run's two glitches.
-WAS = Outcome("nothing changed", 95.0, 80.0, 10.0, 18.9, sent_s=5.5,
+WAS = RunOutcome("nothing changed", 95.0, 80.0, 10.0, 18.9, sent_s=5.5,
               glitches=[(1.0, 2.0), (5.0, 6.0)])
-GONE = Outcome("aqm=sfq", 20.1, 22.0, 0.0, 18.9, glitches=[])
+GONE = RunOutcome("aqm=sfq", 20.1, 22.0, 0.0, 18.9, glitches=[])
 FIRST_STAYS = replace(GONE, glitches=[(1.5, 2.5)], glitches_per_minute=5.0)
-MOVED = Outcome("aqm=codel", 21.0, 30.0, 9.5, 18.8, glitches=[(1.5, 2.5), (7.0, 8.0)])
+MOVED = RunOutcome("aqm=codel", 21.0, 30.0, 9.5, 18.8, glitches=[(1.5, 2.5), (7.0, 8.0)])
 SHORTER = replace(MOVED, glitches=[(1.5, 2.5), (5.6, 5.7)])
 UNKNOWN = replace(MOVED, glitches=None, glitches_per_minute=None)
-STAYS = Outcome("aqm_limit=500", 60.0, 70.0, 10.0, 18.9)
-LOST = Outcome("aqm=pie", None, 70.0, 10.0, 18.9)
+STAYS = RunOutcome("aqm_limit=500", 60.0, 70.0, 10.0, 18.9)
+LOST = RunOutcome("aqm=pie", None, 70.0, 10.0, 18.9)
 
 
 @pytest.mark.parametrize(("sentence", "true", "false"), [
@@ -184,7 +184,7 @@ LOST = Outcome("aqm=pie", None, 70.0, 10.0, 18.9)
     ("Each is one run on the same seed: flows react", [GONE], []),
 ])
 def test_conclusion_on_changes_has_data_that_make_it_true_and_false(
-        sentence: str, true: list[Outcome], false: list[Outcome]) -> None:
+        sentence: str, true: list[RunOutcome], false: list[RunOutcome]) -> None:
     """The median before the load is 20 ms, so a glitch takes more than 50 ms."""
     assert sentence in concluding([WAS, *true], 20.0)
     assert sentence not in concluding([WAS, *false], 20.0)
@@ -202,7 +202,7 @@ def test_conclusion_needs_a_glitch_and_the_usual_time() -> None:
 
 
 def test_conclusion_names_the_changes_that_failed() -> None:
-    refused = [Outcome(f"aqm={name}", fault="refused") for name in ("x", "y")]
+    refused = [RunOutcome(f"aqm={name}", fault="refused") for name in ("x", "y")]
     assert concluding([WAS, refused[0]], 20.0) == "Failed, so nothing is known of it: aqm=x."
     both = concluding([WAS, GONE, *refused], 20.0)
     assert "Removes the glitch: aqm=sfq (" in both
@@ -212,7 +212,7 @@ def test_conclusion_names_the_changes_that_failed() -> None:
 
 @pytest.mark.parametrize("outcomes", [[WAS], [WAS, STAYS], [WAS, MOVED]])
 def test_probe_in_the_modem_is_told_that_the_routers_queue_is_not_the_bottleneck(
-        outcomes: list[Outcome]) -> None:
+        outcomes: list[RunOutcome]) -> None:
     """Also where nothing could be tried. Not where a change removes the glitch, or at a router."""
     sentence = ("The bottleneck is the modem's upload queue, not the router's: only a shaper below "
                 "the modem's rate (rate_mbps) moves the queue to the router.")
@@ -225,9 +225,9 @@ def test_terminal_gets_every_row_in_80_columns() -> None:
     """Rows were left out from the 25th line on, also of changes that the user had asked for."""
     story = replace(STORY, behind=[Share("acknowledgements of the cross traffic's download", 10**5,
                                          1e6)] * 9)
-    outcomes = [Outcome(f"aqm=fq_codel,rate_mbps={number}", 20.0, None, 1.0, 9.0)
+    outcomes = [RunOutcome(f"aqm=fq_codel,rate_mbps={number}", 20.0, None, 1.0, 9.0)
                 for number in range(30)]
-    refused = Outcome("aqm=cake", fault="no module " * 30 + "of it")
+    refused = RunOutcome("aqm=cake", fault="no module " * 30 + "of it")
     text = as_text(story, [*outcomes, refused], 20.0, "a setting, " * 40)
     assert max(map(len, text)) <= WIDTH
     assert " ".join(" ".join(text).split()).count("a setting,") == 40
