@@ -23,6 +23,7 @@ DOCS = ROOT / "docs"
 # others), and, as the page says, flent-aqm figures.
 OTHERS = {("results/validation.md", "checks"), ("results/performance.md", "figures"),
           ("results/prediction.md", "prediction"), ("results/speed-tests.md", "pictures"),
+          ("results/speed-tests.md", "programs"),
           ("results/gate.md", "changes"), ("results/gate.md", "alarms"),
           ("results/gate.md", "others"), ("results/gate.md", "further"),
           ("results/gate.md", "blind"), ("results/gate.md", "blind later"),

@@ -244,8 +244,8 @@ def test_repetitions_differ_and_the_same_one_repeats(bench: Any) -> None:
 
 @pytest.mark.parametrize(("override", "message"), [
     ("aqm=nonsense", "aqm: unknown value 'nonsense'; known: no_aqm, bfifo, red"),
-    ("rate_mbps=0", "rate_down_mbps: 0 Mbit/s is out of range"),
-    ("rate_mbps=-5", "rate_down_mbps: -5 Mbit/s is out of range"),
+    ("rate_mbps=0", "rate_mbps: 0 Mbit/s is out of range"),
+    ("rate_mbps=-5", "rate_mbps: -5 Mbit/s is out of range"),
     ("rate_mbps=fast", "'fast' is not a number"),
     ("testbed=moon", "testbed: unknown value 'moon'; known: virtual, netns"),
     ("burst_shaping=maybe", "burst_shaping: 'maybe' is neither yes nor no"),

@@ -76,7 +76,7 @@ def test_stopped_one_says_how_to_go_on(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         rest, _ = process.communicate(timeout=120)
     assert process.returncode == 130
-    assert rest == ("Interrupted: 1 run done, 1 left; go on with the same command\n"
+    assert rest == ("Interrupted: 1 run done; go on with the same command\n"
                     "flent-aqm: interrupted\n")
     assert not list(tmp_path.glob("ndt7/.*"))
 
