@@ -307,7 +307,8 @@ def _judged(was: RunOutcome, ran: Sequence[RunOutcome], idle_ms: float | None, p
             told.append(f"{words}: {', '.join(some)}.")
         elif verdict is Verdict.REMOVES and Verdict.SPARES not in verdicts:
             told.append("None of these changes removes the glitch.")
-    if in_modem(place) and Verdict.REMOVES not in verdicts:
+    # A change that spares the probe has moved the queue.
+    if in_modem(place) and not {Verdict.REMOVES, Verdict.SPARES, Verdict.MOVES} & {*verdicts}:
         told.append(_not_the_router(place))
     return told
 

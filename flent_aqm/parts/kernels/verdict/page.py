@@ -62,7 +62,8 @@ def sentence(comparison: PairedSides, judged: Sequence[JudgedMetric]) -> str:
     """Return the verdict in one sentence: the metrics that are worse, mixed, better and can't be
     told, by name, the first three of each verdict as _named() gives them, the number of runs of the
     test side that failed, if any, and the number of metrics that are the same. If there is nothing
-    but the same, the sentence says so, and whether all samples are identical.
+    but the same, the sentence says so, and whether all samples are identical, or how many runs have
+    no partner, for which the verdict can't tell.
 
     If more runs failed on the test side than chance explains, the sentence begins with "Worse:" and
     the numbers of runs that failed on one side alone, in place of the number of failed runs.
@@ -82,6 +83,10 @@ def sentence(comparison: PairedSides, judged: Sequence[JudgedMetric]) -> str:
     if comparison.failed.get("test") and not comparison.fails_more:
         parts.append(f"{counted(comparison.failed['test'], 'run')} of the test side failed or "
                      "could not be made")
+    if comparison.alone and not parts:
+        return (f"The same in all {counted(comparison.pairs, 'pair')}, but "
+                f"{counted(sum(comparison.alone.values()), 'run')} without a partner can't be "
+                "judged: make the missing runs, or leave these out.")
     if comparison.identical == comparison.pairs and not parts:
         return f"The same: all {counted(comparison.pairs, 'pair')} have identical samples."
     if not parts:

@@ -517,6 +517,13 @@ def test_command_writes_a_page_and_ends_as_ci_wants_it(
     output = capsys.readouterr()
     assert output.out.startswith("# The same\n\nThe same: all 5 pairs have identical samples")
     assert output.err == ""
+    first = min(same.glob("*.flent.gz"))
+    kept = first.read_bytes()
+    first.unlink()
+    assert main([*words, str(same)]) == 3
+    assert capsys.readouterr().out.startswith(
+        "# Can't tell\n\nThe same in all 4 pairs, but 1 run without a partner can't be judged")
+    first.write_bytes(kept)
     assert main([*words, str(same), "-o", str(tmp_path / "page.txt")]) == 2
     assert "page.txt; expected NAME.md for Markdown or NAME.html" in capsys.readouterr().err
     (slow / "1.flent.gz").write_bytes(b"no data")
