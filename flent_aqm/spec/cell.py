@@ -111,7 +111,9 @@ def derive_seed(test_name: str, scenario: Scenario, repetition: object) -> int:
 
     It depends on the test, the scenario without its kernel and seed, and the repetition. The same
     run has the same seed on any machine and with any kernel, so that differences between two
-    kernels are caused by the kernels alone. Every JSON reader keeps a number below 2^53 exactly.
+    kernels are caused by the kernels alone. Over a link that plays a schedule it depends on the
+    repetition only: the schedule is drawn from the seed, so runs of any queue, test or setting
+    have the same link. Every JSON reader keeps a number below 2^53 exactly.
 
     Args:
         test_name: name of the test definition.
@@ -119,7 +121,8 @@ def derive_seed(test_name: str, scenario: Scenario, repetition: object) -> int:
         repetition: number of the repetition in the batch.
     """
     requested = {**scenario.but(kernel=STOCK).identity(), "seed": None}
-    identity = json_text([test_name, requested, str(repetition)], sort_keys=True)
+    what = ["link"] if scenario.replaces_modem else [test_name, requested]
+    identity = json_text([*what, str(repetition)], sort_keys=True)
     return int.from_bytes(hashlib.sha256(identity.encode()).digest()[:8]) >> 11
 
 

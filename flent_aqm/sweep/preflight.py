@@ -17,7 +17,6 @@ from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.needs import needs_of_run, refuse_servers_behind_ssh
 from flent_aqm.spec.queues.external import queue_of
 from flent_aqm.spec.testbeds import VIRTUAL
-from flent_aqm.sweep.in_brief import cell_settings
 
 _ALWAYS_NEEDED = ("tc", "ip", "ethtool", "setpriv", "perl", "irtt", "fping", "tcpdump")
 
@@ -103,24 +102,6 @@ def _check_new_tc(aqm: str) -> None:
     if not new_tc_is_there():
         raise ToolMissing(f"aqm {aqm}: it needs tc of iproute2 {OLDEST[0]}.{OLDEST[1]} or newer; "
                           "run: flent-aqm setup")
-
-
-def different_links(cells: Iterable[Cell]) -> list[str]:
-    """Return a list with a warning if cells with different queues have links that are drawn from
-    different seeds: a comparison of these queues would be one of the links, too. Else it is empty.
-    """
-    seeds: dict[str, set[object]] = {}
-    for cell in cells:
-        settings = cell_settings(cell)
-        if any(settings.get(f"link_{way}_access")
-               or str(settings.get(f"link_{way}_trace", "")).startswith("seeded")
-               for way in ("down", "up")):
-            seeds.setdefault(str(settings.get("aqm")), set()).add(cell.scenario.lab.seed)
-    first, *others = seeds.values() or [set()]
-    if all(one == first for one in others):
-        return []
-    return [("the link is drawn from the seed, and runs with different queues have different "
-             "seeds, so different links: to compare queues, give seed = 1, or for_seed")]
 
 
 def _check_folder(folder: Path) -> list[Path]:

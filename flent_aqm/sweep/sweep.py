@@ -205,7 +205,6 @@ class Sweep:
         if resume:
             warnings += set_aside_unfinished(self.planned)
         warnings += files_of_other_builds(cells)
-        warnings += preflight.different_links(cells)
         there = self._kept = sum(path.exists() for path in self.planned) if resume else 0
         tools = tool_versions()
         self._progress = SweepProgress(

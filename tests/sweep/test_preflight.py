@@ -130,20 +130,3 @@ def test_results_folder_is_made_with_those_above_it(tmp_path: Path, tools: list[
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match=r"^results folder .*/file can't be made or written: "):
         preflight.check([cell(tmp_path / "file")])
-
-
-@pytest.mark.parametrize("link", [
-    {"link_trace": "seeded+mean_mbps=20"}, {"link_access": "starlink", "modem_mbps": 50}])
-def test_queues_on_different_links_are_warned_of(link: dict[str, object], tmp_path: Path) -> None:
-    """Where the seeds of the queues, from which the links are drawn, differ; a link of a constant
-    rate, or one queue alone, has no other."""
-    def of(aqm: str, seed: int, **settings: object) -> Cell:
-        return cell(tmp_path, "iperf3_upload", aqm=aqm, seed=seed, **settings)
-
-    warning, = preflight.different_links([of("codel", 1, **link), of("pie", 2, **link)])
-    assert warning.endswith("different links: to compare queues, give seed = 1, or for_seed")
-    assert not preflight.different_links(
-        [of(aqm, seed, **link) for aqm in ("codel", "pie") for seed in (1, 2)])
-    assert not preflight.different_links([of("codel", 1, **link), of("codel", 2, **link)])
-    assert not preflight.different_links([of("codel", 1), of("pie", 2)])
-    assert not preflight.different_links([])

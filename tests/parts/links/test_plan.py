@@ -15,6 +15,7 @@ from flent_aqm.lab.protocol import refuse_virtual_settings
 from flent_aqm.parts.links.keys import Loss, parse_loss
 from flent_aqm.parts.links.plan import LinkModel, link_plans, refuse_link_that_ends
 from flent_aqm.parts.links.schedule import ROUND_S, Schedule
+from flent_aqm.spec.cell import derive_seed
 from flent_aqm.spec.scenario import Scenario
 
 
@@ -40,6 +41,22 @@ def test_link_trace_is_the_same_wherever_it_lies() -> None:
                    for path in ("a/b.trace", "b.trace"))
     assert here.identity() == there.identity()
     assert Scenario.from_json(here.as_json()) == here
+
+
+@pytest.mark.parametrize("link", [
+    {"link_trace": "seeded+mean_mbps=20"}, {"link_access": "starlink", "modem_mbps": "50"}])
+def test_runs_of_one_repetition_have_the_same_link(link: dict[str, str]) -> None:
+    """Whatever their queue and test are, without a seed in the batch: else a comparison of queues
+    would be one of links. Another repetition has another link."""
+    def schedule(aqm: str, test_name: str, repetition: int) -> bytes:
+        scenario = Scenario.from_settings({**link, "aqm": aqm})
+        seed = derive_seed(test_name, scenario, repetition)
+        drawn = link_plans(scenario.but(seed=seed))["down"].schedule
+        assert drawn is not None
+        return drawn.packed()
+
+    assert schedule("codel", "ndt7", 1) == schedule("pie", "iperf3_upload", 1)
+    assert schedule("codel", "ndt7", 1) != schedule("codel", "ndt7", 2)
 
 
 def test_link_outages_cut_what_the_link_carries_and_nothing_else() -> None:
