@@ -156,7 +156,8 @@ def judge(comparison: PairedSides, names: Sequence[str] = USUAL) -> list[JudgedM
     """Return the verdict on each metric that the runs have, in the order of `names`. A name that
     occurs twice counts once.
 
-    In cells with cross traffic, `throughput_…` isn't judged, in others `total_…` isn't.
+    In cells with cross traffic, `throughput_…` isn't judged, in others `total_…` isn't. A
+    percentile isn't judged in cells in which runs of both sides have too few samples for it.
     Probabilities are corrected for the number of metrics and cells.
 
     Raises TooFewPairs if no cell has at least three pairs (FEWEST_SEEDS), ConfigError for a name
@@ -218,8 +219,9 @@ def _measure_cell(metric: Metric, cell: Pairs) -> _Measured | tuple[Metric, Effe
 
     Returns:
         The measured metric, or the metric and an UNTOLD effect if values are missing or there are
-            too few pairs. None if the metric isn't judged, no run of the cell has it, or a run
-            lacks it where all pairs have identical samples.
+            too few pairs. None if the metric isn't judged, no run of the cell has it, it is a
+            percentile for which runs of both sides have too few samples, or a run lacks it where
+            all pairs have identical samples.
     """
     shared = any(shares_line(run.settings) for pair in cell.pairs for run in pair)
     if metric.name.startswith("throughput_" if shared else "total_"):
@@ -227,6 +229,12 @@ def _measure_cell(metric: Metric, cell: Pairs) -> _Measured | tuple[Metric, Effe
     sides = [[run.values[metric.name] for run in runs] for runs in zip(*cell.pairs, strict=True)]
     numbers = [[ranked(value) for value in side] for side in sides]
     if all(value is None for side in numbers for value in side):
+        return None
+    # Runs of both sides are too short for this percentile. Those of them that lost so many probes
+    # that it is a lost probe are told apart by the metric of loss. On one side alone, a change may
+    # have made the probes fewer.
+    if all(any(isinstance(value, Unavailable) and value.too_few for value in side)
+           for side in sides):
         return None
     # Where all samples are the same, a number that can't be had is missing on both sides.
     if cell.identical == len(cell.pairs) and any(None in side for side in numbers):

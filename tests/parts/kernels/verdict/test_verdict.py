@@ -331,6 +331,30 @@ def test_lost_percentiles_on_one_side_do_not_pass() -> None:
     assert [*effects(losing(side(1)), losing(side(2))).items()][-1] == ("flows one", SAME)
 
 
+def test_percentile_for_which_runs_are_too_short_is_not_judged() -> None:
+    """Even if it is a lost probe in some of them: no number of seeds would tell, and the metric of
+    loss does. If only runs of one side are too short, the change may have made the probes fewer."""
+    lost = Unavailable("it is a lost probe", lost=True)
+    short = Unavailable("a percentile of 99 needs 200 samples", too_few=True)
+
+    def with_first(runs: list[ScoredFile], first: Unavailable, others: Unavailable | None = None
+                   ) -> list[ScoredFile]:
+        return [replace(run, values={**run.values, **(
+            {LATENCY: first} if run.settings["seed"] == 1 else
+            {LATENCY: others} if others else {})}) for run in runs]
+
+    def effects(base: list[ScoredFile], test: list[ScoredFile]) -> list[Effect]:
+        return [effect for one in judge(pair(base, test)) if one.metric.name == LATENCY
+                for effect in one.effects]
+
+    assert side(1)[0].settings["seed"] == 1
+    assert effects(with_first(side(1), lost, short), with_first(side(2), short, short)) == []
+    assert effects(with_first(side(1), short), with_first(side(2), lost, short)) == []
+    one_sided = effects(side(1), with_first(side(2), short))
+    assert {effect.verdict for effect in one_sided} == {UNTOLD}
+    assert "test side have no number: a percentile of 99 needs" in one_sided[0].why
+
+
 def test_numbers_that_one_side_does_not_have_do_not_pass() -> None:
     """As of a tool that failed there."""
     base, test = side(1, seeds=range(40)), side(2, seeds=range(40))
