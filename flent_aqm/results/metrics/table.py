@@ -261,8 +261,8 @@ def _throughput() -> Iterator[Metric]:
         yield Metric(f"total_{direction}_mbps", partial(
                      throughput.total_mbps, direction=direction), "Mbit/s", HIGHER,
                      f"throughput of all {direction} flows during the test, with cross traffic",
-                     "arithmetic; with cross traffic at most what TCP can carry at the link's "
-                     "rate, as senders count what is in their buffers")
+                     "arithmetic; with cross traffic, and uploads in the lab, at most what TCP can "
+                     "carry at the link's rate, as senders count what is in their buffers")
     for direction in DIRECTIONS:
         yield Metric(f"utilisation_{direction}_pct", partial(throughput.utilisation_pct,
                      direction=direction), "%", HIGHER,

@@ -28,6 +28,7 @@ from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.window import ROUNDING_S, Window, no_time
 from flent_aqm.spec.queues.table import CAKE_OVERHEAD
 from flent_aqm.spec.queues.values import Framing
+from flent_aqm.spec.testbeds import VIRTUAL
 from flent_aqm.tools.table import TOOLS
 
 # Sizes of a full-sized IPv4 packet with TCP's time stamps: its payload, the packet, and its
@@ -81,15 +82,20 @@ def _window_of_any(flows: Sequence[Flow]) -> Window:
 def total_mbps(run: Run, direction: str) -> float:
     """Return the throughput of all flows in a direction together, including cross traffic, while
     the test loaded it, in Mbit/s. Without cross traffic in this direction it is throughput_mbps(),
-    but for what a tool adds for headers. If the line is shared, this number shows what a queue
-    costs, and not the test's own throughput. direction: "download" or "upload". Raises NotAvailable
-    if the test has no flow in that direction, if its flows ran for 0 s, or if the throughput of a
-    flow (with cross traffic: over time) is not known."""
-    flows = run.sharing(direction)
+    but for what a tool adds for headers, and for what an upload counts that was only written to the
+    socket: in the virtual lab it is at most what TCP can carry at the link's rate, if this is known
+    and no burst can exceed it. If the line is shared, this number shows what a queue costs, and not
+    the test's own throughput. direction: "download" or "upload". Raises NotAvailable if the test
+    has no flow in that direction, if its flows ran for 0 s, or if the throughput of a flow (with
+    cross traffic: over time) is not known."""
     own = run.flows_of(direction)
-    if len(flows) == len(own):
-        return _sum_mbps(own, as_shown=False)
-    return _carried_mbps(run, direction)
+    if len(run.sharing(direction)) > len(own):
+        return _carried_mbps(run, direction)
+    own_mbps = _sum_mbps(own, as_shown=False)
+    # A real router's rate is what was requested, and offloads may pass it by.
+    if direction == "upload" and run.settings.get("testbed") == VIRTUAL:
+        return _at_most_capacity(run, direction, own_mbps)
+    return own_mbps
 
 
 def _carried_mbps(run: Run, direction: str) -> float:
@@ -102,12 +108,20 @@ def _carried_mbps(run: Run, direction: str) -> float:
     flows, own = run.sharing(direction), run.flows_of(direction)
     window = _window_of_any(own)
     carried_mbps = sum(mean_mbps(flow, window) for flow in flows)
-    if len(flows) == len(own) or switch(run.settings.get("burst_shaping")):
+    if len(flows) == len(own):
         return carried_mbps
+    return _at_most_capacity(run, direction, carried_mbps)
+
+
+def _at_most_capacity(run: Run, direction: str, mbps: float) -> float:
+    """Return a throughput in Mbit/s, but at most what TCP can carry at the link's rate. It is
+    unchanged if this rate is not known, or bursts can exceed it."""
+    if switch(run.settings.get("burst_shaping")):
+        return mbps
     try:
-        return min(carried_mbps, link_rate_mbps(run, direction) * payload_share(run, direction))
+        return min(mbps, link_rate_mbps(run, direction) * payload_share(run, direction))
     except NotAvailable:
-        return carried_mbps
+        return mbps
 
 
 def shares_line(settings: Mapping[str, object]) -> bool:

@@ -57,10 +57,10 @@ class QueueRuns:
             infinite if it is a lost probe.
         lost_pct: share of lost probes under load in percent. Empty if no run's probe can tell
             losses.
-        mbps: "download" and "upload" -> throughput in Mbit/s, of all flows together if the line is
-            shared.
+        mbps: "download" and "upload" -> throughput in Mbit/s that the line carried (total_mbps()),
+            of all flows together if the line is shared.
         is_shared: whether cross traffic was on the line in any run.
-        own_mbps: direction -> throughput of the test's own flows in Mbit/s.
+        own_mbps: direction -> throughput of the test's own flows in Mbit/s, as the test reports it.
         fairness: direction -> Jain's index over all flows of test and cross traffic. Empty if the
             line is not shared.
         p_limit: limit of a difference's p-value: 0.05, divided by the number of comparisons on the
@@ -191,13 +191,12 @@ def _queue_runs(queue: str, colour: str, rows: Sequence[ReportRow]) -> QueueRuns
                 if (values := values_of(form.format(direction)))}
 
     shared = any(shares_line(row.settings) for row in rows)
-    own_mbps = by_direction("throughput_{}_mbps")
     return QueueRuns(queue, colour, len(rows),
                      {percent: values for percent, name in LATENCIES.items()
                       if (values := values_of(name))},
                      values_of("loss_loaded_pct"),
-                     by_direction("total_{}_mbps") if shared else own_mbps, shared,
-                     own_mbps, by_direction("fairness_{}") if shared else {})
+                     by_direction("total_{}_mbps"), shared, by_direction("throughput_{}_mbps"),
+                     by_direction("fairness_{}") if shared else {})
 
 
 def _condition_title(key: Sequence[Setting], rate: Setting | None,

@@ -110,13 +110,14 @@ def _queue_data(line: QueueRuns, tail_pct: float, common: Scale) -> dict[str, An
 
 
 def _throughput_text(line: QueueRuns, direction: str) -> str:
-    """Return a direction's median throughput in Mbit/s as text: "95", or "19 (3 runs) or 95 (2)" if
-    the runs fall into two groups. If the line is shared with cross traffic, it is the test's own,
-    and that of all flows follows: "43 of 86". Without a value of its own, DASH stands in its place.
+    """Return a direction's median throughput in Mbit/s, as the test reports it, as text: "95", or
+    "19 (3 runs) or 95 (2)" if the runs fall into two groups. If the line is shared with cross
+    traffic, that of all flows follows: "43 of 86". Without a value of its own, DASH stands in its
+    place.
 
     direction: a key of line.mbps.
     """
-    values = line.own_mbps.get(direction, ()) if line.is_shared else line.mbps[direction]
+    values = line.own_mbps.get(direction, ())
     if groups := two_groups(values):
         low, high = groups
         text = (f"{number(of_any(low, 50))} ({counted(len(low), 'run')}) or "

@@ -84,7 +84,7 @@ def _metric_statistics(rows: Sequence[ReportRow], metric: str) -> dict[str, Any]
         metric: name of the metric.
     """
     # With cross traffic, the test's own throughput would compare shares of the line. Without it,
-    # the total is the same as the test's own.
+    # the total would only repeat the test's own.
     shared = any(shares_line(row.settings) for row in rows)
     if metric.startswith("throughput_" if shared else "total_"):
         return None

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,20 @@ def test_total_is_of_all_flows_during_the_test(own: float, cross: float | None, 
     assert throughput(run) == {"upload": pytest.approx(total)}  # what advice calls a cost
     shared = scores(run).total_upload_mbps
     assert isinstance(shared, Unavailable) if cross is None else shared == pytest.approx(total)
+
+
+@pytest.mark.parametrize(("settings", "own", "total"), [
+    ({}, 14.1, 12 * 1448 / 1514), ({}, 11.0, 11.0), ({"burst_shaping": True}, 14.1, 14.1),
+    ({"testbed": "ssh://router"}, 14.1, 14.1), ({"shaper": "none"}, 14.1, 14.1)])
+def test_total_upload_leaves_out_what_was_never_sent(
+        settings: dict[str, object], own: float, total: float) -> None:
+    """A client may count what it wrote to its socket. A real router's rate may not hold, and then
+    the line carries more; the tool's own number stays as it is."""
+    run = run_of(own, None)
+    run = replace(run, settings={**run.settings, "testbed": "virtual", "rate_up_mbps": 12.0,
+                                 **settings})
+    assert METRICS["total_upload_mbps"].of(run) == pytest.approx(total)
+    assert METRICS["throughput_upload_mbps"].of(run) == own
 
 
 @pytest.mark.parametrize(("value", "shares"), [

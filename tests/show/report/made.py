@@ -26,7 +26,8 @@ def row(aqm: str, sent_ms: Sequence[float], mbps: float | Mapping[str, float] = 
     metrics."""
     output: dict[str, Any] = {"test": "iperf3_upload", "aqm": aqm, "rate_mbps": 100.0} | settings
     ways = mbps if isinstance(mbps, Mapping) else {"upload": mbps}
-    metrics = {f"throughput_{way}_mbps": value for way, value in ways.items()} | dict(more or {})
+    metrics = {f"{kind}_{way}_mbps": value for way, value in ways.items()
+               for kind in ("throughput", "total")} | dict(more or {})
     for percent, name in LATENCIES.items():
         try:
             metrics[name] = percentile_or_lost(sent_ms, percent)

@@ -107,7 +107,7 @@ def test_numbers_are_the_metrics_of_runs_in_both_directions(tmp_path: Path) -> N
     assert one.tail_pct == 90
     assert one.lines[0].within_ms(90) == METRICS["latency_loaded_p90_ms"].of(run)
     assert one.lines[0].middle_lost_pct == METRICS["loss_loaded_pct"].of(run)
-    assert one.lines[0].middle_mbps("upload") == METRICS["throughput_upload_mbps"].of(run)
+    assert one.lines[0].middle_mbps("upload") == METRICS["total_upload_mbps"].of(run)
 
 
 def test_rates_are_pooled_only_where_queues_have_as_many_runs_at_each() -> None:

@@ -352,3 +352,17 @@ def test_limit_of_p_is_divided_by_the_number_of_comparisons() -> None:
     many = [one for rate in range(1, 21) for one in rows(float(rate))]
     assert ("Whose latency under load was lower, the runs don't tell, as they overlap"
             in output(many))
+
+
+def test_unsent_bytes_of_an_upload_are_no_cost() -> None:
+    """LibreSpeed counts what it has written to its sockets: both queues carried the same, and the
+    deeper one held more at the end. Where the line carried less, it is a cost."""
+    def rows(*carried: float) -> list[ReportRow]:
+        return [row(aqm, sent, own, more={"total_upload_mbps": total})
+                for aqm, sent, own, total in zip(
+                    ("codel", "no_aqm"), (FAST, SLOW), (13.1, 14.1), carried, strict=True)]
+
+    what = "throughput (without headers and unsent bytes)"
+    assert f"It cost no {what}: 11.5 Mbit/s with all." in output(rows(11.48, 11.48))
+    assert f"It cost 5 % of {what}: 10.9 Mbit/s with codel, 11.5" in output(rows(10.9, 11.48))
+    assert "without headers" not in output([row("codel", FAST, 11.4), row("no_aqm", SLOW, 11.48)])
