@@ -56,7 +56,7 @@ def test_total_is_of_all_flows_during_the_test(own: float, cross: float | None, 
     ({}, 14.1, 12 * 1448 / 1514), ({}, 11.0, 11.0), ({"burst_shaping": True}, 14.1, 14.1),
     ({"testbed": "ssh://router"}, 14.1, 14.1), ({"shaper": "none"}, 14.1, 14.1)])
 def test_total_upload_leaves_out_what_was_never_sent(
-        settings: dict[str, object], own: float, total: float) -> None:
+        settings: dict[str, str | bool], own: float, total: float) -> None:
     """A client may count what it wrote to its socket. A real router's rate may not hold, and then
     the line carries more; the tool's own number stays as it is."""
     run = run_of(own, None)
