@@ -182,8 +182,9 @@ class AqmCaptureRunner(SupervisedRunner):
             left_out = ", ".join(map(str, [*self.ports, *self.not_ports]))
             raise BadResult(f"no flow between {' or '.join(self.hosts)} and the client carried "
                             f"{LEAST_BYTES} bytes or more: the command loaded the network too "
-                            "little, or with another host, another protocol than TCP and UDP, or a "
-                            f"port that is left out ({left_out})")
+                            "little, or from or to another host (of several clients only the one "
+                            "that is called client is captured), or by another protocol than TCP "
+                            f"and UDP, or by a port that is left out ({left_out})")
         named: dict[str, Parsed] = {}
         for flow in flows:
             place = str(flow.server_port)

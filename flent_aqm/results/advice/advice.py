@@ -37,6 +37,9 @@ SQM_PCT, MOST_PCT = 90, 95
 # _STEADY_SHARE, the line has no constant rate.
 _SAME_SHARE, _STEADY_SHARE = 0.01, 0.1
 
+# Latency whose digits tell nobody more.
+_SMALL_MS = 0.1
+
 # Configurations without advice that a sentence names.
 MOST_LEFT_OUT = 3
 
@@ -431,8 +434,10 @@ def _steady_rates_mbps(configuration: Configuration, busy: Sequence[str]) -> lis
 
 
 def _ms(value: float) -> str:
-    """Return a latency in ms as text, rounded to two significant digits, with its unit: "35 ms".
-    Return "more than could be measured" if it is infinite."""
+    """Return a latency in ms as text, rounded to two significant digits, with its unit: "35 ms", or
+    "less than 0.1 ms". Return "more than could be measured" if it is infinite."""
+    if 0 < value < _SMALL_MS:
+        return f"less than {_SMALL_MS:g} ms"
     return f"{_two(value)} ms" if math.isfinite(value) else "more than could be measured"
 
 

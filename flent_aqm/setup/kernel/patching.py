@@ -126,6 +126,9 @@ def apply_own(tree: Path, name: str, content: bytes, *, keep: Keep) -> None:
     try:
         _run_patch(tree, content, "--dry-run")
     except CommandFailed as error:
+        if "Only garbage was found" in error.stdout + error.stderr:
+            raise PatchDoesntFit(f"{name} has no hunk, which begins with @@; expected a patch of "
+                                 "text files, as git diff or diff -u writes it") from None
         malformed = "malformed patch" in error.stdout + error.stderr
         if error.returncode != _DOESNT_FIT and not malformed:
             raise

@@ -38,7 +38,7 @@ def refusal(runner: Any, folder: Path, output: bytes, error: str) -> str:
 
 @pytest.mark.parametrize(("packets", "message"), [
     (0, "or go to another address than 192.0.2.1"),
-    (1, "another protocol than TCP and UDP, or a port that is left out (5202, 2112)")])
+    (1, "another protocol than TCP and UDP, or by a port that is left out (5202, 2112)")])
 def test_load_that_was_not_captured_may_have_gone_elsewhere(tmp_path: Path, packets: int,
                                                             message: str) -> None:
     """The command may have loaded the network by way of another server."""

@@ -219,6 +219,9 @@ SENTENCES: list[tuple[dict[str, list[Configuration]], list[str]]] = [
     ({"": [BAD, configuration("good", -1, {"download": 100.0, "upload": 10.0})]},
      ["Busy uploads add 100 ms with bad: games and calls suffer.",
       "Use good: here they then added 0 ms."]),
+    ({"": [BAD, configuration("good", 0.00051, {"download": 100.0, "upload": 10.0})]},
+     ["Busy uploads add 100 ms with bad: games and calls suffer.",
+      "Use good: here they then added less than 0.1 ms."]),
     # Where the upload gains as much as the download loses, both are named.
     ({"": [BAD, configuration("good", 2, {"download": 10.0, "upload": 19.0})]},
      ["Busy uploads add 100 ms with bad: games and calls suffer.",
