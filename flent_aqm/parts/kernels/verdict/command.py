@@ -172,6 +172,9 @@ def _run_verdict(args: argparse.Namespace) -> int:
                  for runs, side in zip(sides, (args.base, args.test), strict=True)]
         comparison, judged = _compare_and_judge(sides, failed, names)
         print(page.sentence(comparison, judged), file=sys.stderr)
+    if not args.minutes and _undecided(comparison, judged):
+        print("flent-aqm: where these runs can't tell, further seeds may: --until-decided MINUTES "
+              "makes their runs", file=sys.stderr)
     exercised = None
     if args.coverage:
         one_folder = len(args.test) == 1 and os.path.isdir(args.test[0])

@@ -345,7 +345,7 @@ def _why_untold(needed: int | None, measured: _Measured) -> str:
         measured: the metric in a cell.
     """
     if needed:
-        return f"{needed} seeds may tell"
+        return f"{needed} seeds in all may tell"
     if measured.whole_pairs == 1 and math.isfinite(measured.mean.difference):
         return ("in all pairs of runs but one it is a lost probe on both sides, so it isn't known "
                 "how many seeds would tell")

@@ -43,12 +43,16 @@ def test_seeds_are_added_on_both_sides_until_it_is_decided(sides: Path) -> None:
     """Without time, none are."""
     words = ("verdict", "--base", "5ms", "--test", "5300us", "--metrics",
              "loss_loaded_pct,queue_delay_upload_mean_ms", "-o", "page.md", "--until-decided")
+    without = run_flent_aqm(*words[:-1], cwd=sides)
+    assert without.returncode == 3, without.stdout + without.stderr
+    assert "further seeds may: --until-decided MINUTES makes their runs" in without.stderr
     at_once = run_flent_aqm(*words, "0.0001", cwd=sides)
     assert at_once.returncode == 3, at_once.stdout + at_once.stderr
     assert not list(sides.glob(f"*/{FOLDER}"))
     done = run_flent_aqm(*words, "5", cwd=sides, timeout_s=600)
     assert done.returncode in (0, 1), done.stdout + done.stderr
     assert "an't tell" not in done.stdout.splitlines()[-1]
+    assert "--until-decided" not in done.stderr
     base, test = (seeds(sides / name / FOLDER) for name in ("5ms", "5300us"))
     assert base == test == list(range(4, 4 + len(base)))
     assert f"{3 + len(base)} pairs of runs" in (sides / "page.md").read_text()

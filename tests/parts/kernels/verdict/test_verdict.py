@@ -110,7 +110,7 @@ def test_what_can_not_be_told_says_how_many_seeds_it_takes() -> None:
     assert not is_worse([few])
     needed = [effect.seeds_needed or 0 for effect in few.effects]
     assert all(6 <= one <= 200 for one in needed)
-    assert few.effects[0].why == f"{needed[0]} seeds may tell"
+    assert few.effects[0].why == f"{needed[0]} seeds in all may tell"
     assert judged(40).verdict == WORSE
 
 
@@ -161,15 +161,16 @@ def of_latencies(pairs: Iterable[tuple[float, float]]) -> PairedSides:
 
 @pytest.mark.parametrize(("pairs", "why"), [
     # One of ten runs of the test side loses probes: chance explains one, but not a tenth of many.
-    ([(10.0, 10.0)] * 9 + [(10.0, LOST)], "{} seeds may tell"),
+    ([(10.0, 10.0)] * 9 + [(10.0, LOST)], "{} seeds in all may tell"),
     # The sides lose probes in different runs, as often.
     ([(10.0, 10.0)] * 8 + [(10.0, LOST), (LOST, 10.0)], "nor would 1000 seeds"),
     # The mean lies on the margin, 5 % of 10 ms, and one value beyond it.
-    ([(10.0, 10.45)] * 9 + [(10.0, 10.95)], "{} seeds may tell"),
+    ([(10.0, 10.45)] * 9 + [(10.0, 10.95)], "{} seeds in all may tell"),
     # The mean lies on the margin, and no value is beyond all of the other side's.
     ([(9.0, 9.2), (10.0, 11.1), (11.0, 11.2)], "nor would 1000 seeds"),
     # Two of five runs lose probes on both sides: they don't count for the mean.
-    ([(9.0, 9.2), (10.0, 11.9), (11.0, 11.2), (LOST, LOST), (LOST, LOST)], "{} seeds may tell"),
+    ([(9.0, 9.2), (10.0, 11.9), (11.0, 11.2), (LOST, LOST), (LOST, LOST)],
+     "{} seeds in all may tell"),
     # A single pair has no deviation.
     ([(10.0, 10.0)] + [(LOST, LOST)] * 4, (
         "in all pairs of runs but one it is a lost probe on both sides, so it isn't known how many "
