@@ -97,10 +97,12 @@ def proof_of(aqm: Mapping[str, Any]) -> Proof | None:
     of_upload = requested.get("up_aqm")
     queues = {"down": str(requested.get("aqm", "")),
               "up": str(of_upload or requested.get("aqm", ""))}
+    # Without a shaper, the rates of the settings limit nothing.
+    no_shaper = requested.get("shaper") == "none"
     settings, applied, faults = [], [], []
     for direction, wanted in queues.items():
         device = _object_at(moments[1], direction)
-        mbps = a_number(requested.get(f"rate_{direction}_mbps"))
+        mbps = None if no_shaper else a_number(requested.get(f"rate_{direction}_mbps"))
         settings.append(f"{direction} {mbps:g} Mbit/s" if mbps is not None else direction)
         reported_mbps = a_number(device.get("rate_mbps"))
         parameters = _object_at(device, "qdisc_parameters")
@@ -119,7 +121,7 @@ def proof_of(aqm: Mapping[str, Any]) -> Proof | None:
         faults.append("changed during the run")
     words = [*_queue_words(requested, ""),
              *(["up:", *_queue_words(requested, "up_")] if of_upload else []),
-             ", ".join(settings),
+             "no shaper" if no_shaper else ", ".join(settings),
              "burst " + ("set" if requested.get("burst_shaping") else "default")]
     rate = a_number(requested.get("rate_down_mbps"))
     return Proof(queues["down"][:LONGEST], rate or 0.0, "; ".join(words)[:2 * LONGEST],

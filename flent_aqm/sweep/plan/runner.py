@@ -198,6 +198,17 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         of rate_mbps and the like to the keys of one direction (see _of_both())."""
         return self._of_both({**self.batches[name], **self.settings.BATCH_OVERRIDE})
 
+    def inherit(self, parent: Mapping[str, Any], child: Mapping[str, Any]) -> Any:
+        """As Flent's method: return the parent's keys and values, replaced by the child's. A key of
+        both directions in the child, such as rate_mbps, also replaces those of one direction that
+        only the parent has: otherwise it would do nothing."""
+        # Imported late, as in argument_lists().
+        from flent_aqm.spec.scenario import KEYS
+
+        replaced = {key: f"${{{KEYS[key].both}}}" for key in parent
+                    if key not in child and key in KEYS and KEYS[key].both in child}
+        return {**super().inherit(parent, child), **replaced}
+
     def interpolate(self, string: Any, ivars: Mapping[str, object], settings: Any = None) -> Any:
         """As Flent's method: return a value with each ${name} in it replaced. Raises ConfigError
         with the value if the names refer to each other in a circle."""

@@ -239,6 +239,23 @@ def test_override_of_both_directions_holds_in_names_and_rates(
     assert re.findall(r"-of-(\S+) \(dry run\)", ended.stdout + ended.stderr) == names
 
 
+@pytest.mark.parametrize(("child", "rates"), [
+    ("rate_mbps = 20", "20/20"), ("", "40/8"), ("rate_mbps = 20\nrate_up_mbps = 5", "20/5"),
+    ("rate_up_mbps = 5", "40/5"), ("aqm = codel", "40/8")])
+def test_key_of_both_directions_replaces_the_inherited_keys_of_one(
+        tmp_path: Path, child: str, rates: str) -> None:
+    """The section that is nearer to the run counts: the rate was left out without a word."""
+    (tmp_path / "base.batch").write_text((resource_dir("batches") / "base.batch").read_text())
+    (tmp_path / "mine.batch").write_text(
+        "[Batch::line]\ninherits = base\nabstract = yes\ntest_name = ping\n"
+        "rate_down_mbps = 40\nrate_up_mbps = 8\n"
+        "[Batch::mine]\ninherits = line\n"
+        f"filename_extra = of-${{rate_down_mbps}}/${{rate_up_mbps}}\n{child}\n")
+    ended = run_flent("-B", "mine.batch", "--batch-dry-run", cwd=tmp_path)
+    assert re.findall(r"-of-(\S+) \(dry run\)", ended.stdout + ended.stderr) == [
+        rates.replace("/", "_")], ended.stderr
+
+
 @pytest.mark.parametrize("key", ["filename_extra", "output_path", "title"])
 def test_word_that_flent_reads_as_a_switch_is_no_name(tmp_path: Path, key: str) -> None:
     """It ended in a traceback of Flent's."""
