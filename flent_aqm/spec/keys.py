@@ -14,6 +14,8 @@ from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.base.part import parts
 from flent_aqm.spec.flent_settings import TEST_PARAMETERS
 from flent_aqm.spec.key import Key
+from flent_aqm.spec.queues.shapers import SHAPER_PARAMETERS
+from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.spec.scenario import KEYS, Scenario
 
 # Keys of the scenario. Keys without a direction set both directions.
@@ -21,6 +23,11 @@ SCENARIO_KEYS = frozenset({*KEYS, *(row.both for row in KEYS.values() if row.bot
 # Prefixes of keys for parameters. The record of the AQM, shaper or router model checks the names.
 QUEUE_PREFIXES = ("aqm_", "up_aqm_", "shaper_")
 PARAMETER_PREFIXES = (*QUEUE_PREFIXES, "router_")
+# Keys for the parameters of this package's queues and shapers. Queues of the user have others.
+PARAMETER_KEYS = frozenset({
+    *(f"{prefix}{name}" for prefix in ("aqm_", "up_aqm_") for queue in QUEUES.values()
+      for name in queue.parameters),
+    *(f"shaper_{name}" for parameters in SHAPER_PARAMETERS.values() for name in parameters)})
 # Keys that the sweep reads.
 SWEEP_KEYS: Mapping[str, Key] = {
     "jobs": Key("1 to 1024", "parallel runs; in real time always 1", usual="one per core"),

@@ -129,9 +129,10 @@ def argument_lists(runner: Any, batch: Mapping[str, Any]) -> list[Sequence[Any]]
 
 def _values_as_arguments(batch: Mapping[str, object], args: MutableMapping[str, Any]
                          ) -> dict[str, str]:
-    """Return the `for_…` lists of settings of the testbed and of test_name, such as `for_rate_mbps
-    = 20, 100` or `for_shaper = htb, tbf`, with each value replaced by the name of an argument that
-    has it: the batch's key -> names joined by ", ". Other keys are left out.
+    """Return the `for_…` lists of settings of the testbed, of parameters of queues and shapers, and
+    of test_name, such as `for_rate_mbps = 20, 100` or `for_aqm_limit = 40, 100`, with each value
+    replaced by the name of an argument that has it: the batch's key -> names joined by ", ". Other
+    keys are left out.
 
     Words that are names of sections, or patterns that match such names, only become lower-case.
     Repeated words are left out. A rate may have a unit. The list for_rate_mbps may be called
@@ -143,14 +144,15 @@ def _values_as_arguments(batch: Mapping[str, object], args: MutableMapping[str, 
     """
     # Imported late: every command of Flent imports this module, also if numpy is switched off, and
     # parts import numpy.
-    from flent_aqm.spec.keys import SCENARIO_KEYS
+    from flent_aqm.spec.keys import PARAMETER_KEYS, SCENARIO_KEYS
     from flent_aqm.spec.scenario import KEYS
 
+    settings = {*SCENARIO_KEYS, *PARAMETER_KEYS, _TEST_NAME}
     changed = {}
     for key, value in batch.items():
         setting = key.removeprefix("for_")
         setting = _OF_RATE if setting == "rate" else setting
-        if not key.startswith("for_") or setting not in (*SCENARIO_KEYS, _TEST_NAME):
+        if not key.startswith("for_") or setting not in settings:
             continue
         is_rate = KEYS[setting].unit == "Mbit/s" if setting in KEYS else setting == _OF_RATE
         names: dict[str, None] = {}
@@ -228,11 +230,11 @@ def _list_that_takes_values(key: str) -> str:
     # Imported late, as in _values_as_arguments().
     from difflib import get_close_matches
 
-    from flent_aqm.spec.keys import SCENARIO_KEYS
+    from flent_aqm.spec.keys import PARAMETER_KEYS, SCENARIO_KEYS
 
     name = key.removeprefix("for_")
     near = [_TEST_NAME] if name == "tool" else get_close_matches(
-        name, (*SCENARIO_KEYS, _TEST_NAME), 1, 0.7)
+        name, (*SCENARIO_KEYS, *PARAMETER_KEYS, _TEST_NAME), 1, 0.7)
     return f"; for_{near[0]} takes values themselves" if near and near[0] != name else ""
 
 

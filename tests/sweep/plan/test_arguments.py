@@ -181,7 +181,8 @@ def test_values_with_equals_signs_are_read_as_typed(text: str, values: dict[str,
 
 @pytest.mark.parametrize(("key", "words", "values"), [
     ("for_rate_up_mbps", "20, 20mbit, 1gbit, 500kbit", ["20", "1000", "0.5"]),
-    ("for_base_delay_ms", "20, 1k", ["20", "1k"]), ("for_shaper", "htb, tbf", ["htb", "tbf"])])
+    ("for_base_delay_ms", "20, 1k", ["20", "1k"]), ("for_shaper", "htb, tbf", ["htb", "tbf"]),
+    ("for_aqm_limit", "40, 100", ["40", "100"]), ("for_up_aqm_target", "5ms", ["5ms"])])
 def test_values_of_a_list_lose_their_unit_if_they_are_rates(
         key: str, words: str, values: list[str]) -> None:
     """Each once; of another key each is taken as it is."""
