@@ -44,11 +44,19 @@ NEVER = ("seed", "batch", TITLE, "rate_up_mbps", "rate_down_mbps", "modem_up_mbp
 
 _OF_QUEUES = ("aqm_", "up_aqm")
 
+
+def _shaper_text(value: str) -> str:
+    """Return the rate of the router's shaper beside a modem with its unit, "SQM 40/8 Mbit/s", or
+    "SQM off" for "off"."""
+    return f"SQM {value}" if value == "off" else f"SQM {value} Mbit/s"
+
+
+
 # Settings that are no keys of a batch, or keys that stand for several, with their texts.
 _TEXTS: Mapping[str, batch_key.Key] = {
     **{row.both or name: row for name, row in KEYS.items()},
     **{name: batch_key.Key("", "", format=str) for name in ("test", TITLE)},
-    SHAPER_RATE: batch_key.Key("", "", heading="SQM")}
+    SHAPER_RATE: batch_key.Key("", "", heading="SQM", format=_shaper_text)}
 _WITHOUT_TEXTS = batch_key.Key("", "")
 # Setting -> its name in pages, such as "link rate", if it isn't the setting's own.
 LABELS: Mapping[str, str] = {name: row.label for name, row in _TEXTS.items() if row.label}

@@ -60,8 +60,9 @@ def test_line_has_only_runs_that_repeat_each_other(tmp_path: Path) -> None:
     by_file = {one.data_file: Scores(19.0, 7.0, ms, ms + 1)
                for one, ms in zip(cells, (577.0, 21.9, 23.8), strict=True)}
     text = table(cells, by_file)
-    for words in (["none", "1", "fq_codel"], ["htb", "1", "fq_codel"], ["htb", "3", "fq_codel"]):
-        assert row(text, *words)[3] == "1"
+    for words in (["no", "shaper", "1", "fq_codel"], ["100", "1", "fq_codel"],
+                  ["100", "3", "fq_codel"]):
+        assert row(text, *words)[len(words)] == "1"
     assert "577.0" in text
     assert "pooled" not in text
 

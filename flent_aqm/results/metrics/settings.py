@@ -19,6 +19,9 @@ _WAYS = ("down", "up")
 _PARAMETERS = {"aqm_parameters": "aqm_", "up_aqm_parameters": "up_aqm_",
                "shaper_parameters": "shaper_"}
 
+# Value of rate_mbps for a line that nothing is known to limit.
+NO_SHAPER = "no shaper"
+
 
 def settings_of(test: str, title: str, batch: str, parameters: Mapping[str, Any],
                 requested: Mapping[str, Any]) -> dict[str, Setting]:
@@ -30,8 +33,9 @@ def settings_of(test: str, title: str, batch: str, parameters: Mapping[str, Any]
     `rate_mbps` is the link's rate if both directions have the same, else text with both, "100/20".
     With a modem it is the modem's, and `shaper_mbps` is the shaper's, or "off" without a shaper or
     its rates. A link that plays a trace has its name in place of a rate, "trace t.csv". Without a
-    modem and traces `shaper_mbps` is left out, and so is `rate_mbps` if the rate of a direction is
-    not known. Settings that are not text, a number or a switch are left out.
+    modem and traces `shaper_mbps` is left out. `rate_mbps` is then "no shaper" if there is none,
+    and left out if the shaper's rate in a direction is not known. Settings that are not text, a
+    number or a switch are left out.
 
     Args:
         test: name of the test.
@@ -53,6 +57,8 @@ def settings_of(test: str, title: str, batch: str, parameters: Mapping[str, Any]
         settings["shaper_mbps"] = "off" if rates is None or settings.get(
             "shaper") == "none" else rates
         rates = modem
+    elif settings.get("shaper") == "none":
+        rates = NO_SHAPER
     if rates is not None:
         settings["rate_mbps"] = rates
     return settings
