@@ -155,7 +155,8 @@ def test_values_in_the_order_of_an_axis(
 @pytest.mark.parametrize(("name", "value", "text"), [
     ("x", True, "x on"), ("x", False, "x off"), ("x", 1234567.0, "x 1.23457e+06"), ("x", 3, "x 3"),
     ("rate_mbps", 100.0, "100 Mbit/s"), ("rate_mbps", "no shaper", "no shaper"),
-    ("shaper_mbps", "off", "SQM off"), ("shaper_mbps", "40/8", "SQM 40/8 Mbit/s"), ("x", None, "not told"), ("test", "ndt7", "ndt7"),
+    ("shaper_mbps", "off", "SQM off"), ("shaper_mbps", "40/8", "SQM 40/8 Mbit/s"),
+    ("x", None, "not told"), ("test", "ndt7", "ndt7"),
     ("x", "", "no x"), ("x", "a\x07" + "b" * 70, "x a?" + "b" * 57 + "…")])
 def test_setting_in_words(name: str, value: Setting | None, text: str) -> None:
     assert setting_text(name, value) == text
