@@ -171,8 +171,8 @@ def _name_copies(copies: Sequence[tuple[Path, Path, StrippedFile]], output: Path
         words = dict.fromkeys(text for _, stripped in alike for text in _free_texts(stripped))
         print(*(name for name, _ in alike), *(f"  {line}" for line in lines), sep="\n")
         if words:
-            print("  your words, where names of people and telephone numbers are not found: "
-                  + ", ".join(words))
+            print("  your words, where, as in the file's name, names of people and telephone "
+                  "numbers are not found: " + ", ".join(words))
     return faults
 
 

@@ -177,6 +177,11 @@ _TOP = (
     "ie|us|ca|mx|br|ar|cl|co|pe|au|nz|jp|cn|kr|tw|hk|sg|my|th|vn|id|ph|in|pk|ir|il|ae|sa|za|ng|ke|"
     "eg|ma|li|mt|cy|hr|si|rs|ba|mk|al|md|ge|am|az|kz|uz|ai|cc|ws|name|pro|mobi|tel|network|"
     "systems|space")
+# A domain of three or more parts in the name of a data file: Flent puts _ in place of dots. Fewer
+# top-level domains count here, because words with _ between them are usual in such names.
+DOMAIN_IN_FILE_NAME = re.compile(
+    rf"{START}([a-z0-9][a-z0-9-]*)((?:_[a-z0-9][a-z0-9-]*)+"
+    rf"_(?:com|net|org|info|biz|edu|gov|mil|io|dev|local|lan|home|internal)){END}", re.IGNORECASE)
 DOMAIN_NAME = re.compile(
     rf"(?<![\w@./%-])(?=[\w.-]*[a-z])(?:(?:[a-z0-9_][a-z0-9_-]{{0,62}}\.)+(?:{_TOP})"
     r"|(?:[a-z0-9_][a-z0-9_-]{0,62}\.){2,}[a-z]{2,18})\.?(?![\w-])", re.IGNORECASE)

@@ -101,8 +101,9 @@ class Secrets:
 
         Args:
             text: the text.
-            apart: True to find IPv4 addresses that were replaced before also with one of . _ : - in
-                place of each dot, as file names have them.
+            apart: True for the name of a file: also find domains of three or more parts with _ in
+                place of dots, and IPv4 addresses that were replaced before with one of . _ : - in
+                place of each dot.
         """
         if text in self._harmless and not apart:
             return text, ""
@@ -133,6 +134,7 @@ class Secrets:
             ("password or token", patterns.RANDOM_TEXT, self._random),
             ("user name", self._users, self._user)]
         if apart:
+            steps.append(("host name", patterns.DOMAIN_IN_FILE_NAME, self._domain_in_file_name))
             steps += [("address", re.compile(rf"(?<!\d){re.sub(r'[.:]', '[._:-]', one)}(?!\d)"),
                        self._seen_address) for one in self._addresses]
         for kind, pattern, by in steps:
@@ -230,6 +232,17 @@ class Secrets:
         if not is_domain(match[0]):
             return match[0]
         return self.stand_in_for(match[0])
+
+    def _domain_in_file_name(self, match: re.Match[str]) -> str:
+        """Return the replacement for the name of a domain with _ in place of dots, after the words
+        with hyphens before it that are usual ones (is_common()) or begin with a digit. Return the
+        match if the name is of usual words alone."""
+        words = match[1].split("-")
+        first = next((at for at, word in enumerate(words[:-1])
+                      if not (is_common(word) or word[:1].isdigit())), len(words) - 1)
+        before = "".join(f"{word}-" for word in words[:first])
+        name = _with_dots(match[0][len(before):])
+        return before + self.stand_in_for(name) if is_domain(name) else match[0]
 
     def _random(self, match: re.Match[str]) -> str:
         """Return REPLACED for random text, or the match if it is of usual words (is_common())."""

@@ -244,6 +244,16 @@ def test_word_of_a_series_is_replaced_within_its_punctuation(name: str, clean: s
             assert secrets.clean(f"from {word} on") == ("from host on", "host name")
 
 
+@pytest.mark.parametrize(("name", "clean"), [
+    ("batch-2026-11-28T1730-ndt7-codel-jroe-pc_example_org-01",
+     "batch-2026-11-28T1730-ndt7-codel-host-01"),
+    ("nas7fink_home_lan", "host"), ("rrul_be-no_aqm-01", "rrul_be-no_aqm-01"),
+    ("first_second_third", "first_second_third")])
+def test_domains_in_a_files_name_have_no_dots(name: str, clean: str) -> None:
+    """Flent puts _ in place of them."""
+    assert Secrets({}).clean(name, apart=True)[0] == clean
+
+
 def test_addresses_in_a_files_name_have_any_separator() -> None:
     """If they were replaced before, and are not part of a longer number."""
     secrets = Secrets({})
