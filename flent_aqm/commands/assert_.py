@@ -151,8 +151,9 @@ def _group_subjects(files: Sequence[FileValues], by: str, pool: str) -> list[Sub
     check_keys(everything, [*requested, *(name for name in pooled if name != "all")])
     keys, _ = unpooled(everything, requested, pooled)
     groups = grouped([(file_values.settings, file_values.numbers) for file_values in files], keys)
+    # The runs of a group may not record a setting that others have.
     return [Subject(", ".join(f"{key} {shown(value)}"
-                              for key, value in zip(keys, values, strict=True))
+                              for key, value in zip(keys, values, strict=True) if value != "")
                     + f" ({len(members)})", medians(members))
             for values, members in groups.items()]
 

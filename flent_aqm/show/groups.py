@@ -61,8 +61,9 @@ def settings_of(runs: Sequence[Run]) -> list[Mapping[str, Setting]]:
 
 def groups(runs: Sequence[Run], names: Sequence[str]) -> list[RunGroup]:
     """Return a group for each combination of the settings' values that has runs, in the order of
-    the values. Its label has the values (word()), with commas between them. Without settings it is
-    the runs' queue if that is known and the same, otherwise "all runs".
+    the values. Its label has the values (word()), with commas between them, without those that its
+    runs don't record, unless they record none. Without settings it is the runs' queue if that is
+    known and the same, otherwise "all runs".
 
     If runs are grouped by queue, queues have different colours, and if groups differ in other
     settings, these are shown by the style of the line. Otherwise each group has a look of its own.
@@ -76,8 +77,7 @@ def groups(runs: Sequence[Run], names: Sequence[str]) -> list[RunGroup]:
     members = collect(runs, lambda run: tuple(setting(run.settings, name) for name in names))
     keys = sorted(members, key=lambda key: [sort_key(name, value)
                                             for name, value in zip(names, key, strict=True)])
-    labels = [", ".join(word(name, value) for name, value in zip(names, key, strict=True))
-              for key in keys]
+    labels = [_words(dict(zip(names, key, strict=True))) for key in keys]
     if len(keys) == 1 and (queue := look_of(runs)):
         return [RunGroup(labels[0] or str(runs[0].settings[AQM]), queue.lined("-"), runs, keys[0])]
     return [RunGroup(label or "all runs", look, members[key], key)
@@ -88,10 +88,18 @@ def groups(runs: Sequence[Run], names: Sequence[str]) -> list[RunGroup]:
 def label_of(group: Sequence[Run], names: Sequence[str]) -> str:
     """Return a label for a group of runs: the values (word()) of the settings `names` that all of
     them share, with commas between them, or if they share none, title_of() the first run. A setting
-    that none of them records is shared, too, as NOT_TOLD. The group must not be empty."""
-    shared = [word(name, setting(group[0].settings, name)) for name in names
-              if len({setting(run.settings, name) for run in group}) == 1]
-    return ", ".join(shared) or title_of(group[0])
+    that none of them records is left out, but if there is no other, the label is NOT_TOLD. The
+    group must not be empty."""
+    shared = {name: setting(group[0].settings, name) for name in names
+              if len({setting(run.settings, name) for run in group}) == 1}
+    return _words(shared) or title_of(group[0])
+
+
+def _words(values: Mapping[str, Setting | None]) -> str:
+    """Return the values of settings (name -> value) as text with commas between them (word()),
+    without those that are None, unless all are. "" if there are none."""
+    known = {name: value for name, value in values.items() if value is not None}
+    return ", ".join(dict.fromkeys(word(*pair) for pair in (known or values).items()))
 
 
 def look_of(runs: Sequence[Run]) -> Look | None:

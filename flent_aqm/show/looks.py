@@ -129,14 +129,32 @@ def caption(figure: Any, notes: Sequence[str]) -> None:
     figure.supxlabel(text, fontsize="x-small", color=QUIET)
 
 
+# Line and gaps of a legend's column are as wide as so many letters.
+_LEGEND_MARGIN = 9
+# Largest share of a picture's width that a legend beside the axes may take.
+_MOST_BESIDE = 0.4
+
+
+def letters_across(width_inches: float) -> float:
+    """Return the number of letters in small print, as of a legend, that have room in a width. It is
+    estimated: a letter is half as wide as its size."""
+    from matplotlib import rcParams
+
+    return float(width_inches * 72 / (rcParams["font.size"] / 2))
+
+
+def fits_beside(labels: Sequence[str], width_inches: float) -> bool:
+    """Return whether a legend in one column leaves most of a picture of that width to the axes
+    beside it: its labels, of which there is at least one, take 40 % (_MOST_BESIDE) at most."""
+    longest = _LEGEND_MARGIN + max(map(len, labels))
+    return longest <= _MOST_BESIDE * letters_across(width_inches)
+
+
 def legend_columns(labels: Sequence[str], width_inches: float) -> int:
     """Return the largest number of columns, at least 1, that fit into a legend over a picture of
     that width. It is estimated from the labels' lengths."""
-    from matplotlib import rcParams
-
-    # In small print a letter is half as wide as its size. Line and gaps are as wide as 9 letters.
-    room = width_inches * 72 / (rcParams["font.size"] / 2)
-    sizes = [9 + len(label) for label in labels]
+    room = letters_across(width_inches)
+    sizes = [_LEGEND_MARGIN + len(label) for label in labels]
     for columns in range(len(sizes), 1, -1):
         rows = -(-len(sizes) // columns)  # a column is filled before the next one
         if sum(max(sizes[at:at + rows]) for at in range(0, len(sizes), rows)) <= room:

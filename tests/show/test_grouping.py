@@ -62,6 +62,16 @@ def test_groups_of_one_queue_get_colours_of_their_own() -> None:
     assert len({one.look.colour for one in with_own_colours(many)}) == len(many)
 
 
+def test_label_has_no_setting_that_its_runs_do_not_record() -> None:
+    """Beside runs that do. Without any, it says that none is told."""
+    plain = run("ndt7-codel")
+    limited = replace(plain, settings={**plain.settings, "aqm_limit": 40})
+    made = groups([plain, limited], ("aqm", "aqm_limit"))
+    assert [one.label for one in made] == ["codel, aqm_limit 40", "codel"]
+    assert [one.label for one in groups([plain, limited], ("aqm_limit",))] == [
+        "aqm_limit 40", "not told"]
+
+
 def test_each_queue_is_among_the_first_groups() -> None:
     """However many groups another one has before it."""
     no_aqm, codel = groups([run("ndt7-no_aqm"), run("ndt7-codel")], ("aqm",))

@@ -16,7 +16,7 @@ from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.plots.axes import from_zero, name_latency_axis
 from flent_aqm.show.plots.chart import ChartPlotter, about, probes_of
 from flent_aqm.show.plots.distributions import draw_side_by_side
-from flent_aqm.show.plots.places import axis_label, condition_grid, short_labels
+from flent_aqm.show.plots.places import axis_label, condition_grid, fit_labels, short_labels
 from flent_aqm.show.plots.values import (
     QUANTITIES,
     directions,
@@ -82,6 +82,7 @@ class AqmCompareSidesPlotter(ComparePlotter):
         if not self.quantity.log:
             from_zero(axes)
         axes[-1].set_xlabel(axis_label(conditions.along))
+        fit_labels(self, axes[-1])
         self.note("from left to right as above")
         self.note("box: quartiles; whiskers: p5, p95; dash: p99" if kind == "box"
                   else "bar: quartiles; dot: median")

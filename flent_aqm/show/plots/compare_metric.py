@@ -16,7 +16,7 @@ from flent_aqm.results.metrics.table import LOST, Unavailable, ranked
 from flent_aqm.show.plots.axes import from_zero, name_latency_axis, spans_decades
 from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.distributions import FEWEST_FOR_BOX, draw_side_by_side
-from flent_aqm.show.plots.places import axis_label, condition_grid, short_labels
+from flent_aqm.show.plots.places import axis_label, condition_grid, fit_labels, short_labels
 from flent_aqm.show.plots.values import metric_named
 
 
@@ -50,6 +50,7 @@ class AqmCompareMetricPlotter(ChartPlotter):
         self.heading = metric.description
         axis.set_ylabel(f"{metric.label}\n({metric.unit})" if metric.unit else metric.label)
         axis.set_xlabel(axis_label(conditions.along))
+        fit_labels(self, axis)
         for line in _explain_marks(kind, cells.values(), runs):
             self.note(line)
         self.note_pooled(runs, conditions.used)

@@ -14,7 +14,7 @@ from typing import Any
 
 from flent_aqm.base.errors import cause_of
 from flent_aqm.base.flent_plotting import Plotter
-from flent_aqm.show.looks import QUIET, caption, legend_columns, wrapped
+from flent_aqm.show.looks import QUIET, caption, fits_beside, legend_columns, wrapped
 from flent_aqm.show.plots.paper import (
     PAPER_INCHES,
     caption_path,
@@ -199,9 +199,10 @@ class Framed(Plotter):
         return []
 
     def _make_legend(self) -> bool:
-        """Make the legend of self.handles, if there are any and the user wants one. It may make a
-        narrow picture higher. Return whether the plot's title has to be the legend's title, because
-        both are above the axes."""
+        """Make the legend of self.handles, if there are any and the user wants one. A long one is
+        beside the axes, or above or below them if the picture is narrow or the labels would take
+        too much of its width, which may make the picture higher. Return whether the plot's title
+        has to be the legend's title, because both are above the axes."""
         handles = self.handles
         if not self.print_legend or not handles:
             return False
@@ -218,13 +219,14 @@ class Framed(Plotter):
                                          title=self.legend_title, **options)
         else:
             long = self._is_long(labels)
-            narrow = self.figure.get_figwidth() < PAPER_INCHES
+            width = self.figure.get_figwidth()
+            narrow = width < PAPER_INCHES or not fits_beside(labels, width)
             across = self.horizontal_legend or narrow or not long
             # The legend is below the axes if no caption is there.
             below = long and narrow and self.caption_apart
             above = across and not below
             columns = self.legend_columns or (
-                min(4, legend_columns(labels, self.figure.get_figwidth())) if across else 1)
+                min(4, legend_columns(labels, width)) if across else 1)
             if long and narrow and is_height_open(self.fig_width, self.fig_height):
                 self.figure.set_figheight(
                     self.figure.get_figheight() + LEGEND_LINE * math.ceil(len(labels) / columns))

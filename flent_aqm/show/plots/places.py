@@ -11,17 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from flent_aqm.results.grouping import RATE, setting, sorted_values
+from flent_aqm.results.grouping import NOT_TOLD, RATE, setting, sorted_values
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.show.groups import axes_of, key_of, sorted_keys, word
-from flent_aqm.show.looks import looks_for
+from flent_aqm.show.looks import letters_across, looks_for
 from flent_aqm.show.plots.chart import ChartPlotter
 from flent_aqm.show.plots.distributions import ComparedValue
+from flent_aqm.show.plots.paper import is_height_open
 
 # More places along an axis would have no room for their labels.
 MOST_PLACES = 20
+# Upright labels are cut to so many letters.
+LONGEST_UPRIGHT = 70
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,31 @@ def condition_grid(chart: ChartPlotter, runs: Sequence[Run], most: int = MOST_PL
     return ConditionGrid(along, keys, beside, compared, members)
 
 
+def fit_labels(chart: ChartPlotter, axis: Any) -> None:
+    """Turn the labels of an axis of conditions upright if a line of one is wider than its place:
+    with commas in place of their line breaks, and cut to LONGEST_UPRIGHT letters. The picture
+    becomes higher by their length if the user left its height open, see is_height_open().
+
+    Args:
+        chart: the plot.
+        axis: matplotlib axes, the lowest if several share the conditions.
+    """
+    texts = [label.get_text() for label in axis.get_xticklabels()]
+    widest = max((len(line) for text in texts for line in text.split("\n")), default=0)
+    if (widest + 1) * len(texts) <= letters_across(chart.figure.get_figwidth()):
+        return
+    upright = [text.replace("\n", ", ") for text in texts]
+    cut = [text if len(text) <= LONGEST_UPRIGHT else f"{text[:LONGEST_UPRIGHT - 1]}…"
+           for text in upright]
+    axis.set_xticks(axis.get_xticks(), cut, rotation=90,
+                    fontsize="small" if len(texts) < 16 else "x-small")
+    if is_height_open(chart.fig_width, chart.fig_height) and not chart.in_window:
+        longest = max(map(len, cut))
+        width_inches = chart.figure.get_figwidth()
+        chart.figure.set_figheight(chart.figure.get_figheight() + width_inches * longest
+                                   / letters_across(width_inches))
+
+
 def axis_label(along: Sequence[str]) -> str:
     """Return the label of an axis of conditions: the names of its settings, with commas between,
     such as "link rate (Mbit/s), base delay ms". Only the rate has a name of its own; of others, "_"
@@ -79,12 +108,13 @@ def axis_label(along: Sequence[str]) -> str:
 
 
 def short_labels(along: Sequence[str], conditions: Sequence[Sequence[Setting | None]]) -> list[str]:
-    """Return the label of each condition: a line for each setting, with its value and unit or name
-    as word() gives it, but "Mbit/s" left out.
+    """Return the label of each condition: a line for each setting that its runs record, with its
+    value and unit or name as word() gives it, but "Mbit/s" left out. NOT_TOLD if they record none.
 
     Args:
         along: names of the settings along the axis.
         conditions: values of these settings in each condition.
     """
     return ["\n".join(word(name, value).removesuffix(" Mbit/s")
-                      for name, value in zip(along, key, strict=True)) for key in conditions]
+                      for name, value in zip(along, key, strict=True) if value is not None)
+            if any(value is not None for value in key) else NOT_TOLD for key in conditions]

@@ -281,6 +281,21 @@ def test_assert_of_medians_by_group(capsys: Capture) -> None:
     assert "aqm sfq, rate_mbps 50" not in out
 
 
+def test_group_is_not_named_by_settings_that_its_runs_do_not_record(
+        tmp_path: Path, capsys: Capture) -> None:
+    """Beside runs that have a limit; its empty value was shown."""
+    whole = load(RUNS / "iperf3_upload.flent.gz")
+    save(tmp_path / "a.flent.gz", whole)
+    whole["metadata"]["AQM"]["requested"]["aqm_parameters"] = {"limit": "40"}
+    whole["raw_values"]["Ping (ms) UDP irtt"][0]["val"] += 1
+    save(tmp_path / "b.flent.gz", whole)
+    assert main(["assert", "latency_loaded_mean_ms < 0ms", str(tmp_path), "--median-by", "aqm"]
+                ) == 1
+    out = capsys.readouterr().out
+    assert "aqm no_aqm (1)" in out
+    assert "aqm no_aqm, aqm_limit 40 (1)" in out
+
+
 def test_assert_of_groups_of_damaged_files_names_them(tmp_path: Path, capsys: Capture) -> None:
     """Not a setting that no run would have."""
     (tmp_path / "a.flent.gz").write_bytes(b"no data")

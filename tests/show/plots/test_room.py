@@ -186,3 +186,32 @@ def test_plot_that_compares_tests_is_drawn_without_flents_warning_of_several(
                      "-o", tmp_path / "picture.png", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert ("not from the same test" in done.stderr) == warns
+
+
+@pytest.mark.parametrize("plot", [
+    ("compare_metric", "--metric", "latency_loaded_median_ms"), ("compare_latency_box",)])
+def test_labels_of_many_settings_stand_upright_below_the_axis(
+        plot: tuple[str, ...], variant: Variant, draw: Draw) -> None:
+    """They lay on each other. Few places keep theirs level, in lines."""
+    runs = [variant(f"{rate}-{delay}", aqm="codel", rate_mbps=rate,
+                    router_model="omnia+rx_packet_ns=3000" if delay else "ideal")
+            for rate in range(100, 600, 100) for delay in (0, 50)]
+    with drawn_texts() as texts:
+        plotter = draw(plot[0], runs, *plot[1:])
+    axis = plotter.axes[-1]
+    assert {label.get_rotation() for label in axis.get_xticklabels()} == {90}
+    assert misplaced(plotter.figure, texts) == []
+    axis = draw(plot[0], runs[:2], *plot[1:]).axes[-1]
+    assert {label.get_rotation() for label in axis.get_xticklabels()} == {0}
+
+
+def test_legend_of_long_labels_leaves_room_for_the_axes(variant: Variant, draw: Draw) -> None:
+    """Beside them it would take nearly all of the width."""
+    runs = [variant(f"{rate}-{delay}", aqm="codel", rate_mbps=rate,
+                    shaper=shaper, link_up_loss=f"0.{delay}%")
+            for rate in (100, 200) for delay in (10, 20, 30) for shaper in ("tbf", "htb")]
+    plotter = draw("latency_tail", runs, "--override-group-by",
+                   "rate_mbps,base_delay_ms,shaper,link_up_loss")
+    width = plotter.figure.bbox.width
+    assert max(len(text.get_text()) for text in plotter.legends[0].get_texts()) > 40
+    assert all(axis.bbox.width > width / 2 for axis in plotter.axes)
