@@ -64,6 +64,9 @@ _AQM_ORDER = list(QUEUES)
 # Number at the beginning of a text, by which texts are sorted: "85 % cake" before "100 % cake".
 _LEADING_NUMBER = re.compile(r"\d+(\.\d+)?")
 
+# The title that this package's base.batch gives runs. It says again what their settings are.
+_TITLE_OF_SETTINGS = re.compile(r"\S+ \S+ Mbit/s burst \S+ cross \S+")
+
 LONGEST_SHOWN = 60
 MOST_NAMED = 60
 
@@ -71,6 +74,12 @@ MOST_NAMED = 60
 ALIASES = {"rate": RATE, "rate_up": "rate_up_mbps", "rate_down": "rate_down_mbps",
            "burst": "burst_shaping", "cross": "cross_traffic", "delay": "base_delay_ms",
            "router": "router_model", "tool": "test", "length": "length_s", "server": "host"}
+
+
+def own_title(title: object) -> str:
+    """Return a run's title if the user gave it, "" for one that base.batch gives, and for None."""
+    text = str(title or "")
+    return "" if _TITLE_OF_SETTINGS.fullmatch(text) else text
 
 
 def parse_keys(text: str) -> tuple[str, ...]:

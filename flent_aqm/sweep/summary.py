@@ -26,6 +26,7 @@ from flent_aqm.results.grouping import (
     factors,
     grouped,
     heading,
+    own_title,
     parse_keys,
     pooled_over,
     setting_text,
@@ -317,7 +318,7 @@ def _print_advice(console: Console, keys: Sequence[str],
                 if cell.data_file.exists()]
         if not runs:
             continue
-        titles = {str(cell.metadata.get("TITLE") or "") for cell in cells}
+        titles = {own_title(cell.metadata.get("TITLE")) for cell in cells}
         name = titles.pop() if len(titles) == 1 else ""
         of_settings = sorted(zip(keys, values, strict=True), key=lambda pair: pair[0] != AQM)
         configurations.append(tried(

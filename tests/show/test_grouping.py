@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from string import Template
 
 import pytest
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.paths import resource_dir
 from flent_aqm.results.grouping import (
     Settings,
     alike_in,
@@ -16,6 +18,7 @@ from flent_aqm.results.grouping import (
     factors,
     grouped,
     heading,
+    own_title,
     parse_keys,
     pooled_over,
     router_models,
@@ -170,6 +173,22 @@ def test_values_in_the_order_of_an_axis(
     ("x", "", "no x"), ("x", "a\x07" + "b" * 70, "x a?" + "b" * 57 + "…")])
 def test_setting_in_words(name: str, value: Setting | None, text: str) -> None:
     assert setting_text(name, value) == text
+
+
+@pytest.mark.parametrize(("title", "own"), [
+    ("codel 100.0 Mbit/s burst 0 cross 0", ""), ("fq_codel trace Mbit/s burst 1 cross call", ""),
+    ("85 % cake", "85 % cake"), ("codel, 100 Mbit/s", "codel, 100 Mbit/s"), (None, ""), ("", "")])
+def test_title_of_settings_is_not_the_users(title: str | None, own: str) -> None:
+    assert own_title(title) == own
+
+
+def test_usual_title_of_batches_is_one_of_settings() -> None:
+    """The one that base.batch gives."""
+    text = (resource_dir("batches") / "base.batch").read_text()
+    title, = [line.removeprefix("title = ") for line in text.splitlines()
+              if line.startswith("title = ")]
+    values = {"aqm": "codel", "rate_down_mbps": "20", "burst_shaping": "0", "cross_traffic": "0"}
+    assert own_title(Template(title).substitute(values)) == ""
 
 
 def test_headings_and_names_of_settings() -> None:

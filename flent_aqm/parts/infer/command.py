@@ -15,7 +15,7 @@ from flent_aqm.base.words import counted, plain
 from flent_aqm.parts.infer.classes import CANT_TELL, LEAST_PROBABILITY
 from flent_aqm.parts.infer.features import FEATURES
 from flent_aqm.parts.infer.model import PRIOR, QueueVerdict, judge_all
-from flent_aqm.parts.infer.reading import Download, UploadsOnly, read_downloads
+from flent_aqm.parts.infer.reading import Download, NoDownload, UploadsOnly, read_downloads
 from flent_aqm.results.many_files import find_files
 from flent_aqm.results.status import NAME as STATUS
 
@@ -58,15 +58,16 @@ def _read_share(text: str) -> float:
 
 def main(args: argparse.Namespace) -> int:
     """Print a line for each usable download, as JSON with --format json, and messages on skipped
-    files to standard error. Files in a folder that have only uploads are not named: a last message
-    counts the uploads of all files that have nothing else, unless the only file was named.
+    files to standard error. Files in a folder that have only uploads, or are of other tests, are
+    not named: a last message counts the uploads of all files that have nothing else, unless the
+    only file was named, and another one the files of other tests.
 
-    Return the exit status, 1 if a file was skipped because read_downloads() raised BadResult, if a
-    file that the user named has only uploads, or if there was no download at all.
+    Return the exit status, 1 if a file was skipped because read_downloads() raised another
+    BadResult, if a file that the user named has no download, or if there was no download at all.
 
     Raises ConfigError for paths that _find_files() refuses.
     """
-    damaged = uploads = judged = 0
+    damaged = uploads = judged = others = 0
     files = _find_files(args.files)
     for path in files:
         try:
@@ -83,8 +84,14 @@ def main(args: argparse.Namespace) -> int:
                 damaged += 1
                 print(f"flent-aqm: skipped: {plain(fault)}", file=sys.stderr)
         except BadResult as fault:
+            if isinstance(fault, NoDownload) and path not in args.files:
+                others += 1
+                continue
             damaged += 1
             print(f"flent-aqm: skipped: {plain(fault)}", file=sys.stderr)
+    if others:
+        print(f"flent-aqm: {counted(others, 'file')} left out: the queue is inferred from NDT7's "
+              "downloads with the sender's TCP_INFO, which other tests don't have", file=sys.stderr)
     if uploads and (len(files) > 1 or not damaged):
         print(f"flent-aqm: {counted(uploads, 'upload')} left out: the queue is inferred from "
               "TCP_INFO of a download's sender, the server", file=sys.stderr)

@@ -51,6 +51,11 @@ class UploadsOnly(BadResult):
         self.count = count
 
 
+class NoDownload(BadResult):
+    """A file that can be read contains neither downloads of NDT7 with TCP_INFO nor uploads, as that
+    of another test."""
+
+
 class _NotUsable(BadResult):
     """A download lacks data, such as enough measurements, so it is left out of those that are read.
     The text is the reason."""
@@ -104,10 +109,10 @@ def read_downloads(path: Path) -> list[Download]:
     archive. Unusable downloads are left out if there is a usable one. After 100,000 usable
     downloads (MOST_TESTS) the rest is ignored.
 
-    Raises UploadsOnly, a BadResult, if it has uploads and no download. Raises BadResult with the
-    path if the file can't be read, is damaged or exceeds the limits, if a download has too many
-    samples or impossible values, or if none is usable. In the last case, the reason is that of the
-    first download, if there is one.
+    Raises UploadsOnly, a BadResult, if it has uploads and no download, NoDownload, another one, if
+    it has neither. Raises BadResult with the path if the file can't be read, is damaged or exceeds
+    the limits, if a download has too many samples or impossible values, or if none is usable. In
+    the last case, the reason is that of the first download, if there is one.
     """
     found = _Found()
     try:
@@ -126,9 +131,9 @@ def read_downloads(path: Path) -> list[Download]:
         raise UploadsOnly(f"{path}: {counted(found.uploads, 'upload')} and no download; the "
                           "queue is inferred from TCP_INFO of a download's sender, the server",
                           found.uploads)
-    raise BadResult(f"{path}: no NDT7 download with the sender's TCP_INFO; expected a data "
-                    "file of a test ndt7… whose download succeeded, or JSON of M-Lab's NDT7 "
-                    "archive")
+    raise NoDownload(f"{path}: no NDT7 download with the sender's TCP_INFO; expected a data "
+                     "file of a test ndt7… whose download succeeded, or JSON of M-Lab's NDT7 "
+                     "archive")
 
 
 @dataclass

@@ -16,6 +16,7 @@ from flent_aqm.results.grouping import (
     SHAPER_RATE,
     alike_in,
     along_with,
+    own_title,
     setting,
     setting_text,
     sorted_values,
@@ -137,7 +138,7 @@ def _own_title_words(row: ReportRow, rows: Sequence[ReportRow]) -> str:
     others = {text for name, value in row.settings.items()
               if name not in (AQM, "title", *_ROUTER) and len(_value_pairs(name, name, rows)) > 1
               for text in (str(value), f"{value:g}" if isinstance(value, float) else "")}
-    return " ".join(part for part in str(row.settings.get("title", "")).split()
+    return " ".join(part for part in own_title(row.settings.get("title")).split()
                     if part not in others)
 
 

@@ -131,6 +131,10 @@ def test_file_without_a_download_is_skipped_with_its_reason(tmp_path: Path) -> N
     assert done.returncode == 1
     assert len(done.stdout.splitlines()) == 1
     assert done.stderr.startswith("flent-aqm: skipped: odd.json: no NDT7 download with the")
+    # In a folder they are counted.
+    in_folder = run_flent_aqm("infer", tmp_path, GOLDEN / "real_time.flent.gz", cwd=tmp_path)
+    assert (in_folder.returncode, in_folder.stdout) == (0, done.stdout)
+    assert in_folder.stderr.startswith("flent-aqm: 1 file left out: the queue is inferred from")
     missing = run_flent_aqm("infer", "nowhere", cwd=tmp_path)
     assert (missing.returncode, "nowhere: not found" in missing.stderr) == (1, True)
 
