@@ -156,8 +156,9 @@ class AqmCaptureRunner(SupervisedRunner):
             about["file"] = self._keep_capture(output)
         if not capture.steps:
             raise BadResult(f"no packet of the test was captured on {self.device}: the load did "
-                            "not start, or its packets take another path, or go to another address "
-                            f"than {' or '.join(self.addresses)}")
+                            "not start, or another host than client sends it, or its packets take "
+                            "another path, or go to another address than "
+                            f"{' or '.join(self.addresses)}")
         raw = _raw_values(capture)
         names = [name for name in raw[0] if name not in ("t", "dur", "val")]
         series = {name: [[one["t"], one[name]] for one in raw] for name in names}

@@ -270,7 +270,8 @@ def _throughput() -> Iterator[Metric]:
                      "link's rate",
                      "rate x 1448/1514")
         yield Metric(f"fairness_{direction}", partial(throughput.fairness, direction=direction), "",
-                     HIGHER, f"Jain's fairness index of the {direction} flows, while all run",
+                     HIGHER, f"Jain's fairness index of the {direction} flows, while all run; "
+                     "parallel connections of one tool count as one flow",
                      "Jain et al., 1984")
         yield Metric(f"host_fairness_{direction}", partial(
                      throughput.host_fairness, direction=direction), "", HIGHER,

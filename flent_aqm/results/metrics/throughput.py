@@ -258,7 +258,8 @@ def _framing(overhead: object) -> Framing | None:
 def fairness(run: Run, direction: str) -> float:
     """Return Jain's index over the throughput of all flows in a direction, including cross traffic,
     while all of them ran: (sum x)^2 / (n sum x^2). It is 1 if all flows have the same throughput,
-    and 1/n if one has all.
+    and 1/n if one has all. Parallel connections of one tool, such as a group `4xcubic` of the test
+    aqm_flows, count as one flow, because tools report their sum.
 
     Source: R. Jain, D. Chiu, W. Hawe, DEC-TR-301, 1984. direction: "download" or "upload". Raises
     NotAvailable if the test has no flow in that direction, with fewer than two flows, if the
