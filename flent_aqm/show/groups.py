@@ -87,8 +87,9 @@ def groups(runs: Sequence[Run], names: Sequence[str]) -> list[RunGroup]:
 
 def label_of(group: Sequence[Run], names: Sequence[str]) -> str:
     """Return a label for a group of runs: the values (word()) of the settings `names` that all of
-    them share, with commas between them, or if they share none, title_of() the first run. A setting
-    that none of them records is shared, too, as NOT_TOLD. The group must not be empty."""
+    them share, with commas between them, or if they share none, title_of() the first run. Values
+    are those of setting(), so a setting that none of them records is shared, too. The group must
+    not be empty."""
     shared = [word(name, setting(group[0].settings, name)) for name in names
               if len({setting(run.settings, name) for run in group}) == 1]
     return ", ".join(shared) or title_of(group[0])

@@ -278,9 +278,9 @@ class Sweep:
         started.
 
         After printing, raises the first of these that applies: KeyboardInterrupt if the user
-        pressed ^C and a planned run was not made; StorageError if results could not be written;
-        another AqmError if runs have failed, data files have disappeared, or cleaning up has
-        failed.
+        pressed ^C and not all planned runs have succeeded; StorageError if results could not be
+        written; another AqmError if runs have failed, data files have disappeared, or cleaning up
+        has failed.
         """
         if not self._progress:
             return
