@@ -236,7 +236,8 @@ def _tls_source(args: argparse.Namespace, what: str) -> TlsSource:
         what: the service, NDT7 or HTTP.
 
     Raises ConfigError if certificate and key can't be used: if one can't be read, or the key has a
-    password or is that of another certificate.
+    password or is that of another certificate. For HTTP, also if /proc, through which a self-signed
+    certificate is loaded, can't be read.
     """
     def with_alpn(context: ssl.SSLContext) -> ssl.SSLContext:
         """Return the same context. If _tls_source()'s service `what` is HTTP, it is changed so that

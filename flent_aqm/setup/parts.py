@@ -14,7 +14,7 @@ from pathlib import Path
 from flent_aqm.base.errors import AqmError, ToolMissing
 from flent_aqm.base.shell import find_program, run
 from flent_aqm.setup.iproute2 import find_new_tc
-from flent_aqm.setup.irtt import is_fit as irtt_is_fit
+from flent_aqm.setup.irtt import OLDEST_GO, go_version
 from flent_aqm.setup.kernel.locate import find_kernel
 from flent_aqm.setup.kernel.named import all_named
 from flent_aqm.setup.optional import find, folder_of, is_python
@@ -139,13 +139,16 @@ def _find_named_kernels() -> Iterator[Requirement]:
 
 
 def _find_irtt() -> Requirement:
-    """Return irtt as a Requirement. An irtt with which runs don't repeat counts as missing."""
+    """Return irtt as a Requirement. An irtt that an old Go built, with which runs don't repeat,
+    counts as missing, and so does one that doesn't tell its Go, such as one that can't be started.
+    """
     part = _find_program("irtt", "run", GET_BUILT)
-    if part.found and not irtt_is_fit(Path(part.where)):
-        # It works, but runs with it wouldn't repeat.
-        return Requirement("irtt", "run", False, f"{part.version}, by an old Go", part.where,
-                           GET_BUILT)
-    return part
+    if not part.found or (go := go_version(Path(part.where))) >= OLDEST_GO:
+        return part
+    # It may work, but runs with it wouldn't repeat.
+    remark = "by an old Go" if any(go) else "by an unknown Go"
+    return Requirement("irtt", "run", False, ", ".join(filter(None, (part.version, remark))),
+                       part.where, GET_BUILT)
 
 
 def _find_tc_for_dualpi2() -> Requirement:

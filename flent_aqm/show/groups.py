@@ -88,8 +88,8 @@ def groups(runs: Sequence[Run], names: Sequence[str]) -> list[RunGroup]:
 def label_of(group: Sequence[Run], names: Sequence[str]) -> str:
     """Return a label for a group of runs: the values (word()) of the settings `names` that all of
     them share, with commas between them, or if they share none, title_of() the first run. A setting
-    that none of them records is left out, but if there is no other, the label is NOT_TOLD. The
-    group must not be empty."""
+    that none of them records is left out, but if there is no other, the label is NOT_TOLD. Values
+    are those of setting(). The group must not be empty."""
     shared = {name: setting(group[0].settings, name) for name in names
               if len({setting(run.settings, name) for run in group}) == 1}
     return _words(shared) or title_of(group[0])

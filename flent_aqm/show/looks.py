@@ -60,8 +60,8 @@ def looks_for(names: Sequence[str], *, avoid: Sequence[str] = ()) -> dict[str, L
 
 def shades(look: Look, count: int) -> list[Look]:
     """Return `count` looks for parts of one queue's run: its own look with a solid line first, then
-    darker and lighter shades of its colour. Each has a line of its own, and the shades have
-    different markers and hatches, but one of them may have the queue's.
+    a darker, a lighter and a greyer shade of its colour. Each has a line of its own, and the shades
+    have different markers and hatches, but one of them may have the queue's.
 
     Of more than four parts, all but the first get OTHER_LOOKS, whose colours no queue has, because
     so many shades can't be told apart. They repeat if they are too few.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Checks and converts values of keys, with a function for each form of value.
 
-Each function but as_text() and number_or_nan() takes the key's name, which is for messages, and the
-given value, and raises ConfigError with the key, the value and what is expected.
+Each function but as_text(), words_for() and number_or_nan() takes the key's name, which is for
+messages, and the given value, and raises ConfigError with the key, the value and what is expected.
 """
 
 from __future__ import annotations

@@ -264,8 +264,8 @@ class Interrupts:
         self._old: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
-        # Only the main thread can set handlers.
-        """Set the signal handlers. In other threads than the main thread, do nothing."""
+        """Set the signal handlers. In other threads than the main thread, which alone can set them,
+        do nothing."""
         if threading.current_thread() is threading.main_thread():
             for number, handler in ((signal.SIGINT, self._handle_sigint),
                                     (signal.SIGTERM, self._raise_once),

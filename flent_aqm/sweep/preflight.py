@@ -6,6 +6,7 @@ from __future__ import annotations
 import resource
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from flent_aqm.base import defaults
@@ -41,8 +42,8 @@ def check(cells: Iterable[Cell], jobs: int = 1) -> list[Path]:
 
     Raises:
         ConfigError: the process's resource limits (ulimit) are too low, a results folder can't be
-            made or written, or the key server_testbed is given and a run needs a server that can't
-            be started there.
+            made or written (then no new one stays), or the key server_testbed is given and a run
+            needs a server that can't be started there.
         ToolMissing: a tool is not installed, or tc is too old for a queue.
     """
     cells = list(cells)
@@ -57,9 +58,14 @@ def check(cells: Iterable[Cell], jobs: int = 1) -> list[Path]:
                        for aqm in cell.scenario.router.queues}):
         if queue_of(aqm).needs_new_tc:
             _check_new_tc(aqm)
-    made = [path for folder in sorted({cell.folder for cell in cells})
-            for path in reversed(_check_folder(folder))]
-    return made[::-1]
+    made: list[Path] = []
+    try:
+        for folder in sorted({cell.folder for cell in cells}):
+            made = _check_folder(folder) + made
+    except ConfigError:
+        remove_empty(made)
+        raise
+    return made
 
 
 def _check_limits(cells: Iterable[Cell], jobs: int) -> None:
@@ -106,15 +112,25 @@ def _check_new_tc(aqm: str) -> None:
 
 def _check_folder(folder: Path) -> list[Path]:
     """Make the folder with its parents, and try to make a temporary file in it, which doesn't stay.
-    Return those that were not there, the innermost first. Raises ConfigError if that fails.
+    Return those that were not there, the innermost first. Raises ConfigError if that fails, after
+    removing those that it made.
 
     Permission bits are not checked, because root may write in spite of them.
     """
+    made: list[Path] = []
     try:
         made = [path for path in (folder, *folder.parents) if not path.exists()]
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
+        remove_empty(made)
         raise ConfigError(f"results folder {folder} can't be made or written: {cause_of(error)}; "
                           "choose another folder (of a batch: key output_path, or -D)") from None
     return made
+
+
+def remove_empty(folders: Iterable[Path]) -> None:
+    """Remove those of the folders that are empty when it is their turn. Errors are ignored."""
+    for folder in folders:
+        with suppress(OSError):
+            folder.rmdir()

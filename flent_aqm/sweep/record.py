@@ -52,8 +52,8 @@ def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
         wall_limit_s: longest time of the run in s of wall time.
 
     Raises an AqmError if a tool is missing, if an option is wrong, if the run fails, or if a file
-    can't be written. ConfigError if the command's output can't be printed, in which case the data
-    file is there.
+    can't be written. ConfigError at the end, after the files are written, if the command's output
+    couldn't be printed.
     """
     cell = _cell(scenario, command, path, time_limit)
     refuse_missing(cell.scenario.programs)

@@ -76,8 +76,8 @@ class Resumed:
         for file in sorted(self._folder.rglob(f"*{SUFFIX}")):
             with contextlib.suppress(BadResult, KeyError, TypeError, ValueError):
                 metadata = read_data_file(file, OWN).metadata
-                self.time = datetime.strptime(metadata["BATCH_TIME"], "%Y-%m-%dT%H:%M:%S.%fZ")
-                self.uuid = str(metadata["BATCH_UUID"])
+                time = datetime.strptime(metadata["BATCH_TIME"], "%Y-%m-%dT%H:%M:%S.%fZ")
+                self.time, self.uuid = time, str(metadata["BATCH_UUID"])
                 return
         # Without a data file, the names of logs and of the folder have the time.
         names = [*(file.name for file in sorted(self._folder.rglob("*.log"))),

@@ -59,7 +59,7 @@ class RunOutput:
         data: content of the data file that Flent wrote, None if the run failed.
         command: durations and reports of the network. None if the run could not begin, or ended by
             an error of the testbed.
-        fault: cause of the failure in one line, "" if the run succeeded.
+        fault: cause of the failure, "" if the run succeeded.
         log: output of Flent, the guest's console, and the tools' and user's programs' logs. "" if
             the run could not begin.
         tools_log: output of all tools, gzipped. None if the cell doesn't request it, or if the run

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shlex
@@ -277,9 +276,9 @@ class Sweep:
         started.
 
         After printing, raises the first of these that applies: KeyboardInterrupt if the user
-        pressed ^C and a planned run was not made; StorageError if results could not be written;
-        another AqmError if runs have failed, data files have disappeared, or cleaning up has
-        failed.
+        pressed ^C and not all planned runs have succeeded; StorageError if results could not be
+        written; another AqmError if runs have failed, data files have disappeared, or cleaning up
+        has failed.
         """
         if not self._progress:
             return
@@ -340,9 +339,8 @@ class Sweep:
     def _remove_unused_folders(self) -> None:
         """Remove the empty results folders that start() made, unless the sweep has begun: a refused
         sweep leaves nothing."""
-        for folder in () if self._status else self._made_folders:
-            with contextlib.suppress(OSError):
-                folder.rmdir()
+        if not self._status:
+            preflight.remove_empty(self._made_folders)
 
     def _run_unless_given_up(self, cell: Cell, facts: SweepFacts) -> FinishedRun:
         """Run a cell. Raises an AqmError with the cause if the run fails, _GivenUp if no more runs

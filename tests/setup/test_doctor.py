@@ -71,6 +71,20 @@ def test_missing_counts_compilers_only_until_the_kernel_is_built(
     assert [part.name for part in missing(parts)] == wanted
 
 
+@pytest.mark.parametrize(("prints", "version"), [
+    ("irtt version: 0.9.1", "0.9.1, by an unknown Go"), ("", "by an unknown Go"),
+    (r"irtt version: 0.9.0\ngo version: go1.19.8", "0.9.0, by an old Go")])
+def test_doctor_tells_why_an_irtt_is_missing(
+        prints: str, version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An old Go is named only if the program says so."""
+    program = tmp_path / "irtt"
+    program.write_text(f"#!/bin/sh\nprintf '{prints}'\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(setup_parts, "find_tool", lambda name: program)
+    part = next(part for part in setup_parts.all_parts() if part.name == "irtt")
+    assert (part.found, part.version) == (False, version)
+
+
 def test_doctor_without_the_tc_for_dualpi2_tells_how_to_get_it(
         monkeypatch: pytest.MonkeyPatch) -> None:
     """A part that most runs can do without."""

@@ -14,7 +14,7 @@ from flent_aqm.base.errors import ConfigError, SetupError, ToolMissing
 from flent_aqm.cli import main
 from flent_aqm.parts.kernels import command
 from flent_aqm.setup.install import held
-from flent_aqm.setup.kernel import recipe
+from flent_aqm.setup.kernel import named, recipe
 from flent_aqm.setup.kernel.locate import VARIABLE, find_kernel
 from flent_aqm.setup.kernel.named import NamedKernel, find_named, remove, save
 from flent_aqm.setup.kernel.recipe import Backport, KernelSource, Recipe
@@ -238,7 +238,8 @@ def test_kernel_whose_description_is_damaged_is_not_told_as_missing(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its name is known; the user learns which file to remove, or to build it again."""
     # Not the machine's caches, too: they may have a kernel of this name.
-    monkeypatch.setattr(paths, "caches", lambda: [tmp_path])
+    for module in (paths, named):
+        monkeypatch.setattr(module, "caches", lambda: [tmp_path])
     file = tmp_path / "named" / "mine.json"
     file.parent.mkdir()
     file.write_text("{")

@@ -130,3 +130,13 @@ def test_results_folder_is_made_with_those_above_it(tmp_path: Path, tools: list[
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match=r"^results folder .*/file can't be made or written: "):
         preflight.check([cell(tmp_path / "file")])
+
+
+def test_refused_results_folder_leaves_no_other(tmp_path: Path, tools: list[str]) -> None:
+    """Neither those of other runs nor those above it; what was there stays."""
+    (tmp_path / "there").mkdir()
+    (tmp_path / "z").touch()
+    for refused in (tmp_path / "z" / "b", tmp_path / "new" / ("x" * 300)):
+        with pytest.raises(ConfigError, match="can't be made or written: "):
+            preflight.check([cell(tmp_path / "a" / "b"), cell(tmp_path / "there"), cell(refused)])
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["there", "z"]

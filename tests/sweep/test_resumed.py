@@ -10,6 +10,7 @@ import re
 import resource
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,19 @@ def test_resume_of_what_is_no_folder_is_refused(name: str, why: str, tmp_path: P
     (tmp_path / "file.flent.gz").touch()
     with pytest.raises(ConfigError, match=f"^--batch-resume .*{name}: {why}; expected the folder"):
         Resumed(str(tmp_path / name))
+
+
+def test_resume_takes_the_time_from_a_file_that_has_the_uuid_too(tmp_path: Path) -> None:
+    """Not from one whose UUID somebody removed, so that both are of one batch."""
+    data = content()
+    data["metadata"]["BATCH_TIME"] = "2001-02-03T04:05:06.000000Z"
+    data["metadata"].pop("BATCH_UUID", None)
+    save(tmp_path / "a.flent.gz", data)
+    assert Resumed(str(tmp_path)).time is None
+    data["metadata"] |= {"BATCH_TIME": "2002-02-03T04:05:06.000000Z", "BATCH_UUID": "other"}
+    save(tmp_path / "b.flent.gz", data)
+    resumed = Resumed(str(tmp_path))
+    assert (resumed.time, resumed.uuid) == (datetime(2002, 2, 3, 4, 5, 6), "other")
 
 
 def content() -> dict[str, Any]:

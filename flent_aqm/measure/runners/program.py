@@ -68,7 +68,7 @@ class AqmProgramRunner(SupervisedRunner):
             raise BadResult(f"the command {how}; have it end, or "
                             "allow more time: --time-limit SECONDS, or length in a batch"
                             if how.startswith("still ran") else self.stopped_by)
-        if self.returncode:
+        if self.returncode and not self.stopped_by:
             raise BadResult(f"the command ended with {end_of(self.returncode)}: "
                             f"{self.last_words(self.stdout, error)}")
         super()._refuse_bad_end(error)

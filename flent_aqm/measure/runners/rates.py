@@ -27,7 +27,7 @@ class AqmRatesRunner(SupervisedRunner):
     Keys of the data set:
         rates_mbps: rates, used cyclically.
         step_s: seconds for which each rate lasts.
-        length: seconds in all, rounded to whole steps.
+        length: seconds in all. The last step may be shorter than the others.
         usual_mbps: device -> rate before and after. None if the router isn't in a network
             namespace, which check() refuses by RunnerCheckError.
 

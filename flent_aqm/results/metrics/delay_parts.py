@@ -60,15 +60,16 @@ def delay_parts(raw: Mapping[str, Sequence[Mapping[str, Any]]]) -> DelayParts:
     """Return the parts of the RTT of the answered probes of the series "Ping (ms) UDP irtt"
     (PROBES).
 
-    A probe and its reply are recognised by irtt's number. Probes are left out if they were lost, or
-    if the passage of the probe or of its reply through the router was not recorded.
+    A probe and its reply are recognised by irtt's number. Probes are left out if they were lost, if
+    they have no number, or if the passage of the probe or of its reply through the router was not
+    recorded.
 
     Args:
         raw: name of a series -> its raw samples.
 
     Raises NotAvailable if the file has no series of passages, as without a router model with cards
-    and a processor, or if no probe is left. Raises BadResult if a sample lacks a number, or has
-    something else in its place.
+    and a processor, or if no probe is left. Raises BadResult if a sample lacks another field, or
+    has something else than a number in it.
     """
     if PARTS not in raw:
         raise NotAvailable("the file does not record where its probes spent their time, which "

@@ -41,7 +41,7 @@ _IN_C, _IN_L = "pkts-in-c", "pkts-in-l"
 def drops(run: Run, direction: str) -> float:
     """Return the number of packets that the direction's queue, below the shaper, dropped during the
     run (with three tiers: the queues of all three). direction: "download" or "upload". Raises
-    NotAvailable if the file has no such counter."""
+    NotAvailable if the file has no such counter, or if it fell."""
     return _counter_increase(run, direction, "drops")
 
 
@@ -57,15 +57,15 @@ def requeues(run: Run, direction: str) -> float:
     """Return how often during the run the device refused a packet that the direction's queue, below
     the shaper, wanted to send, so that the packet was sent later. direction: "download" or
     "upload". With three tiers, the queues of all three count. Raises NotAvailable if the file has
-    no such counter."""
+    no such counter, or if it fell."""
     return _counter_increase(run, direction, "requeues")
 
 
 def drop_pct(run: Run, direction: str) -> float:
     """Return the packets that the direction's queue, below the shaper, dropped, in percent of those
     that it dropped or sent during the run. direction: "download" or "upload". With three tiers, the
-    queues of all three count. Raises NotAvailable if the file has no such counters, or if there was
-    no packet."""
+    queues of all three count. Raises NotAvailable if the file has no such counters, if one of them
+    fell, or if there was no packet."""
     dropped, sent = drops(run, direction), _counter_increase(run, direction, "packets")
     if not dropped + sent > 0:
         raise NotAvailable("no packet went through the queue")

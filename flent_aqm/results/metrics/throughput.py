@@ -202,10 +202,10 @@ def payload_share(run: Run, direction: str) -> float:
     the shaper counts for it. It may be above 1 with a negative overhead.
 
     HTB, TBF and CAKE count 1514 bytes: the packet with its Ethernet header. HTB and TBF add an
-    overhead to these. CAKE with an overhead counts the packet without that header, and the
-    overhead. All of them can have a smallest size (mpu) and count cells of ATM, and CAKE also PTM's
-    code. Other shapers count as HTB. A modem narrower than the shaper counts 1514 bytes, whatever
-    the shaper's parameters. If the parameters are not recorded, the overhead has words
+    overhead to these. CAKE with an overhead other than `raw` counts the packet without that header,
+    and the overhead. All of them can have a smallest size (mpu) and count cells of ATM, and CAKE
+    also PTM's code. Other shapers count as HTB. A modem narrower than the shaper counts 1514 bytes,
+    whatever the shaper's parameters. If the parameters are not recorded, the overhead has words
     that CAKE doesn't know, or a negative one leaves no bytes, it is the share in 1514 bytes.
     Sources: Linux net/sched/sch_cake.c, cake_calc_overhead(), and include/net/sch_generic.h,
     psched_l2t_ns(). direction: "download" or "upload".

@@ -58,8 +58,8 @@ def truth(node: Node, values: Values) -> bool:
 def number(node: Node, values: Values) -> float:
     """Return the value of an expression in ms, Mbit/s, % or without a unit. A percentile that is a
     lost probe is infinite, because it is slower than any other. Raises NotAvailable if a value is
-    not known, if the expression divides by 0, or if it has no value, such
-    as the difference of two lost probes, or one that is too large.
+    not known, if the expression divides by 0, or if it has no value, such as the difference of two
+    lost probes, or one that is too large.
 
     Args:
         node: the parsed expression, not a condition.

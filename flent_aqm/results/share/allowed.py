@@ -113,9 +113,9 @@ class _Reader:
 
     def version(self, value: Any, place: str) -> Any:
         """Copy a version. If it has other parts than usual ones (_VERSION), or could be an IP
-        address, only its beginning is copied: up to three numbers of at most five digits, with
-        points between them, and a "v" before them. A longer first number is cut to five digits. It
-        is left out (NOTHING) if it contains a known secret or doesn't begin with a number. Numbers,
+        address, only its beginning is copied: up to three numbers with points between them, and a
+        "v" before them. A number of more than five digits is cut to five, and ends the copy. It is
+        left out (NOTHING) if it contains a known secret or doesn't begin with a number. Numbers,
         True, False, None and "" are copied, and other values left out.
 
         place: the value's place in the metadata, such as "AQM.kernel.version", for `removed`.

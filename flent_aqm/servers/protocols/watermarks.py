@@ -60,10 +60,11 @@ class UnsentLimit:
         raises ValueError for another text."""
         if requested == KERNEL or self._on:
             return
+        limit_bytes = LEAST_BYTES if requested == DRAFT else max(LEAST_BYTES, int(requested))
         self._on = True
         self._follows = requested == DRAFT
         self._since_s = time.monotonic()
-        self._set(LEAST_BYTES if self._follows else max(LEAST_BYTES, int(requested)))
+        self._set(limit_bytes)
 
     def sent(self, size: int) -> None:
         """Count `size` written bytes. If the limit is the draft's, measure the rate over at least

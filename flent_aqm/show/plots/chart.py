@@ -119,7 +119,8 @@ class ChartPlotter(Framed):
         If the user requests settings to group by, there is a group for each combination of their
         values. Otherwise runs are grouped by all settings in which they differ, and runs with the
         same settings have a group each if there are at most `most` runs, unless `together` is set.
-        Notes below the plot tell which settings were pooled, and how many groups are left out.
+        Notes below the plot tell which settings were pooled, and how many of how many groups are
+        shown if some are left out.
         With `own_colours`, no two groups have the same colour as long as there are some, see
         with_own_colours(). Raises ConfigError if no run has a requested setting.
         """

@@ -146,7 +146,7 @@ def _draw_dots(axis: Any, at: float, width: float, values: Numbers, look: Look, 
 
 def _lost_edge(values: Mapping[tuple[int, int], Numbers], log: bool) -> float:
     """Return the value at which lost probes are drawn: above all others, and above 0 on a
-    logarithmic axis. 1 or a little more if all probes were lost, infinite if none was.
+    logarithmic axis. A little above 1 if all probes were lost, infinite if none was.
 
     Args:
         values: values of each cell, infinite for a lost probe.

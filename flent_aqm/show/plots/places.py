@@ -34,8 +34,8 @@ class ConditionGrid:
 
     Attributes:
         along: names of the settings that make up a condition.
-        keys: for each condition, the values of these settings, in their order. None for a setting
-            that its runs don't record.
+        keys: for each condition, the values of these settings, in their order, as key_of() returns
+            them.
         beside: name of the compared setting, whose values stand side by side.
         compared: label and look of each of its values.
         runs: (index of condition, index of compared value) -> runs, which may be none.

@@ -243,8 +243,7 @@ def _draw_losses(axis: Any, explained: Explained) -> list[Any]:
 
 def _draw_window(axis: Any, explained: Explained) -> list[Any]:
     """Draw the kB in flight (Explained.window) in the colour that their flow has in the queue. If
-    it is None, write that it isn't known. Return the
-    handles."""
+    it is None, write that it isn't known. Return the handles for a legend."""
     axis.set_ylabel("in flight,\nkB")
     window = explained.window
     if window is None:

@@ -52,9 +52,8 @@ LOOK_EVERY_S = 2.0
 
 def serve(follower: Follower, host: str, port: int) -> None:
     """Serve a page until ^C, then return. Meanwhile, another thread looks for new files, at once
-    and every LOOK_EVERY_S. The address is printed, with a warning on standard error unless the host
-    is written as this machine's own (localhost, 127.x.x.x or ::1). Raises ConfigError if the server
-    can't listen.
+    and every LOOK_EVERY_S. The address is printed, with a warning on standard error unless it is a
+    loopback address (127.x.x.x or ::1). Raises ConfigError if the server can't listen.
 
     Args:
         follower: makes the answers.

@@ -44,7 +44,8 @@ class Dimension:
     Attributes:
         name: name of the setting.
         values: its different values in the runs, in the order of sorted_values(). Runs that don't
-            record it have its default in UNRECORDED_DEFAULTS, or else the text NOT_TOLD.
+            record it have its default in UNRECORDED_DEFAULTS, or else the text NOT_TOLD, which is
+            last.
     """
 
     name: str
@@ -168,7 +169,7 @@ def dimensions(rows: Sequence[ReportRow], side: Sequence[str] = (AQM,)) -> list[
     """
     names = ["test", *alike_in([row.settings for row in rows], side, ("test", RATE))]
     return [Dimension(name, [NOT_TOLD if one is None else one for one in sorted_values(
-        name, [_setting(row, name) for row in rows])]) for name in names]
+        name, [setting(row.settings, name) for row in rows])]) for name in names]
 
 
 def apart(rows: Sequence[ReportRow], dims: Sequence[Dimension], side: Sequence[str]
@@ -224,7 +225,7 @@ def rates(rows: Sequence[ReportRow]) -> list[Setting]:
     """Return all different rates of the runs in Mbit/s: numbers by size, then texts such as
     "100/20". NOT_TOLD, which is last, stands for runs that don't record it."""
     return [NOT_TOLD if one is None else one
-            for one in sorted_values(RATE, [rate_of(row) for row in rows])]
+            for one in sorted_values(RATE, [row.settings.get(RATE) for row in rows])]
 
 
 def cell(rows: Sequence[ReportRow]) -> dict[str, Any]:

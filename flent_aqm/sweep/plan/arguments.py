@@ -102,9 +102,9 @@ def argument_lists(runner: Any, batch: Mapping[str, Any]) -> list[Sequence[Any]]
             several kernels or queues, and for each value in a `for_KEY` list.
         batch: keys and values of the batch, with overrides applied.
 
-    Raises ConfigError if a `for_…` list has an unknown name, if the number of repetitions is wrong,
-    or if an override of a batch's own key has a value that no argument has, where the arguments set
-    other keys, too.
+    Raises ConfigError if a `for_…` list has an unknown name or can't be split, if the number of
+    repetitions is wrong, or if an override of a batch's own key has a value that no argument has,
+    where the arguments set other keys, too.
     """
     args = runner.args
     batch = {**batch, **_values_as_arguments(batch, args)}
@@ -136,7 +136,8 @@ def _values_as_arguments(batch: Mapping[str, object], args: MutableMapping[str, 
 
     Words that are names of sections, or patterns that match such names, only become lower-case.
     Repeated words are left out. A rate may have a unit. The list for_rate_mbps may be called
-    `for_rate`, and a word of it which is no rate only becomes lower-case, too.
+    `for_rate`, and a word of it which is no rate only becomes lower-case, too. It is left out if
+    Flent made True or False of it.
 
     Args:
         batch: keys and values of the batch.
@@ -154,6 +155,8 @@ def _values_as_arguments(batch: Mapping[str, object], args: MutableMapping[str, 
         setting = _OF_RATE if setting == "rate" else setting
         if not key.startswith("for_") or setting not in settings:
             continue
+        if setting == _OF_RATE and isinstance(value, bool):
+            continue  # no rate: refuse_unsplittable() tells of the switch
         is_rate = KEYS[setting].unit == "Mbit/s" if setting in KEYS else setting == _OF_RATE
         names: dict[str, None] = {}
         for word in _words(value):

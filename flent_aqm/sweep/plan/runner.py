@@ -122,7 +122,7 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         neither. It can be called once.
 
         A dry run only plans and prints. Raises an AqmError if a batch is wrong or a run of a sweep
-        has failed, KeyboardInterrupt if an interrupt left a planned run without a data file.
+        has failed, KeyboardInterrupt if it was interrupted and not all planned runs have succeeded.
         """
         with _as_config_errors():
             names = self._batches_to_run()

@@ -15,6 +15,7 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.runners.capture import AqmCaptureRunner
 from flent_aqm.measure.runners.cpu import AqmCpuRunner
 from flent_aqm.measure.runners.cross import AqmCrossRunner
+from flent_aqm.measure.runners.process import KILLED
 from flent_aqm.measure.runners.program import AqmProgramRunner
 from flent_aqm.measure.runners.speedtest import AqmSpeedtestRunner
 
@@ -84,3 +85,13 @@ def test_command_that_complains_on_its_output_is_quoted(tmp_path: Path) -> None:
     with open(tmp_path / "out") as runner.stdout, open(tmp_path / "err") as runner.stderr:
         assert runner.parse_output()[2]["ERROR"] == [
             "the command ended with status 3: its output ends with 'no route'"]
+
+
+def test_command_that_the_test_stopped_is_not_said_to_have_failed(tmp_path: Path) -> None:
+    """Also if the signal ended it."""
+    runner = AqmProgramRunner(name="x", settings=SETTINGS, command="tool", length=1)
+    runner.title, runner.started_s, runner.stopped_by, runner.returncode = "tool", 1.0, KILLED, -2
+    (tmp_path / "err").touch()
+    with open(tmp_path / "err") as runner.stdout, open(tmp_path / "err") as runner.stderr:
+        [why] = runner.parse_output()[2]["ERROR"]
+    assert why.startswith("tool was stopped before it had finished: ")

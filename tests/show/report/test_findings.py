@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from flent_aqm.results.data_file import read_data_file
-from flent_aqm.results.grouping import setting_text
+from flent_aqm.results.grouping import NOT_TOLD, setting_text
 from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.show.report.findings import Condition, conditions
 from flent_aqm.show.report.gather import ReportRow, row_of
 from flent_aqm.show.report.model import Folder, _settings_line, build, progress
 from flent_aqm.show.report.panels import panels, scale
-from flent_aqm.show.report.slices import Dimension, dimensions, with_sides
+from flent_aqm.show.report.slices import Dimension, dimensions, rates, with_sides
 from flent_aqm.show.report.words import listed, number
 
 from .conftest import write_run
@@ -204,6 +204,16 @@ def test_cross_traffic_is_named_also_where_all_have_it() -> None:
     assert "no cross traffic" in build(rows, [], [], "made").conditions
     rows = [row("codel", FAST, cross_traffic="video"), row("pie", FAST, cross_traffic="video")]
     assert "cross traffic video" in build(rows, [], [], "made").conditions
+
+
+def test_what_runs_do_not_record_is_last() -> None:
+    """Behind all texts, also those that the alphabet puts behind "not told"."""
+    rows = [row("codel", FAST, rate_mbps="trace a.csv"), row("codel", FAST)]
+    rows += [replace(row("codel", FAST), settings={"test": "iperf3_upload", "aqm": "codel"})]
+    assert rates(rows) == [100.0, "trace a.csv", NOT_TOLD]
+    rows = [row("codel", FAST), row("codel", FAST, host="zoo"), row("codel", FAST, host="a")]
+    assert [one.values for one in dimensions(rows) if one.name == "host"] == [
+        ["a", "zoo", NOT_TOLD]]
 
 
 def test_scale_has_decades_around_all_latencies() -> None:

@@ -156,6 +156,9 @@ def test_list_of_a_single_word_for_a_switch_is_told_as_one() -> None:
     with pytest.raises(ConfigError, match=r"^for_burst: Flent reads .* as a switch; .* in quotes"):
         lists({}, for_burst=False)
     assert ["off"] in lists({}, for_burst='"off"')[0]
+    # A list of rates isn't said to name a section that nobody wrote.
+    with pytest.raises(ConfigError, match=r"^for_rate_mbps: Flent reads .* as a switch; "):
+        lists({}, for_rate_mbps=True)
 
 
 @pytest.mark.parametrize(("text", "values"), [
