@@ -308,7 +308,8 @@ def _decide_effect(measured: _Measured, mean_by_chance: float, stray_by_chance: 
     """Return the effect of the change on a measured metric.
 
     BETTER or WORSE if chance explains the mean difference with less than 5 % and its whole interval
-    is beyond the margin, or else if chance explains the stray values with less than 5 %. Otherwise
+    is beyond the margin, or else if chance explains the stray values with less than 5 %. If the two
+    disagree, it is WORSE. Otherwise
     UNTOLD if the interval isn't wholly within the margin, or stray values are suspicious
     (uncorrected p-value below 0.3). Otherwise SAME. An UNTOLD effect also has the number of seeds
     that would probably decide it (`seeds_needed`).
@@ -323,9 +324,14 @@ def _decide_effect(measured: _Measured, mean_by_chance: float, stray_by_chance: 
     mean, stray = measured.mean, measured.stray
     verdict, why, needed = SAME, "", None
     # Negative where the interval includes 0.
-    if mean_by_chance < FALSE_SHARE and max(mean.low, -mean.high) > measured.margin:
+    by_mean = mean_by_chance < FALSE_SHARE and max(mean.low, -mean.high) > measured.margin
+    by_stray = stray_by_chance < FALSE_SHARE
+    # Only where both sides lost probes can the two disagree: the others don't count for the mean.
+    if by_mean and by_stray and stray.more != (mean.difference > 0):
+        by_mean = _better_or_worse(measured.metric, mean.difference > 0) == WORSE
+    if by_mean:
         verdict = _better_or_worse(measured.metric, mean.difference > 0)
-    elif stray_by_chance < FALSE_SHARE:
+    elif by_stray:
         verdict, why = _better_or_worse(measured.metric,
                                         stray.more), f"in {stray.share:.0%} of the seeds"
     elif stray.probability < SUSPICIOUS or not (
