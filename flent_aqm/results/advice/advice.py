@@ -14,7 +14,7 @@ from dataclasses import replace
 from statistics import median
 
 from flent_aqm.base.words import significant
-from flent_aqm.results.advice.measured import BUSY, Configuration, Measured, Sqm
+from flent_aqm.results.advice.measured import BUSY, IDLE, Configuration, Measured, Sqm
 from flent_aqm.results.metrics.flows import DIRECTIONS
 
 # Latency that a load may add. DSLReports' grade is B for more (dslreports.com/faq/17930).
@@ -30,6 +30,7 @@ MOST_LOST_PCT = 3.0
 # long round trips carries more than half.
 LEAST_BUSY_PCT = 50.0
 _LOSSY = "words in calls get lost"
+_NOTHING_ELSE = "Nothing else was measured that could be advised instead."
 # Advised rate as a share of the measured throughput (openwrt.org, SQM), and its largest share of
 # the line's rate, because that rate varies.
 SQM_PCT, MOST_PCT = 90, 95
@@ -53,12 +54,14 @@ def advise(conditions: Conditions) -> list[str]:
 
     A configuration is good under a load if all of its runs add less latency than 30 ms
     (MOST_ADDED_MS), and less than 3 % (MOST_LOST_PCT) of the probes are lost, in the median over
-    runs and beyond the idle line's. Losses that are not known count as 0. Its runs disagree if some
-    of them add less and others don't. There are two sentences, on the worst fault and its remedy,
-    if a configuration is not good under a load for which its runs don't disagree. Otherwise it is
-    one: that runs disagree, that no run carried half (LEAST_BUSY_PCT) of what the line can, or that
-    all is well. One more names the configurations that allow no advice, with the reason. If none
-    allows any, that reason is the only sentence.
+    runs and beyond the idle line's. Losses that are not known count as 0. A load is open if some of
+    a configuration's runs add less and others don't, or if it adds little, and its losses may be
+    chance. There are two sentences, on the worst fault and its remedy, if a configuration is not
+    good under a load that isn't open. Otherwise it is one: that runs disagree, that losses may be
+    chance, that no run carried half (LEAST_BUSY_PCT) of what the line can, or what the load adds at
+    most, and that all is well. One more is about a line that loses 3 % of the probes even if it is
+    idle: it isn't well then. One more names the configurations that allow no advice, with the
+    reason. If none allows any, that reason is the only sentence.
 
     Args:
         conditions: title of a condition -> the configurations that were compared in it.
@@ -70,15 +73,22 @@ def advise(conditions: Conditions) -> list[str]:
     if not cases:
         return [f"No advice: {_why_none(unknown[0][1])}."] if unknown else []
     torn = [case for case in cases if _runs_disagree(case[1], case[2])]
-    bad = [case for case in cases if case not in torn and not _is_good(case[1], case[2])]
-    left_out = [_left_out_sentence(unknown)] if unknown else []
-    if not bad and not torn and (most_pct := _most_utilisation_pct(cases)) < LEAST_BUSY_PCT:
+    anyway = next((one for _, one, _ in cases if _loses_if_idle(one)), None)
+    unsure = [case for case in cases if _is_loss_unsure(case[1], case[2])]
+    bad = [case for case in cases
+           if case not in torn and case not in unsure and not _is_good(case[1], case[2])]
+    left_out = [*([] if anyway is None else [_idle_loss_sentence(anyway)]),
+                *([_left_out_sentence(unknown)] if unknown else [])]
+    # What the idle line loses, too, is told by that sentence.
+    unsure = [case for case in unsure if not _loses_if_idle(case[1])]
+    if not (bad or torn or unsure) and (most_pct := _most_utilisation_pct(cases)) < LEAST_BUSY_PCT:
         not_busy = (f"No advice: the test carried at most {_two(most_pct)} % of what the line can, "
                     "and how its queues behave when it is busy is not known.")
         return [not_busy, *left_out]
     if not bad:
-        return [_disagreement_sentence(*torn[0][1:]) if torn else _all_good_sentence(cases),
-                *left_out]
+        return [_disagreement_sentence(*torn[0][1:]) if torn
+                else _unsure_sentence(*unsure[0][1:]) if unsure
+                else _all_good_sentence(cases, anyway is None), *left_out]
     title, worst, busy = max(bad, key=lambda case: (
         max(case[1].added_ms(case[2]), MOST_ADDED_MS), case[1].lost_pct(case[2])))
     return [_fault_sentence(worst, busy, title if len(conditions) > 1 else "",
@@ -136,6 +146,21 @@ def _is_lossy(configuration: Configuration, busy: str) -> bool:
     return configuration.lost_pct(busy) >= MOST_LOST_PCT
 
 
+def _is_loss_unsure(configuration: Configuration, busy: str) -> bool:
+    """Return whether a configuration is fast and lossy (_is_fast(), _is_lossy()) while `busy`
+    ("downloads", "uploads" or BOTH) keep the line busy, but by so few probes that it may be
+    chance."""
+    return (_is_fast(configuration, busy) and _is_lossy(configuration, busy)
+            and configuration.loss_may_be_chance(busy))
+
+
+def _loses_if_idle(configuration: Configuration) -> bool:
+    """Return whether the idle line, and the line in all, idle and busy, lose at least 3 %
+    (MOST_LOST_PCT) of the probes. False if probes were not counted."""
+    return all(sent and 100 * lost / sent >= MOST_LOST_PCT for lost, sent in (
+        configuration.probes(IDLE), configuration.probes(IDLE, *configuration.busy)))
+
+
 def _runs_disagree(configuration: Configuration, busy: str) -> bool:
     """Return whether some runs of a configuration add less latency than 30 ms (MOST_ADDED_MS) and
     others don't, while `busy` ("downloads", "uploads" or BOTH) keep the line busy."""
@@ -151,13 +176,32 @@ def _disagreement_sentence(configuration: Configuration, busy: str) -> str:
             f"{_ms(max(added))}. Repeat them before you change anything.")
 
 
-def _all_good_sentence(cases: Sequence[tuple[str, Configuration, str]]) -> str:
+def _unsure_sentence(configuration: Configuration, busy: str) -> str:
+    """Return the text for a configuration whose losses may be chance: its name, how many probes
+    were lost, and the advice to measure more. busy: "downloads", "uploads" or BOTH."""
+    (lost, sent), (idle_lost, idle_sent) = (
+        configuration.probes(phase) for phase in (busy, IDLE))
+    return (f"The losses with {configuration.name} may be chance: {lost} of {sent} probes while "
+            f"{busy} keep the line busy, {idle_lost} of {idle_sent} on the idle line. Measure "
+            "again, or for longer, before you change anything.")
+
+
+def _idle_loss_sentence(configuration: Configuration) -> str:
+    """Return the sentence on a line that loses packets even if it is idle: the share of the idle
+    line's probes that are lost, and that no queue mends it."""
+    lost, sent = configuration.probes(IDLE)
+    return (f"The idle line loses {_two(100 * lost / sent)} % of the probes: {_LOSSY}, and no "
+            "setting of a queue mends that.")
+
+
+def _all_good_sentence(cases: Sequence[tuple[str, Configuration, str]], is_idle_good: bool) -> str:
     """Return the text for a line that is good in all cases: the most latency that a load adds, and
     that nothing has to be changed. If losses of a run are not known, it tells the reason instead of
     the latter.
 
     Args:
         cases: (title of the condition, configuration, what kept the line busy), at least one.
+        is_idle_good: the idle line loses little. Otherwise the text is about the latency alone.
     """
     most = max(one.added_ms(busy) for _, one, busy in cases)
     everywhere = "" if len({id(one) for _, one, _ in cases}) == 1 else " in any of these runs"
@@ -165,6 +209,8 @@ def _all_good_sentence(cases: Sequence[tuple[str, Configuration, str]]) -> str:
     added = f"Busy {' or '.join(busy)} add no more than {_ms(max(most, 0.0))}{everywhere}"
     unknown = next((run.loss_unknown for _, one, _ in cases for run in one.runs
                     if run.loss_unknown), "")
+    if not is_idle_good:
+        return f"{added}, which is good."
     if unknown:
         return f"{added}, which is good. Whether packets were lost is not known: {unknown}."
     return f"{added}: calls and games run well, and nothing has to be changed."
@@ -185,10 +231,14 @@ def _fault_sentence(worst: Configuration, busy: str, title: str, several: bool) 
     where += f" ({title})" if title else ""
     if math.isinf(worst.added_ms(busy)):
         return f"At least half of the probes are lost while {busy} keep the line busy{where}."
-    lost = f"lose {_two(worst.lost_pct(busy))} % of the probes"
+    lost = f"lose {_lost_share(worst, busy)}"
     if _is_fast(worst, busy):
-        return f"Busy {busy} {lost}{where}: {_LOSSY}."
-    also = f" and {lost}" if _is_lossy(worst, busy) else ""
+        too = "".join(f", busy {other} {_two(worst.lost_pct(other))} %" for other in worst.busy
+                      if other != busy and _is_fast(worst, other) and _is_lossy(worst, other)
+                      and not _is_loss_unsure(worst, other))
+        return f"Busy {busy} {lost}{too}{where}: {_LOSSY}."
+    also = (f" and {lost}" if _is_lossy(worst, busy) and not worst.loss_may_be_chance(busy)
+            else "")
     effect = _noticed_effect(worst.runs, busy)
     added = _ms(worst.added_ms(busy))
     # The other direction would seem to be well otherwise.
@@ -226,8 +276,7 @@ def _remedy_sentence(worst: Configuration, busy: str, title: str, conditions: Co
         best = _best_configuration(good, worst)
         added_ms = _most_added_ms(best)
         price = _price(best, worst)
-        lost = (f" and lost {_two(max(best.lost_pct(busy), 0.0))} % of the probes"
-                if _is_lossy(worst, busy) else "")
+        lost = f" and lost {_lost_share(best, busy)}" if _is_lossy(worst, busy) else ""
         # A slower setting may have less latency still, and stand first in a report's headline.
         has_slower = len(good) > len(_equally_fast(good, worst))
         room = " and leave room below the line's rate" if best.sqm else ""
@@ -235,8 +284,10 @@ def _remedy_sentence(worst: Configuration, busy: str, title: str, conditions: Co
                f"that add less than {MOST_ADDED_MS:g} ms{room}." if has_slower else "")
         return (f"{_what_to_set(best, good, worst)}: here they then added {_ms(max(added_ms, 0.0))}"
                 f"{lost}{price}.{why}")
-    if _is_fast(worst, busy):
+    if _is_fast(worst, busy) and len(conditions[title]) > 1:
         return _no_remedy_sentence(worst, busy, conditions[title])
+    if _is_fast(worst, busy):
+        return _NOTHING_ELSE
     alone = len(conditions[title]) == 1 and worst.fixed_rate and not worst.managed
     slow = [one for one in worst.busy if not _is_fast(worst, one)]
     rates = _steady_rates_mbps(worst, slow)
@@ -248,7 +299,7 @@ def _remedy_sentence(worst: Configuration, busy: str, title: str, conditions: Co
         return (f"Set SQM in your router to {SQM_PCT} % of the line's rate for "
                 f"{' and '.join(slow)}, measured one direction at a time, then measure again.")
     if len(conditions[title]) == 1:
-        return "Nothing else was measured that could be advised instead."
+        return _NOTHING_ELSE
     return _no_remedy_sentence(worst, busy, conditions[title])
 
 
@@ -269,7 +320,7 @@ def _no_remedy_sentence(worst: Configuration, busy: str, here: Sequence[Configur
         least = min(known, key=lambda one: one.lost_pct(busy), default=worst)
         if _is_lossy(least, busy):
             return f"Nothing that was measured kept losses below {MOST_LOST_PCT:g} %."
-        did = f"least lost {least.name}, {_two(max(least.lost_pct(busy), 0.0))} %"
+        did = f"least lost {least.name}, {_lost_share(least, busy, '')}"
     else:
         least = min(tried, key=lambda one: one.added_ms(busy))
         did = f"least added {least.name}, {_ms(max(least.added_ms(busy), 0.0))}"
@@ -295,7 +346,20 @@ def _why_not(configuration: Configuration, busy: str, worst: Configuration) -> s
         return f"its runs disagree{where}"
     if not _is_fast(configuration, bad):
         return f"it added {_ms(configuration.added_ms(bad))}{where}"
-    return f"it lost {_two(configuration.lost_pct(bad))} %{where}"
+    return f"it lost {_lost_share(configuration, bad, '')}{where}"
+
+
+def _lost_share(configuration: Configuration, busy: str, of: str = " of the probes") -> str:
+    """Return the share of the probes that a configuration loses while `busy` ("downloads",
+    "uploads" or BOTH) keep the line busy, as text: "18 % of the probes". If the idle line loses
+    some, too, it is the difference: "18 % more of the probes than the idle line". A difference
+    below 0 is 0.
+
+    of: words after "%" or "% more".
+    """
+    idle_lost, _ = configuration.probes(IDLE)
+    share = f"{_two(max(configuration.lost_pct(busy), 0.0))} %"
+    return f"{share} more{of} than the idle line" if idle_lost else f"{share}{of}"
 
 
 def _good_configurations(worst: Configuration, here: Sequence[Configuration],
@@ -356,19 +420,21 @@ def _add_alike(one: Configuration, other: Configuration) -> bool:
 
 def _price(configuration: Configuration, worst: Configuration) -> str:
     """Return the throughput that a configuration costs, compared with the worst one, as text: ", at
-    22 % less throughput", in the direction that loses most. If the other direction gains more than
-    1 % (_SAME_SHARE), both are named: ", at 22 % less upload throughput and 490 % more download
-    throughput". "" if no direction loses more than 1 %."""
+    22 % less throughput" if it is the same in all directions that were measured, else for each
+    direction: ", at 4 % less download and 22 % less upload throughput". A direction that changes by
+    1 % (_SAME_SHARE) or less isn't named. If one gains more, it is named, too: ", at 22 % less
+    upload and 490 % more download throughput". "" if no direction loses more than 1 %."""
     losses = _throughput_losses(configuration, worst)
-    direction, loss = max(losses.items(), key=lambda item: item[1], default=("", 0.0))
-    if loss <= _SAME_SHARE:
+    if max(losses.values(), default=0.0) <= _SAME_SHARE:
         return ""
-    gains = {other: -share for other, share in losses.items() if share < -_SAME_SHARE}
-    if not gains:
-        return f", at {100 * loss:.0f} % less throughput"
-    (other, gain), = gains.items()
-    return (f", at {100 * loss:.0f} % less {direction} throughput and {_two(100 * gain)} % more "
-            f"{other} throughput")
+    changes = {direction: f"{100 * share:.0f} % less" if share > 0
+               else f"{_two(-100 * share)} % more"
+               for direction, share in sorted(losses.items(), key=lambda item: item[1] < 0)
+               if abs(share) > _SAME_SHARE}
+    if len(changes) == len(losses) and len(set(changes.values())) == 1:
+        return f", at {changes.popitem()[1]} throughput"
+    named = " and ".join(f"{change} {direction}" for direction, change in changes.items())
+    return f", at {named} throughput"
 
 
 def _throughput_losses(configuration: Configuration, worst: Configuration) -> dict[str, float]:

@@ -31,10 +31,14 @@ _SPEEDTEST = "speedtest_"
 _ASK_SPEEDTEST = ("what `flent-aqm speedtest -i -s` measures of the idle line is in no file, so "
                   "follow the advice that it prints")
 BOTH = "downloads and uploads"
+IDLE = "idle"
 # Direction -> load.
 BUSY = {"download": "downloads", "upload": "uploads"}
 # Queues that let latency grow until they are full. With any other queue, the router limits latency.
 _UNMANAGED = ("no_aqm", "bfifo")
+# A busy line loses more than the idle one if it is less likely than this that chance alone makes so
+# great a difference.
+_BY_CHANCE = 0.05
 # With any of these settings, the line has no constant rate of which a share can be advised.
 _VARYING = ("link_down_trace", "link_up_trace", "link_down_access", "link_up_access",
             "link_outages_s", "wifi_rates_mbps", "wifi_ap")
@@ -56,6 +60,8 @@ class Measured:
         utilisation_pct: "download" and "upload" -> throughput of all flows in percent of what TCP
             can carry at the link's rate. A direction is left out if its rate, or the throughput of
             a flow over time, isn't known. Empty if it was not computed.
+        probes: IDLE or load -> number of lost probes, and of all. Empty if the probe can't tell
+            losses, or if they were not counted.
     """
 
     idle_ms: float
@@ -64,6 +70,7 @@ class Measured:
     lost_pct: Mapping[str, float] = field(default_factory=dict)
     loss_unknown: str = ""
     utilisation_pct: Mapping[str, float] = field(default_factory=dict)
+    probes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def added_ms(self, busy: str) -> float:
         """Return how much longer the median RTT was under a load than on the idle line, in ms. It
@@ -139,6 +146,27 @@ class Configuration:
         self.busy."""
         return median(run.lost_pct.get(busy, 0.0) for run in self.runs)
 
+    def probes(self, *phases: str) -> tuple[int, int]:
+        """Return the number of lost probes, and of all, in the given phases (IDLE, or a load) of
+        all runs together. Runs and phases in which they were not counted are left out."""
+        counts = [run.probes[one] for run in self.runs for one in phases if one in run.probes]
+        return sum(lost for lost, _ in counts), sum(sent for _, sent in counts)
+
+    def loss_may_be_chance(self, busy: str) -> bool:
+        """Return whether chance alone makes a load lose as many more of the probes than the idle
+        line, of all runs together, with a probability of 5 % (_BY_CHANCE) or more, by Fisher's
+        exact test. It takes each loss as independent of others. False if probes were not counted.
+        busy: one of self.busy."""
+        lost, sent = self.probes(busy)
+        idle_lost, idle_sent = self.probes(IDLE)
+        if not sent or not idle_sent:
+            return False
+        # It takes longer to import than all else here, and few lines lose anything.
+        from scipy.stats import hypergeom
+
+        return float(hypergeom.sf(
+            lost - 1, sent + idle_sent, lost + idle_lost, sent)) >= _BY_CHANCE
+
     def mbps(self, direction: str) -> float | None:
         """Return the median over runs of the throughput in Mbit/s in a direction, "download" or
         "upload". None if a run doesn't have it. Raises StatisticsError without runs."""
@@ -194,7 +222,9 @@ def measured_of_samples(idle: Samples, loaded: Mapping[str, Samples], mbps: Mapp
     return Measured(idle_ms, {busy: of_any(one.rtt_ms, 50) for busy, one in loaded.items()}, mbps,
                     {} if idle.loss_unknown else {
                         busy: _lost_pct(one) - _lost_pct(idle) for busy, one in loaded.items()},
-                    idle.loss_unknown)
+                    idle.loss_unknown,
+                    probes={} if idle.loss_unknown else {
+                        phase: _lost_and_all(one) for phase, one in {IDLE: idle, **loaded}.items()})
 
 
 def stood_still(samples: Samples) -> bool:
@@ -205,7 +235,13 @@ def stood_still(samples: Samples) -> bool:
 
 def _lost_pct(samples: Samples) -> float:
     """Return the share of lost probes in percent. There must be at least one probe."""
-    return float(100 * numpy.isinf(samples.rtt_ms).mean())
+    lost, sent = _lost_and_all(samples)
+    return 100 * lost / sent
+
+
+def _lost_and_all(samples: Samples) -> tuple[int, int]:
+    """Return the number of lost probes, and of all."""
+    return int(numpy.isinf(samples.rtt_ms).sum()), int(samples.rtt_ms.size)
 
 
 def throughput(run: Run) -> dict[str, float]:

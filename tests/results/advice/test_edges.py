@@ -215,7 +215,7 @@ BAD = configuration("bad", 100.0, {"download": 100.0, "upload": 10.0})
 SENTENCES: list[tuple[dict[str, list[Configuration]], list[str]]] = [
     ({"": [BAD, configuration("good", 2, {"download": 10.0, "upload": 10.0})]},
      ["Busy uploads add 100 ms with bad: games and calls suffer.",
-      "Use good: here they then added 2 ms, at 90 % less throughput."]),
+      "Use good: here they then added 2 ms, at 90 % less download throughput."]),
     ({"": [BAD, configuration("good", -1, {"download": 100.0, "upload": 10.0})]},
      ["Busy uploads add 100 ms with bad: games and calls suffer.",
       "Use good: here they then added 0 ms."]),
@@ -225,7 +225,7 @@ SENTENCES: list[tuple[dict[str, list[Configuration]], list[str]]] = [
     # Where the upload gains as much as the download loses, both are named.
     ({"": [BAD, configuration("good", 2, {"download": 10.0, "upload": 19.0})]},
      ["Busy uploads add 100 ms with bad: games and calls suffer.",
-      ("Use good: here they then added 2 ms, at 90 % less download throughput and 90 % more upload "
+      ("Use good: here they then added 2 ms, at 90 % less download and 90 % more upload "
        "throughput.")]),
     # A title tells one condition from others, and a single one needs none.
     ({"evening": [configuration("x", 90, managed=True)]},
@@ -268,7 +268,7 @@ SENTENCES: list[tuple[dict[str, list[Configuration]], list[str]]] = [
     # A loss of 3 % counts, one below doesn't.
     ({"": [configuration("x", 5, lost_pct=3.0)]},
      ["Busy uploads lose 3 % of the probes: words in calls get lost.",
-      "Nothing that was measured kept losses below 3 %."]),
+      "Nothing else was measured that could be advised instead."]),
     ({"": [configuration("x", 5, lost_pct=2.9)]},
      [("Busy uploads add no more than 5 ms: calls and games run well, and nothing has to be "
        "changed.")]),
