@@ -35,6 +35,8 @@ LIBRESPEED = "FLENT_AQM_LIBRESPEED"
 OWN_TOOL = "FLENT_AQM_OWN_TOOL"
 # Path of the folder for the output of a recorded command of the user, as the run sees it.
 PROGRAM_OUTPUT = "FLENT_AQM_PROGRAM_OUTPUT"
+# What instructs the Flent that measures alone, and no program of the user that it starts.
+OF_ONE_FLENT = (CELL, WITHOUT_PLOTS, PROGRAM_OUTPUT)
 # Data files are trusted: the limits for files of strangers don't apply.
 LARGE_FILES = "FLENT_AQM_LARGE_FILES"
 # Passphrase of a netperf server, from `flent-aqm speedtest` to the Flent that it starts.

@@ -238,7 +238,7 @@ class SupervisedRunner(ProcessRunner):
         self.started_s = time.time()
         process = subprocess.Popen(
             self.args, stdin=subprocess.DEVNULL, stdout=self.stdout, stderr=self.stderr,
-            env={**os.environ, **self._env})
+            env=self._tool_environment())
         self.pid = process.pid
         self.debug("Started as pid %d", process.pid)
         why = self._wait(process)
@@ -248,6 +248,11 @@ class SupervisedRunner(ProcessRunner):
             self.stopped_by = why
             self._stop(process)
         self.returncode = process.returncode
+
+    def _tool_environment(self) -> dict[str, str]:
+        """Return the tool's environment: Flent's, with what Flent sets for all tools. Subclasses
+        extend it."""
+        return {**os.environ, **self._env}
 
     def _wait(self, process: subprocess.Popen[bytes]) -> str:
         """Wait for the tool's end. Return the reason if it has to be stopped: KILLED, DUE or a

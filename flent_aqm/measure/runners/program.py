@@ -43,6 +43,12 @@ class AqmProgramRunner(SupervisedRunner):
             _open(folder, defaults.CLIENT_STDOUT), _open(folder, defaults.CLIENT_STDERR))
         return 0
 
+    def _tool_environment(self) -> dict[str, str]:
+        """Return the environment without the variables that instruct this Flent alone: the command
+        may be a Flent, or need numpy."""
+        return {name: value for name, value in super()._tool_environment().items()
+                if name not in environment.OF_ONE_FLENT}
+
     def _run_tool(self) -> None:
         super()._run_tool()
         folder = os.environ.get(environment.PROGRAM_OUTPUT)

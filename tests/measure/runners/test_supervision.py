@@ -19,6 +19,7 @@ from typing import IO, Any
 
 import pytest
 
+from flent_aqm.base import defaults, environment
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.flent_api import RunnerCheckError
 from flent_aqm.measure.runners import process, qdisc
@@ -27,6 +28,7 @@ from flent_aqm.measure.runners.netperf import AqmNetperfRunner
 from flent_aqm.measure.runners.ping_exp import data_sets, settings_from
 from flent_aqm.measure.runners.probes import AqmIrttRunner, AqmPingRunner
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
+from flent_aqm.measure.runners.program import AqmProgramRunner
 from flent_aqm.measure.runners.speedtest import WATCHDOG_MARGIN_S
 
 SETTINGS = SimpleNamespace(IP_VERSION=4)
@@ -68,6 +70,24 @@ def alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def test_command_of_the_user_has_none_of_the_variables_for_this_flent(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They keep numpy out, and have a Flent take its batch for that of a cell. Others stay."""
+    for name in environment.OF_ONE_FLENT:
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv(environment.PROGRAM_OUTPUT, str(tmp_path))
+    monkeypatch.setenv(environment.IN_LAB, "1")
+    runner = AqmProgramRunner(name="program", settings=SETTINGS, finish_event=threading.Event(),
+                              command="env", length=10)
+    runner.check()
+    runner.fork()
+    assert "ERROR" not in result(runner)
+    printed = (tmp_path / defaults.CLIENT_STDOUT).read_text().splitlines()
+    names = {line.partition("=")[0] for line in printed}
+    assert {environment.IN_LAB, "PATH", "LC_ALL"} <= names
+    assert names.isdisjoint(environment.OF_ONE_FLENT)
 
 
 def test_tool_that_works_gives_its_series() -> None:
