@@ -209,11 +209,15 @@ def _directions_with_latency(readings: Iterable[Reading]) -> Iterator[tuple[Dire
             yield way, one, name
 
 
-def rates(readings: Iterable[Reading]) -> Iterator[Value]:
+def rates(readings: Iterable[Reading], directions: Sequence[str] = DIRECTIONS
+          ) -> Iterator[Value]:
     """Yield (shown / possible throughput, description of the cell, name of the line) of each
-    direction for which both are known."""
+    direction for which both are known.
+
+    directions: "download" and "upload", or one of them.
+    """
     for one in readings:
-        for name in DIRECTIONS:
+        for name in directions:
             way = one.ways[name]
             if way.shown_mbps is not None and way.possible_mbps:
                 yield way.shown_mbps / way.possible_mbps, f"{one.words}, {name}", one.line

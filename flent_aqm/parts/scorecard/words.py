@@ -14,7 +14,8 @@ from statistics import median
 from flent_aqm.base.words import counted
 from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.reading import WORSE
-from flent_aqm.parts.scorecard.scores import BAD_MS
+from flent_aqm.parts.scorecard.scores import BAD_MS, rates
+from flent_aqm.results.metrics.flows import DIRECTIONS
 
 # A throughput or a latency counts as right if it differs from the true one by less than this share.
 _RIGHT = 0.1
@@ -124,7 +125,7 @@ def _tells_apart(card: Card) -> str:
     if score is None:
         return ""
     return ("Of two lines of which one stalls at least twice as long, its numbers say which in "
-            f"{_percent(score.value)} of {score.count} cases.")
+            f"{_percent(score.value)} of {counted(score.count, 'case')}.")
 
 
 def _wrong_verdicts(card: Card) -> str:
@@ -164,21 +165,29 @@ def _line_counts(card: Card, subject: str, words_by_score: Mapping[str, str]) ->
 def _throughput(card: Card) -> str:
     """Return the sentence about the throughput: its median as a share of what the line can carry,
     and the least and the greatest share, or, if both are within 10 % of 1, that it is nowhere far
-    from it. If the median is above _IMPOSSIBLE, the sentence says in place of this that it can't
-    be; if no line's share is above _NEXT_TO_NOTHING, that it is next to nothing. "" without the
-    score throughput."""
+    from it. If the medians of download and upload differ by more than 10 percentage points, each is
+    told. If a median is above _IMPOSSIBLE, the sentence says in place of the least and the greatest
+    share that it can't be; if no line's share is above _NEXT_TO_NOTHING, that it is next to
+    nothing. "" without the score throughput."""
     score = card.scores.get("throughput")
     if score is None or score.least is None or score.most is None:
         return ""
-    middle = f"Its speed is mostly {_percent(score.value)} of what the line can carry"
-    if score.value > _IMPOSSIBLE:
+    medians = {name: median(shares) for name in DIRECTIONS if (
+        shares := [share for share, _, _ in rates(card.readings, [name])])}
+    line = "of what the line can carry"
+    if max(medians.values()) - min(medians.values()) > _RIGHT:
+        (down, up), goes = map(_percent, medians.values()), "they go"
+        middle = f"Its download speed is mostly {down} {line}, its upload speed {up}"
+    else:
+        middle, goes = f"Its speed is mostly {_percent(score.value)} {line}", "it goes"
+    if max(medians.values()) > _IMPOSSIBLE:
         return f"{middle}, which can't be: look at the names and units of its numbers."
     if score.most <= _NEXT_TO_NOTHING:
-        return (f"Its speed is at most {100 * score.most:.2g} % of what the line can carry, next "
-                "to nothing: look at the names and units of its numbers.")
+        return (f"Its speed is at most {100 * score.most:.2g} % {line}, next to nothing: look at "
+                "the names and units of its numbers.")
     if min(score.least, 2 - score.most) > 1 - _RIGHT:
         return f"{middle}, and nowhere far from it."
-    return f"{middle}; it goes from {_percent(score.least)} to {_percent(score.most)}."
+    return f"{middle}; {goes} from {_percent(score.least)} to {_percent(score.most)}."
 
 
 def _time_and_traffic(card: Card) -> str:

@@ -76,6 +76,26 @@ def test_throughput_is_far_off_below_and_above(least: float, most: float, text: 
     assert text in " ".join(sentences(card(*ways)))
 
 
+@pytest.mark.parametrize(("down", "up", "text"), [
+    (47.0, 96.0, ("Its download speed is mostly 47 % of what the line can carry, its upload speed "
+                  "96 %; they go from 46 % to 97 %.")),
+    (96.0, 47.0, ("Its download speed is mostly 96 % of what the line can carry, its upload speed "
+                  "47 %; they go from 46 % to 97 %.")),
+    (96.0, 87.0, ("Its speed is mostly 92 % of what the line can carry; it goes from 86 % to "
+                  "97 %.")),
+    (10.0, 130.0, ("Its download speed is mostly 10 % of what the line can carry, its upload speed "
+                   "130 %, which can't be: look at the names and units of its numbers.")),
+])
+def test_median_of_both_directions_stands_for_none_that_differs(
+        down: float, up: float, text: str) -> None:
+    """71 % is the throughput of no run of a test that shows half of its downloads."""
+    readings = [Reading(place, place, place, place, False, {
+        name: DirectionValues(shown_mbps=mbps + more, possible_mbps=100.0)
+        for name, mbps in (("download", down), ("upload", up))} | {WORSE: DirectionValues()})
+        for place, more in (("a", -1.0), ("b", 0.0), ("c", 1.0))]
+    assert text in sentences(Card("x", "x", readings, {}))
+
+
 @pytest.mark.parametrize(("share", "refused"), [(0.0, False), (7.99, False), (8.0, True)])
 def test_rate_of_eight_times_the_possible_one_is_in_another_unit(
         share: float, refused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
