@@ -17,6 +17,8 @@ added=/etc/apt/sources.list.d/flent-aqm  # plus .list or .sources
 # Version and oldest supported Rust, as in flent_aqm/setup/ndt7_client.py.
 client=ndt7-client-0.3.1-1
 rust_oldest=1.88
+# Longest time that apt-get waits for another one to end.
+lock_wait_s=300
 LC_ALL=C
 export LC_ALL
 
@@ -184,8 +186,10 @@ install_all() {
         names="$names $name"
     done
     forbid_services
+    # Another apt, such as that of unattended-upgrades after a start, mostly ends within minutes.
     # shellcheck disable=SC2086 # a list of words
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $names ||
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
+        -o "DPkg::Lock::Timeout=$lock_wait_s" $names ||
         fail 'apt-get install failed; see above'
     target=
     case " $names " in

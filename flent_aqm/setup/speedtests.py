@@ -26,6 +26,8 @@ from flent_aqm.setup.whole_program import is_whole
 from flent_aqm.tools.table import OPTIONAL
 from flent_aqm.tools.tool import DEBIAN, GO, NPM, PYPI, Program
 
+# Longest time that apt-get waits for another one to end, as in packages.sh.
+APT_WAIT_S = 300
 # A line in which npm says what is wrong. It prints codes before it, and the name of its log last.
 _NPM_ERROR = re.compile(r"npm (error|ERR!) (?!(code|syscall|errno|path|dest)\b)\S")
 
@@ -126,7 +128,8 @@ def _install_with_apt(program: Program, cache: Path, progress: Progress) -> None
     if os.geteuid() != 0:
         raise SetupError(f"needs root; run: sudo {' '.join(words)}")
     progress.step("installing")
-    _run_client(program, [_find_client("apt-get", "apt"), *words[1:]], cache,
+    _run_client(program, [_find_client("apt-get", "apt"), *words[1:],
+                          "-o", f"DPkg::Lock::Timeout={APT_WAIT_S}"], cache,
                 env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
 
 

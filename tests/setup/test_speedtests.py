@@ -5,6 +5,7 @@ in tests, so scripts stand for their clients here; what they leave behind is as 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -15,9 +16,10 @@ from flent_aqm.base.paths import PACKAGE
 from flent_aqm.setup import optional
 from flent_aqm.setup.optional import find
 from flent_aqm.setup.parts import all_parts
-from flent_aqm.setup.speedtests import check_names, set_up_speedtests
+from flent_aqm.setup.speedtests import APT_WAIT_S, check_names, set_up_speedtests
 from flent_aqm.tools.table import OPTIONAL, TOOLS
 from flent_aqm.tools.tool import Program
+from tests.files import ROOT
 
 GO = """#!/bin/sh
 echo "$@" >>{calls}
@@ -125,6 +127,21 @@ def test_reason_is_not_the_last_line_of_npm_and_apt(
     monkeypatch.setattr(optional, "find_tool", lambda name: None)
     assert set_up_speedtests([name], cache) == [name]
     assert f"{name}: skipped: {why}" in capsys.readouterr().err
+
+
+def test_apt_waits_for_another_one(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after a start, while unattended-upgrades runs. packages.sh, which runs before any Python,
+    waits as long."""
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    words = cache / "words"
+    program(cache, "apt-get", f'#!/bin/sh\necho "$*" >{words}\n')
+    monkeypatch.setattr(optional, "find_tool", lambda name: None)
+    set_up_speedtests(["nuttcp"], cache)
+    assert words.read_text().endswith(f" nuttcp -o DPkg::Lock::Timeout={APT_WAIT_S}\n")
+    script = (ROOT / "flent_aqm" / "setup" / "packages.sh").read_text()
+    assert f"\nlock_wait_s={APT_WAIT_S}\n" in script
+    assert re.findall(r"apt-get install.*?\\\n(.*)", script) == [
+        '        -o "DPkg::Lock::Timeout=$lock_wait_s" $names ||']
 
 
 def test_debian_package_without_root_names_the_command(
