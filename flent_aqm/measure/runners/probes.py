@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import IO, Any
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.base.flent_api import IrttRunner, PingRunner
+from flent_aqm.base.flent_api import IrttRunner, PingRunner, RunnerCheckError
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
 
 WATCHDOG_MARGIN_S = 15
@@ -23,6 +23,8 @@ ANSWERS_S = 1.0
 # other may last, because irtt writes nothing if it is stopped while it waits for its own last
 # answers.
 SPARE_S = 90
+# Words of Flent if irtt's server doesn't answer.
+_NO_SERVER = "Irtt connection check failed"
 # Words of fping, of ping and of irtt if no reply came.
 _NO_REPLY = re.compile(r"xmt/rcv/%loss = \d+/0/|\d+ packets transmitted, 0 received"
                        r'|"packets_received": *0\b|Time\.Sub\(\) clock mismatch')
@@ -43,6 +45,19 @@ class AqmIrttRunner(SupervisedRunner, IrttRunner):
         kwargs.setdefault("watchdog_timer", length + WATCHDOG_MARGIN_S)
         super().__init__(length=length, linger_s=None if linger_s is None
                          else linger_s + ANSWERS_S, **kwargs)
+
+    def check(self) -> None:
+        """Build the command line as Flent does, after a probe of the server. Raises
+        RunnerCheckError if irtt is missing or too old, or if its server doesn't answer: the text
+        then says how to start it."""
+        try:
+            super().check()
+        except RunnerCheckError as error:
+            if _NO_SERVER not in str(error):
+                raise
+            raise RunnerCheckError(
+                f"{str(error).strip()}; run irtt server on {self.host}, and let firewalls on the "
+                "way accept its UDP port 2112") from None
 
     def fork(self) -> int:
         if self.linger_s is not None:

@@ -216,6 +216,25 @@ def test_irtt_whose_probes_are_all_lost_names_the_host(
         runner._written.close()
 
 
+@pytest.mark.parametrize(("script", "told"), [
+    ("""[ "$1" = help ] && exec echo --timeouts
+        echo 'Error: read udp4 127.0.0.1:2112: read: connection refused' >&2; exit 1""",
+     r"connection refused; run irtt server on 127\.0\.0\.1, and let firewalls .* UDP port 2112$"),
+    ("echo -timeouts", "too old to support gnu style args. .* v0.9\\+.$")])
+def test_irtt_without_its_server_says_how_to_start_it(
+        script: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An irtt that is too old has its own remedy."""
+    (tmp_path / "irtt").write_text(f"#!/bin/sh\n{script}\n")
+    (tmp_path / "irtt").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(AqmIrttRunner, "_irtt", {})
+    settings = SimpleNamespace(IP_VERSION=4, LOCAL_BIND=None, IRTT_INTERVAL=None, STEP_SIZE=0.2)
+    runner = AqmIrttRunner(name="irtt", settings=settings, host="127.0.0.1", length=1,
+                           finish_event=threading.Event())
+    with pytest.raises(RunnerCheckError, match=told):
+        runner.check()
+
+
 @pytest.mark.parametrize(("count", "interval_s"), [(400, 0.2), (100, 0.25), (30, 0.5), (1, 60.0)])
 def test_ping_exp_sends_as_many_pings_as_were_asked_for(count: int, interval_s: float) -> None:
     """It sent one more where the interval is exact in binary. ping, where there is no fping, takes
