@@ -170,10 +170,14 @@ def _runs_disagree(configuration: Configuration, busy: str) -> bool:
 
 def _disagreement_sentence(configuration: Configuration, busy: str) -> str:
     """Return the text for a configuration whose runs disagree: its name, the least and the most
-    latency that they add, and the advice to repeat them. busy: "downloads", "uploads" or BOTH."""
+    latency that they add, and the advice to repeat them; if the router's queue is not known, to
+    give runs of different settings different titles. busy: "downloads", "uploads" or BOTH."""
     added = [run.added_ms(busy) for run in configuration.runs]
+    told = ("Repeat them before you change anything." if configuration.managed is not None else
+            "If they are of different settings of the router, give each setting a title of its own "
+            "(flent -t TITLE); else repeat them before you change anything.")
     return (f"The runs with {configuration.name} disagree: busy {busy} added {_ms(min(added))} to "
-            f"{_ms(max(added))}. Repeat them before you change anything.")
+            f"{_ms(max(added))}. {told}")
 
 
 def _unsure_sentence(configuration: Configuration, busy: str) -> str:

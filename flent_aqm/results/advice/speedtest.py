@@ -35,7 +35,8 @@ from flent_aqm.results.reading.series import ProbeTool
 MIN_PINGS = 10
 IN_LAB = "not measured: in the virtual lab computing takes no time"
 NO_SAMPLE = "not measured: no sample of the processors lies within the test"
-NO_IDLE = ("To be told what to do, measure the idle line, too: flent-aqm speedtest -i -s")
+NO_IDLE = ("To be told what to do, measure the idle line, too: give this command again with -i, "
+           "and with -s or -c.")
 # Follows the reason why there is no advice.
 AGAIN = "Measure again, or for longer."
 
