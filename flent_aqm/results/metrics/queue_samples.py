@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Read samples of the router's queues over time: backlog and delay.
 
-The delay at a moment is the time until the queue has sent as many bytes as are in it then. Source:
-arithmetic on the kernel's counters. Packets that the queue drops later count as if they were sent.
+The delay at a moment is the time until the queue has sent as many bytes as are in it then, or is
+empty. Source: arithmetic on the kernel's counters. Packets that the queue drops later count as if
+they were sent, until it is empty.
 """
 
 from __future__ import annotations
@@ -48,17 +49,39 @@ class QueueSamples:
     @property
     def delay_ms(self) -> Numbers:
         """Delay of the queue in ms at each sample: the time until as many bytes have been sent as
-        are in it then, 0 if it is empty. If they were not all sent by the last sample, it is the
-        time until that one, and so too low. Raises NotAvailable if the file doesn't record the
-        bytes sent."""
+        are in it then, or until the queue is empty, whichever is first; 0 if it is empty. If
+        neither happened by the last sample, it is the time until that one, and so too low. Raises
+        NotAvailable if the file doesn't record the bytes sent."""
         if not self.sent_bytes.size:
             raise NotAvailable("the file does not record how much the router's queues sent")
         # Half a byte is subtracted to find the first of several samples between which nothing was
         # sent.
         gone_s = numpy.interp(self.sent_bytes + self.backlog_bytes - 0.5, self.sent_bytes,
                               self.at_s)
+        gone_s = numpy.minimum(gone_s, self._empty_s())
         waits: Numbers = numpy.where(self.backlog_bytes > 0, (gone_s - self.at_s) * 1000, 0.0)
         return waits
+
+    def _empty_s(self) -> Numbers:
+        """Return for each sample with packets in the queue when it is empty for the first time
+        afterwards, in epoch seconds, infinity if it isn't by the last sample.
+
+        Between two samples of which the second finds it empty, the queue first sends what is in it
+        and then little or nothing: the mean rate of such an interval is too low. It sends at the
+        rate of the last interval that began and ended with packets in the queue, or at that mean if
+        it is higher.
+        """
+        spans_s, sent = numpy.diff(self.at_s), numpy.diff(self.sent_bytes)
+        stands = self.backlog_bytes > 0
+        rates = numpy.divide(sent, spans_s, out=numpy.zeros_like(sent), where=spans_s > 0)
+        # Index of the last interval before each one in which the queue stood at both ends, or -1.
+        busy = numpy.where(stands[:-1] & stands[1:], numpy.arange(rates.size), -1)
+        last = numpy.concatenate(([-1], numpy.maximum.accumulate(busy)[:-1])) if busy.size else busy
+        rates = numpy.maximum(rates, numpy.where(last >= 0, rates[last], 0.0))
+        needs_s = numpy.divide(self.backlog_bytes[:-1], rates, out=spans_s.copy(), where=rates > 0)
+        drained_s = numpy.where(stands[:-1] & ~stands[1:],
+                                self.at_s[:-1] + numpy.minimum(needs_s, spans_s), numpy.inf)
+        return numpy.minimum.accumulate(numpy.append(drained_s, numpy.inf)[::-1])[::-1]
 
 
 def queues(raw: Mapping[str, Samples]) -> dict[str, QueueSamples]:

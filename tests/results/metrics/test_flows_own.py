@@ -111,6 +111,19 @@ def test_delay_of_a_queue_is_the_time_until_what_stands_in_it_was_sent() -> None
     assert isinstance(p95, Unavailable)
 
 
+def test_queue_that_runs_empty_does_so_at_the_rate_at_which_it_sent_before() -> None:
+    """A MB in a second. The last 0.1 MB are gone after 0.1 s, though the sample that finds the
+    queue empty is 0.4 s later, and though one of its packets was dropped and the bytes sent reach
+    their sum much later. Where the queue sends faster at its end than before, that rate counts."""
+    run = run_of(queue=[(500_000, 0), (500_000, 500_000), (100_000, 1_000_000), (0, 1_090_000),
+                        (0, 1_091_000), (0, 1_200_000)])
+    delays_ms = run.queue_by_direction["upload"].delay_ms
+    assert list(delays_ms) == pytest.approx([500, 500, 100, 0, 0, 0], abs=0.01)
+    run = run_of(queue=[(100_000, 0), (100_000, 100_000), (100_000, 200_000), (0, 400_000)])
+    delays_ms = run.queue_by_direction["upload"].delay_ms
+    assert list(delays_ms) == pytest.approx([500, 500, 250, 0], abs=0.01)
+
+
 def test_single_byte_waits_until_it_was_sent() -> None:
     """200 bytes in half a second: half of the byte, which tells it from the next, in 1.25 ms."""
     run = run_of(queue=[(1, 0), (0, 200)])

@@ -492,19 +492,30 @@ def standing(run, way):
 
 
 def waits(run, way):
-    """(None, ms until as many bytes were sent) of the same."""
+    """(None, ms until as many bytes were sent, or the queue was empty) of the same."""
     device = "down" if way == "download" else "up"
-    samples = run.raw["Queues"]
+    samples = [(one["t"], one[f"{device}_sent_bytes"], one[f"{device}_backlog_bytes"])
+               for one in run.raw["Queues"]]
+    # When the queue was empty between two samples: it sent as fast as before, or faster.
+    empty_at, busy = {}, 0.0
+    for number, (a, b) in enumerate(pairwise(samples)):
+        rate = (b[1] - a[1]) / (b[0] - a[0])
+        if a[2] and b[2]:
+            busy = rate
+        elif a[2]:
+            rate = max(rate, busy)
+            empty_at[number] = min(a[0] + a[2] / rate, b[0]) if rate else b[0]
     delays = []
     for number, stands in standing(run, way):
-        one, gone = samples[number], samples[-1]["t"]
-        wanted = one[f"{device}_sent_bytes"] + stands - 0.5
+        at, sent, _ = samples[number]
+        gone = samples[-1][0]
+        wanted = sent + stands - 0.5
         for a, b in pairwise(samples[number:]):
-            before, after = a[f"{device}_sent_bytes"], b[f"{device}_sent_bytes"]
-            if before <= wanted < after:
-                gone = a["t"] + (b["t"] - a["t"]) * (wanted - before) / (after - before)
+            if a[1] <= wanted < b[1]:
+                gone = a[0] + (b[0] - a[0]) * (wanted - a[1]) / (b[1] - a[1])
                 break
-        delays.append((None, 1000 * (gone - one["t"]) if stands else 0.0))
+        gone = min(gone, next((when for index, when in empty_at.items() if index >= number), gone))
+        delays.append((None, 1000 * (gone - at) if stands else 0.0))
     return delays
 
 
