@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any
 
 import numpy
 
@@ -42,7 +43,7 @@ _DOUBLES = 1.5
 _PROBE_ROUNDS, _LEAST_PROBE, _MOST_PROBE = 3, 1.05, 1.5
 _BBR = "bbr"
 # Hosts' cards explain a wait if it is this share of the round trip. Each card holds a packet for up
-# to its moderation, with time for the interrupt.
+# to its moderation, with time for the interrupt; less than that time is no moderation.
 _CARDS_SHARE, _INTERRUPT_MS = 0.1, 0.02
 # The line is in a dip if it sends less than this share of its usual rate.
 _DIP = 0.7
@@ -54,9 +55,13 @@ _AGGREGATE, _MOMENT_NS = 3.0, 100_000
 _TURN_BYTES = 3 * 1514
 # PIE lets a burst of this length pass (RFC 8033, 4.4).
 _PIE_BURST_NS = 150_000_000
-# CoDel's interval where the kernel doesn't report it (RFC 8289, 4.3).
-_INTERVAL_US = 100_000
+# CoDel's interval and target where the kernel doesn't report them (RFC 8289, 4.3, 4.2). The kernel
+# reports a target of 5 ms as 4999 us.
+_INTERVAL_US, _TARGET_US = 100_000, 5_000
+_LEAST_TARGET_NS = 4_999_000
 _LINK_LOSS = "the link's random loss"
+# Queues that drop a packet when it is its turn to leave, not when it comes; they mark then, too.
+_DROP_AT_HEAD = ("codel", "fq_codel", "cake", "cake_mq", "fq_codel_fast")
 _FLOW_QUEUES = ("fq_codel", "fq_pie", "sfq", "cake", "cake_mq", "fq", "drr", "sfb", "fq_codel_fast")
 _DROP_TAIL = ("pfifo", "bfifo", "pfifo_fast", "pfifo_head_drop")
 
@@ -89,12 +94,14 @@ class Cause(StrEnum):
 
 class Idle(StrEnum):
     """Why a queue neither dropped nor marked: NEVER_FULL (drop-tail), BURST_ALLOWANCE (PIE),
-    INTERVAL (CoDel) or CANT_TELL. ACTED: it did drop or mark."""
+    INTERVAL (CoDel), BELOW_TARGET (CoDel, no packet waited longer than its target) or CANT_TELL.
+    ACTED: it did drop or mark."""
 
     ACTED = ""
     NEVER_FULL = "never full"
     BURST_ALLOWANCE = "burst allowance"
     INTERVAL = "interval"
+    BELOW_TARGET = "below target"
     CANT_TELL = "can't tell"
 
 
@@ -102,6 +109,10 @@ class Idle(StrEnum):
 ROUNDED = "client side and ping's rounding"
 # Place of the delay that a link adds to packets without any queue, in both directions.
 OWN_DELAY = "link's own delay"
+# Place of the time that the router's model adds outside of the queue, in both directions.
+CARDS_AND_PROCESSOR = "the router's cards and processor"
+# Direction of a sample of the series PARTS -> that of a Passage.
+_WAYS = {"upload": "up", "download": "down"}
 
 
 @dataclass(frozen=True)
@@ -111,8 +122,9 @@ class TimePart:
     Attributes:
         place: "up" or "down" for the queue of the router called "router", the only one without a
             `topology`, "up (NAME)" or "down (NAME)" for that of another router or the modem,
-            otherwise "base delay", "link's own delay" (OWN_DELAY), "server side", "client side"
-            (for ping "client side and ping's rounding", ROUNDED) or "between routers".
+            otherwise "base delay", "link's own delay" (OWN_DELAY), "the router's cards and
+            processor" (CARDS_AND_PROCESSOR), "server side", "client side" (for ping "client side
+            and ping's rounding", ROUNDED) or "between routers".
         ms: how long the probe or its reply was there. It may be negative outside of queues.
     """
 
@@ -140,7 +152,8 @@ class DropOrMark:
     """A packet that the queue dropped or marked.
 
     Attributes:
-        at_s: when the packet came, in s since the first answered probe.
+        at_s: when the queue did that, in s since the first answered probe: when the packet came,
+            or for CoDel and its like (_DROP_AT_HEAD) when it was its turn to leave.
         name: name of its flow.
         marked: True: marked. False: dropped.
     """
@@ -162,8 +175,8 @@ class StandingQueue:
         flow: name of the flow that had most bytes ahead of the probe, "" if there was none.
         flows: number of flows with that name, which count together in rate_mbps and flight_kb. 1
             if there was none.
-        rate_mbps: rate at which their packets came from about a round trip before since_s until the
-            probe came.
+        rate_mbps: rate at which their packets came until the probe did, from the first that came in
+            the round trip before since_s or later.
         line_mbps: rate of the line, 0 if it isn't known.
         flight_kb: their bytes in flight when the queue began to stand, and when the probe came.
             None if they are not TCP, or there was no flow.
@@ -184,14 +197,15 @@ class StandingQueue:
 
 @dataclass(frozen=True)
 class Decisions:
-    """What a queue did from when it began to stand until the probe left, or came if it never left.
+    """What a queue did from when it began to stand, or if it didn't, from 10 ms before the probe
+    came, until the probe left, or came if it never left.
 
     Attributes:
         aqm: name of the queue, such as "codel". For a modem "drop-tail", and of packets that only
             the loss of a link in its place, or that too, may have dropped, a name that says so.
-        losses: packets that it dropped or marked, in the order of their arrival.
+        losses: packets that it dropped or marked, in the order of time.
         first_after_ms: time from the beginning of the standing queue to its first drop or mark, 0
-            if that came before, None without any.
+            if that came before, None without any, or if the queue didn't stand.
         idle: why it neither dropped nor marked.
         most_packets: most packets that were in the queue at once in that time, without those that
             it dropped.
@@ -302,7 +316,7 @@ def explain(run: WatchedRun, number: int) -> Story:
     answer = answers(run.run.probe).get(number)
     sent_ns = answer.sent_ns if answer else int(stops[0].passage.arrived_ns[stops[0].row])
     scenario = run.cell.scenario
-    parts = _parts(stops, answer, scenario)
+    parts = _parts(stops, answer, scenario, _by_router(run, number))
     if run.run.probe.tool is ProbeTool.PING:
         parts = [replace(part, place=ROUNDED) if part.place == "client side" else part
                  for part in parts]
@@ -353,16 +367,44 @@ def _place(stop: _Stop) -> str:
     return stop.direction if stop.router == "router" else f"{stop.direction} ({stop.router})"
 
 
-def _parts(stops: Sequence[_Stop], answer: Answer | None, scenario: Scenario
-           ) -> Sequence[TimePart]:
+def _by_router(run: WatchedRun, number: int) -> Mapping[str, tuple[float, float]]:
+    """Return direction, "up" or "down", -> ms that the router's model says that a probe, or its
+    reply, spent before the queue (link, receive ring, processor) and behind it (card). Empty for
+    series of which the model tells nothing, and without a model.
+
+    Args:
+        run: the run.
+        number: number of the probe.
+    """
+    spent: dict[str, tuple[float, float]] = {}
+    for one in _told_by_router(run, number):
+        before, behind = spent.get(_WAYS.get(str(one["way"]), ""), (0.0, 0.0))
+        spent[_WAYS.get(str(one["way"]), "")] = (
+            before + (float(one["link"]) + float(one["ring"]) + float(one["processor"])) / 1000,
+            behind + float(one["card"]) / 1000)
+    return spent
+
+
+def _told_by_router(run: WatchedRun, number: int) -> Sequence[Mapping[str, Any]]:
+    """Return the samples in which the router's model tells where a probe and its reply were. Empty
+    for other series than the one of which it tells. number: number of the probe."""
+    if run.run.probe.name != PROBES:
+        return []
+    return [one for one in run.data["raw_values"].get(PARTS, ()) if int(one["seq"]) == number]
+
+
+def _parts(stops: Sequence[_Stop], answer: Answer | None, scenario: Scenario,
+           by_router: Mapping[str, tuple[float, float]]) -> Sequence[TimePart]:
     """Return the parts of a round trip, which add up to the RTT: base delay, the own delay of a
-    link (if it isn't 0), each queue, the rest at server and client, and, if it isn't 0, between
-    routers. Of a lost probe, the waits in the queues that it left only.
+    link (if it isn't 0), each queue, the router's cards and processor (if a model tells of them),
+    the rest at server and client, and, if it isn't 0, between routers. Of a lost probe, the waits
+    in the queues that it left only.
 
     Args:
         stops: the queues to which the probe and then its reply came, in that order.
         answer: the probe, None if it was lost.
         scenario: the run's settings.
+        by_router: ms in the router before and behind the queue, of _by_router().
     """
     if answer is None:
         return [TimePart(_place(stop), stop.wait_ns / 1e6) for stop in stops if stop.wait_ns >= 0]
@@ -382,10 +424,15 @@ def _parts(stops: Sequence[_Stop], answer: Answer | None, scenario: Scenario
         at_ns = int(stop.passage.left_ns[stop.row]) + delay_ns
     client_ns += answer.back_ns - at_ns
     base_ms = scenario.path.base_delay_ms
+    # The capture is between the processor and the queue, so the hosts' sides have the rest.
+    before_up, behind_up = by_router.get("up", (0.0, 0.0))
+    before_down, behind_down = by_router.get("down", (0.0, 0.0))
+    inside_ms = before_up + behind_up + before_down + behind_down
     return [TimePart("base delay", base_ms),
             *([TimePart(OWN_DELAY, own_ns / 1e6)] if own_ns else []), *waits,
-            TimePart("server side", beyond_ns / 1e6 - base_ms),
-            TimePart("client side", client_ns / 1e6),
+            *([TimePart(CARDS_AND_PROCESSOR, inside_ms)] if inside_ms else []),
+            TimePart("server side", beyond_ns / 1e6 - base_ms - behind_up - before_down),
+            TimePart("client side", client_ns / 1e6 - before_up - behind_down),
             *([TimePart("between routers", between_ns / 1e6)] if between_ns else [])]
 
 
@@ -405,12 +452,9 @@ def _other_cause(run: WatchedRun, number: int, parts: Sequence[TimePart], stop: 
     by_place = {part.place: part.ms for part in parts}
     wait_ms = stop.wait_ns / 1e6
     processor_ms = queue_ms = 0.0
-    # The router's model tells them of this series alone.
-    told = run.data["raw_values"].get(PARTS, ()) if run.run.probe.name == PROBES else ()
-    for one in told:
-        if int(one["seq"]) == number:
-            processor_ms += (float(one["ring"]) + float(one["processor"])) / 1000
-            queue_ms += float(one["queue"]) / 1000
+    for one in _told_by_router(run, number):
+        processor_ms += (float(one["ring"]) + float(one["processor"])) / 1000
+        queue_ms += float(one["queue"]) / 1000
     if processor_ms > max(queue_ms, 1.0):
         return Cause.PROCESSOR
     if _held_by_cards(run, by_place, sum(part.ms for part in parts)):
@@ -436,8 +480,8 @@ def _client_ms(by_place: Mapping[str, float]) -> float:
 def _held_by_cards(run: WatchedRun, by_place: Mapping[str, float], rtt_ms: float) -> bool:
     """Return whether the interrupt moderation of the hosts' cards explains a probe's RTT: the probe
     spent more time at the hosts than in all queues, more than a tenth of the RTT (_CARDS_SHARE),
-    and no more than the moderation of both cards, with 0.02 ms each for the interrupt, makes
-    possible. False if the cards have no moderation.
+    more than 0.02 ms at each for the interrupt, and no more than that and the moderation of both
+    cards make possible. False if the cards have no moderation.
 
     Args:
         run: the run.
@@ -447,7 +491,8 @@ def _held_by_cards(run: WatchedRun, by_place: Mapping[str, float], rtt_ms: float
     each_ms = run.cell.scenario.hosts.host_moderation_us / 1000
     hosts_ms = by_place.get("server side", 0.0) + _client_ms(by_place)
     queues_ms = sum(ms for place, ms in by_place.items() if place.split(" (")[0] in ("up", "down"))
-    return (each_ms > 0 and max(queues_ms, _CARDS_SHARE * rtt_ms) < hosts_ms
+    return (each_ms > 0
+            and max(queues_ms, _CARDS_SHARE * rtt_ms, 2 * _INTERRUPT_MS) < hosts_ms
             <= 2 * (each_ms + _INTERRUPT_MS))
 
 
@@ -500,7 +545,7 @@ def _queue_story(run: WatchedRun, stop: _Stop, begin_ns: int
     fair = _kind(scenario, stop) in _FLOW_QUEUES
     since_ns = _standing_since(passage, row, main if fair else None)
     standing = _why(run, stop, ahead, main, (since_ns, arrived_ns, until_ns), begin_ns)
-    return standing, _decisions(run, stop, since_ns, until_ns, begin_ns), ahead
+    return standing, _decisions(run, stop, (since_ns, arrived_ns, until_ns), begin_ns), ahead
 
 
 def _main_flow(passage: Passage, ahead: Column) -> int | None:
@@ -604,7 +649,7 @@ def _why(run: WatchedRun, stop: _Stop, ahead: Column, main: int | None,
     round_ns = run.base_rtt_ns + 10_000_000
     came = alike[(passage.arrived_ns[alike] >= since_ns - round_ns)
                  & (passage.arrived_ns[alike] <= arrived_ns)]
-    span_ns = max(arrived_ns - since_ns + round_ns, 1)
+    span_ns = max(arrived_ns - int(passage.arrived_ns[came].min()), 1) if came.size else 1
     rate_mbps = float(passage.frame_bytes[came].sum()) * 8 / span_ns * 1000
     flights = None
     if key.protocol == TCP:
@@ -811,38 +856,43 @@ def _flight_kb(stop: _Stop, flow: int, time_ns: int) -> float:
     return float(flight_kb(stop.ledger, stop.direction, flow, numpy.array([time_ns]))[0])
 
 
-def _decisions(run: WatchedRun, stop: _Stop, since_ns: int, until_ns: int, begin_ns: int
+def _decisions(run: WatchedRun, stop: _Stop, times: tuple[int, int, int], begin_ns: int
                ) -> Decisions:
     """Return what a place's queue did from the time at which it began to stand until the probe
-    left. Dropped or marked packets count if they arrived from 10 ms (2 * STANDING_NS) before
-    `since_ns` until `until_ns`.
+    left. Packets count if it dropped or marked them from 10 ms (2 * STANDING_NS) before that time
+    on.
 
     Args:
         run: the run.
         stop: the place.
-        since_ns: when the queue began to stand, in ns since the epoch.
-        until_ns: when the probe left, or arrived if it never left.
+        times: in ns since the epoch, since when the queue stood (when the probe came, if it didn't
+            stand), when the probe came and when it left (came, if it never left).
         begin_ns: start_ns() of the run, from which the times of losses are counted.
     """
+    since_ns, arrived_ns, until_ns = times
+    stood = since_ns != arrived_ns
     scenario, passage = run.cell.scenario, stop.passage
     kind = _kind(scenario, stop)
     name = "drop-tail" if stop.router == MODEM else scenario.router.queue(stop.direction)[0]
     order = passage.by_departure
     cross = cross_ports_of(run.data["metadata"])
-    gone = numpy.flatnonzero(((passage.fate == Fate.DROPPED) | passage.marked)
-                             & (passage.arrived_ns >= since_ns - 2 * STANDING_NS)
-                             & (passage.arrived_ns <= until_ns))
-    losses = [DropOrMark((int(passage.arrived_ns[row]) - begin_ns) / 1e9,
-                   flow_name(stop.ledger, stop.direction, int(passage.flow[row]), cross),
-                   bool(passage.marked[row])) for row in gone.tolist()]
-    times = passage.arrived_ns[(passage.arrived_ns >= since_ns) & (passage.arrived_ns <= until_ns)]
-    came = numpy.searchsorted(passage.arrived_ns[passage.departure_no >= 0], times, "right")
-    went = numpy.searchsorted(passage.left_ns[order], times, "right")
+    gone = numpy.flatnonzero((passage.fate == Fate.DROPPED) | passage.marked)
+    gone_ns = _acted_ns(passage, gone, kind)
+    counts = (gone_ns >= since_ns - 2 * STANDING_NS) & (gone_ns <= until_ns)
+    gone, gone_ns = gone[counts], gone_ns[counts]
+    losses = [DropOrMark((int(gone_ns[one]) - begin_ns) / 1e9,
+                   flow_name(stop.ledger, stop.direction, int(passage.flow[gone[one]]), cross),
+                   bool(passage.marked[gone[one]]))
+              for one in numpy.argsort(gone_ns, kind="stable").tolist()]
+    came_ns = passage.arrived_ns[(passage.arrived_ns >= since_ns)
+                                 & (passage.arrived_ns <= until_ns)]
+    came = numpy.searchsorted(passage.arrived_ns[passage.departure_no >= 0], came_ns, "right")
+    went = numpy.searchsorted(passage.left_ns[order], came_ns, "right")
     most = int((came - went).max(initial=0))
     parameters = _parameters(run, stop)
     limit = parameters.get("limit_packets")
     if losses:
-        first_ms = max(0.0, float(passage.arrived_ns[gone[0]] - since_ns) / 1e6)
+        first_ms = max(0.0, float(gone_ns.min() - since_ns) / 1e6) if stood else None
         if stop.router == MODEM:
             name = _drops_by(run, stop)
         return Decisions(name, losses, first_ms, Idle.ACTED, most, limit)
@@ -851,10 +901,63 @@ def _decisions(run: WatchedRun, stop: _Stop, since_ns: int, until_ns: int, begin
         idle = Idle.NEVER_FULL
     elif kind in ("pie", "fq_pie") and until_ns - since_ns <= _PIE_BURST_NS + STANDING_NS:
         idle = Idle.BURST_ALLOWANCE
-    elif kind in ("codel", "fq_codel") and \
-            until_ns - since_ns < parameters.get("interval_us", _INTERVAL_US) * 1000:
-        idle = Idle.INTERVAL
+    elif kind in ("codel", "fq_codel"):
+        if not stood and parameters.get("target_us", _TARGET_US) * 1000 >= _LEAST_TARGET_NS:
+            idle = Idle.BELOW_TARGET
+        elif (until_ns - _above_target_since(passage, times, kind)
+              < parameters.get("interval_us", _INTERVAL_US) * 1000):
+            idle = Idle.INTERVAL
     return Decisions(name, (), None, idle, most, limit)
+
+
+def _above_target_since(passage: Passage, times: tuple[int, int, int], kind: str) -> int:
+    """Return since when each packet that left CoDel's queue had waited longer than 5 ms
+    (STANDING_NS), in ns since the epoch: not before the queue began to stand, and for a qdisc with
+    a queue for each flow (_FLOW_QUEUES) that time. A single packet that waited less begins CoDel's
+    interval anew (RFC 8289, 5.6), and ends no standing queue.
+
+    Args:
+        passage: the packets of the place.
+        times: in ns since the epoch, since when the queue stood, when the probe came and when it
+            left (came, if it never left).
+        kind: kind of the qdisc.
+    """
+    since_ns, _, until_ns = times
+    if kind in _FLOW_QUEUES:
+        return since_ns
+    left_ns = passage.left_ns
+    short = ((passage.departure_no >= 0) & (left_ns >= since_ns) & (left_ns <= until_ns)
+             & (passage.sojourn_ns <= STANDING_NS))
+    return int(left_ns[short].max(initial=since_ns))
+
+
+def _acted_ns(passage: Passage, rows: Column, kind: str) -> Column:
+    """Return when a queue dropped or marked packets, in ns since the epoch: when they came. For
+    CoDel and its like (_DROP_AT_HEAD) it is when a marked packet left, and for a dropped one when
+    the next one of its flow did that came later, or of any flow where these share a queue. A
+    dropped packet behind which no such packet came counts when it came.
+
+    Args:
+        passage: the packets of a place.
+        rows: the rows of the packets.
+        kind: kind of the qdisc.
+    """
+    if kind not in _DROP_AT_HEAD:
+        return passage.arrived_ns[rows]
+    shared = kind not in _FLOW_QUEUES
+    acted_ns: Column = numpy.where(passage.marked[rows], passage.left_ns[rows],
+                                   passage.arrived_ns[rows])
+    left = numpy.flatnonzero(passage.departure_no >= 0)
+    for flow in [None] if shared else numpy.unique(passage.flow[rows]).tolist():
+        queue = left if flow is None else left[passage.flow[left] == flow]
+        queue = queue[numpy.argsort(passage.arrival_no[queue], kind="stable")]
+        mine = ~passage.marked[rows]
+        if flow is not None:
+            mine &= passage.flow[rows] == flow
+        at = numpy.searchsorted(passage.arrival_no[queue], passage.arrival_no[rows[mine]])
+        known = at < queue.size
+        acted_ns[numpy.flatnonzero(mine)[known]] = passage.left_ns[queue[at[known]]]
+    return acted_ns
 
 
 def _drops_by(run: WatchedRun, stop: _Stop) -> str:

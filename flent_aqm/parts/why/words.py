@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from flent_aqm.base.words import counted, plain
 from flent_aqm.parts.why.flow_names import DIRECTION
 from flent_aqm.parts.why.story import (
+    CARDS_AND_PROCESSOR,
     STANDING_MS,
     Cause,
     Decisions,
@@ -53,17 +54,18 @@ def _place(place: str) -> str:
 
 def _in(place: str) -> str:
     """Return the words for a place of a round trip, with "in" before a queue: "in the router's
-    upload queue". Places that aren't queues are returned as _place() names them."""
+    upload queue", or the router's cards and processor. Other places are returned as _place() names
+    them."""
     words = _place(place)
-    return words if words == place else f"in {words}"
+    return words if words == place and place != CARDS_AND_PROCESSOR else f"in {words}"
 
 
 def where(story: Story) -> str:
     """Return the sentence on where the probe's time went, as a sum of waits that gives its round
-    trip, with waits below 0.05 ms added up as "elsewhere". If the parts give another sum, by more
-    than 1 us, the sentence tells the difference. For a lost probe: where it was dropped or still
-    was when the capture ended, or that the router passed it on, and its waits of 0.05 ms or more in
-    the queues that it left."""
+    trip, with waits below 0.05 ms added up as "elsewhere", or that all are below that. If the parts
+    give another sum, by more than 1 us, the sentence tells the difference. For a lost probe: where
+    it was dropped or still was when the capture ended, or that the router passed it on, and its
+    waits of 0.05 ms or more in the queues that it left."""
     large = [part for part in story.parts if abs(part.ms) >= _SMALL_MS]
     if story.rtt_ms is None:
         told = ", ".join(f"{part.ms:.2f} ms in {_place(part.place)}" for part in large)
@@ -76,6 +78,8 @@ def where(story: Story) -> str:
         return f"{lost}." + (f" Before: {told}." if told else "")
     rest = sum(part.ms for part in story.parts) - sum(part.ms for part in large)
     told = " + ".join(f"{part.ms:.2f} ms {_in(part.place)}" for part in large)
+    if not large:
+        return f"{story.rtt_ms:.3f} ms in all, less than {_SMALL_MS:g} ms of it in any place."
     tail = f" + {rest:.3f} ms elsewhere" if abs(rest) >= 0.0005 else ""
     told, tail = told.replace("+ -", "- "), tail.replace("+ -", "- ")
     gap_us = (sum(part.ms for part in story.parts) - story.rtt_ms) * 1000
@@ -123,10 +127,16 @@ def since(story: Story) -> str:
 
 
 def _rates(one: StandingQueue) -> str:
-    """Return the rates of the flows' packets and of the line, as a part of a sentence."""
+    """Return the rates of the flows' packets and of the line, if that is known, as a part of a
+    sentence. Packets that came no faster than the line sends on average came in bursts."""
     whose = "its" if one.flows == 1 else "their"
-    return (f"{whose} packets came at {one.rate_mbps:.1f} Mbit/s, and the line carries "
-            f"{one.line_mbps:.1f}")
+    came = f"{whose} packets came at {one.rate_mbps:.1f} Mbit/s"
+    if not one.line_mbps:
+        return came
+    if one.rate_mbps <= one.line_mbps:
+        return (f"{whose} packets came in bursts, at {one.rate_mbps:.1f} Mbit/s on average, and "
+                f"the line carries {one.line_mbps:.1f}")
+    return f"{came}, and the line carries {one.line_mbps:.1f}"
 
 
 def _keeps(one: StandingQueue) -> str:
@@ -213,7 +223,8 @@ def _one_of(one: StandingQueue) -> str:
 
 def did(story: Story) -> str:
     """Return the sentence on what the queue did: the number of packets that it dropped and marked,
-    by names of flows, and when the first was, or that it did neither, and why."""
+    by names of flows, and when the first was, if the queue stood, or that it did neither, and
+    why."""
     one = story.decisions
     if not one.losses:
         return f"{one.aqm} neither dropped nor marked in that time{_idle(one)}."
@@ -228,7 +239,9 @@ def did(story: Story) -> str:
                 (name, number) for (is_mark, name), number in counts.items() if is_mark is marked))
         for marked, verb in ((False, "dropped"), (True, "marked"))
         if any(is_mark is marked for is_mark, _ in counts))
-    assert one.first_after_ms is not None
+    if one.first_after_ms is None:
+        return (f"While the probe was there, and in the {2 * STANDING_MS:g} ms before, {one.aqm} "
+                f"{told}.")
     return (f"Until then {one.aqm} {told}, the first {one.first_after_ms:,.0f} ms after packets "
             f"began to wait longer than {STANDING_MS:g} ms.")
 
@@ -242,6 +255,8 @@ def _idle(one: Decisions) -> str:
                 f"{one.most_packets:,}{limit} packets were in it at most")
     if one.idle is Idle.BURST_ALLOWANCE:
         return ", because PIE lets a burst pass for 150 ms"
+    if one.idle is Idle.BELOW_TARGET:
+        return f", because no packet waited longer than {STANDING_MS:g} ms"
     if one.idle is Idle.INTERVAL:
         return ", because CoDel waits for an interval, 100 ms unless set, above its target"
     return "; the packets don't tell why"

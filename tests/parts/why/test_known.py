@@ -47,7 +47,7 @@ KNOWN: Mapping[str, tuple[float | None, Cause, Idle]] = {
     "timeout": (8.03, Cause.TIMEOUT, Idle.NEVER_FULL),
     "codel": (None, Cause.FILLS, Idle.ACTED),
     "pie": (5.34, Cause.FILLS, Idle.BURST_ALLOWANCE),
-    "processor": (None, Cause.PROCESSOR, Idle.INTERVAL),
+    "processor": (None, Cause.PROCESSOR, Idle.BELOW_TARGET),
     "dip": (None, Cause.STOP, Idle.NEVER_FULL),
     "wifi": (None, Cause.WIFI, Idle.NEVER_FULL),
     "bucket": (None, Cause.SHARED_BUCKET, Idle.ACTED),

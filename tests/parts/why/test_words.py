@@ -10,6 +10,7 @@ import pytest
 
 from flent_aqm.parts.why.command import WIDTH, as_text
 from flent_aqm.parts.why.story import (
+    CARDS_AND_PROCESSOR,
     ROUNDED,
     Cause,
     Decisions,
@@ -42,6 +43,18 @@ def test_parts_add_up_or_what_is_missing_is_told() -> None:
                             "upload queue + 0.004 ms elsewhere = 63.32 ms.")
     assert "can't be told" not in where(STORY)
     assert "1000 us can't be told" in where(replace(STORY, rtt_ms=64.32))
+
+
+def test_probe_without_a_wait_is_told_as_that() -> None:
+    short = replace(STORY, rtt_ms=0.008, parts=[TimePart("up", 0.0), TimePart("client side", 0.008)])
+    assert where(short) == "0.008 ms in all, less than 0.05 ms of it in any place."
+
+
+def test_time_in_the_router_outside_of_its_queue_has_a_place() -> None:
+    slow = replace(STORY, rtt_ms=50.0, parts=[TimePart("base delay", 20.0), TimePart("up", 0.0),
+                                              TimePart(CARDS_AND_PROCESSOR, 30.0)])
+    assert where(slow) == ("20.00 ms base delay + 30.00 ms in the router's cards and processor "
+                           "= 50.00 ms.")
 
 
 def test_lost_probe_is_told_where_it_was_dropped_or_that_it_was_not() -> None:
@@ -114,6 +127,17 @@ def test_several_flows_of_one_name_are_told_as_several() -> None:
     assert "their packets came at" in timeout
 
 
+@pytest.mark.parametrize(("rate_mbps", "line_mbps", "told"), [
+    (20.8, 20.0, "its packets came at 20.8 Mbit/s, and the line carries 20.0"),
+    (10.5, 20.0, "its packets came in bursts, at 10.5 Mbit/s on average, and the line carries "
+                 "20.0"),
+    (10.5, 0.0, "its packets came at 10.5 Mbit/s;")])
+def test_queue_of_a_flow_slower_than_the_line_comes_of_its_bursts(
+        rate_mbps: float, line_mbps: float, told: str) -> None:
+    """A rate below the line's explains no queue. A rate that isn't known is not told."""
+    assert told in since(_story(Cause.SLOW_START, rate_mbps=rate_mbps, line_mbps=line_mbps))
+
+
 def test_series_is_told_unless_it_is_the_usual_one() -> None:
     assert title(STORY, 20.0).startswith("Probe 599, sent 5.990 s")
     assert title(replace(STORY, series="Ping (ms) UDP BE"), 20.0).startswith(
@@ -134,6 +158,9 @@ def test_what_the_queue_did_is_told_and_why_it_did_nothing() -> None:
         ("the upload", False), ("ping", True), ("the upload", False), ("the probes", False))]
     assert ("dropped 2 packets of the upload, 1 of the probes and marked 1 packet of ping, the"
             ) in did(replace(STORY, decisions=replace(STORY.decisions, losses=losses)))
+    calm = did(replace(STORY, decisions=replace(STORY.decisions, first_after_ms=None)))
+    assert calm == ("While the probe was there, and in the 10 ms before, pie dropped 1 packet of "
+                    "the test's upload.")
     marked = replace(STORY.decisions, losses=[DropOrMark(5.9, "ping", marked=True)])
     assert "then pie marked 1 packet of ping" in did(replace(STORY, decisions=marked))
     nothing = {idle: did(replace(STORY, decisions=Decisions("x", (), None, idle, 552, 1000)))
@@ -141,6 +168,7 @@ def test_what_the_queue_did_is_told_and_why_it_did_nothing() -> None:
     assert "552 of its 1,000 packets" in nothing[Idle.NEVER_FULL]
     assert "PIE lets a burst pass" in nothing[Idle.BURST_ALLOWANCE]
     assert "CoDel waits for an interval" in nothing[Idle.INTERVAL]
+    assert "no packet waited longer than 5 ms" in nothing[Idle.BELOW_TARGET]
     assert "don't tell why" in nothing[Idle.CANT_TELL]
     assert all(" because " not in sentence for idle, sentence in nothing.items()
                if idle is Idle.CANT_TELL)
