@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from flent_aqm.base.defaults import CLIENT_STDERR, CLIENT_STDOUT
+from flent_aqm.base.defaults import CLIENT_STDERR, CLIENT_STDOUT, CLIENT_STOPPED
 from flent_aqm.base.errors import LabError
 from flent_aqm.base.words import plain
 from flent_aqm.spec.batch_keys.programs import Programs
@@ -77,7 +77,8 @@ class OwnPrograms:
     def refuse_failed(self, out: Path) -> None:
         """Raise LabError if a server ended with an error before the command on the client did, or
         without server_ready_s, if it ended before it had opened a port, or opened none within
-        PATIENCE_S seconds. out: folder of the output files, which were written inside."""
+        PATIENCE_S seconds. A server that ended after the test had stopped the command has not
+        failed. out: folder of the output files, which were written inside."""
         number, _, why = _first_line(out / "server_fault").partition(" ")
         failed = int(number) if number.isdecimal() and int(number) <= len(self.servers) else 0
         if failed and why == "silent":
@@ -85,7 +86,11 @@ class OwnPrograms:
                            "if it needs none, or longer, give a time to wait instead: --ready "
                            "SECONDS, or server_ready_s in a batch"
                            f"{_last_line(out / f'server-{failed}')}")
+        stopped = out / CLIENT_STOPPED
+        ended_before = set(_tail(stopped).split()) if stopped.is_file() else None
         for place in range(1, len(self.servers) + 1):
+            if ended_before is not None and f"server-{place}-status" not in ended_before:
+                continue
             status = _first_line(out / f"server-{place}-status")
             if place == failed and status == "0":
                 raise LabError(

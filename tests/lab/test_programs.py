@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The folder of programs that comes first on the guest's PATH."""
+"""The folder of programs that comes first on the guest's PATH, and servers of the user that end."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from flent_aqm.base.errors import ToolMissing
+from flent_aqm.base.defaults import CLIENT_STOPPED
+from flent_aqm.base.errors import LabError, ToolMissing
 from flent_aqm.lab import guest_files
 from flent_aqm.lab.guest_files import _write_programs
+from flent_aqm.lab.own_programs import OwnPrograms
 from flent_aqm.setup.kernel.named import NamedKernel
+from flent_aqm.spec.batch_keys.programs import Programs
 from flent_aqm.spec.scenario import Scenario
 
 
@@ -35,3 +38,18 @@ def test_lost_tc_of_a_kernel_is_told_with_the_command_that_builds_both(
     scenario = Scenario.from_settings({"aqm": "foo", "kernel": "mine"})
     with pytest.raises(ToolMissing, match=r"again: flent-aqm kernel build mine --tc q_foo\.c$"):
         guest_files._tc_of_kernel(scenario)
+
+
+def test_server_that_ends_because_its_client_was_stopped_is_no_cause(tmp_path: Path) -> None:
+    """The test stops the client after its longest time; the server then loses its connection. One
+    that had ended before is the cause."""
+    programs = OwnPrograms(Programs("client", "one ; two"))
+    (tmp_path / "server-2").write_text("BrokenPipeError: [Errno 32] Broken pipe\n")
+    (tmp_path / "server-2-status").write_text("1\n")
+    with pytest.raises(LabError, match="the server 'two' ended with status 1 before the command"):
+        programs.refuse_failed(tmp_path)
+    (tmp_path / CLIENT_STOPPED).write_text("")
+    programs.refuse_failed(tmp_path)
+    (tmp_path / CLIENT_STOPPED).write_text("server-1-status\nserver-2-status\n")
+    with pytest.raises(LabError, match="the server 'two' ended with status 1 before the command"):
+        programs.refuse_failed(tmp_path)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,7 +23,9 @@ class AqmProgramRunner(SupervisedRunner):
 
     Series: the seconds that it has run, 0 at its start and all at its end. It is empty if the
     command failed. If the variable FLENT_AQM_PROGRAM_OUTPUT names a folder, the command's output is
-    kept there, and its exit status if it ended by itself.
+    kept there, and its exit status if it ended by itself. If it is stopped, the names of the files
+    with statuses of servers that had ended before are kept in CLIENT_STOPPED: a server that ends
+    after that may do so because its client is gone.
     """
 
     def __init__(self, *, command: str, length: float, **kwargs: Any) -> None:
@@ -56,6 +59,14 @@ class AqmProgramRunner(SupervisedRunner):
             # As a shell tells it of a program that a signal ended.
             status = self.returncode if self.returncode >= 0 else 128 - self.returncode
             Path(folder, defaults.CLIENT_STATUS).write_text(f"{status}\n", encoding="utf-8")
+
+    def _stop(self, process: subprocess.Popen[bytes]) -> None:
+        folder = os.environ.get(environment.PROGRAM_OUTPUT)
+        if folder:
+            ended = sorted(path.name for path in Path(folder).glob("server-*-status"))
+            Path(folder, defaults.CLIENT_STOPPED).write_text(
+                "".join(f"{name}\n" for name in ended), encoding="utf-8")
+        super()._stop(process)
 
     @property
     def out(self) -> str:

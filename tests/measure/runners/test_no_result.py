@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from flent_aqm.base import environment
+from flent_aqm.base.defaults import CLIENT_STOPPED
 from flent_aqm.base.errors import BadResult
 from flent_aqm.measure.runners.capture import AqmCaptureRunner
 from flent_aqm.measure.runners.cpu import AqmCpuRunner
@@ -95,3 +97,18 @@ def test_command_that_the_test_stopped_is_not_said_to_have_failed(tmp_path: Path
     with open(tmp_path / "err") as runner.stdout, open(tmp_path / "err") as runner.stderr:
         [why] = runner.parse_output()[2]["ERROR"]
     assert why.startswith("tool was stopped before it had finished: ")
+
+
+def test_stopped_command_leaves_the_servers_that_had_ended_before(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before it is stopped: a server may end because of that."""
+    monkeypatch.setenv(environment.PROGRAM_OUTPUT, str(tmp_path))
+    (tmp_path / "server-2-status").write_text("1\n")
+    script = f"trap 'echo 0 >{tmp_path}/server-1-status; exit' INT; while :; do sleep 0.01; done"
+    runner = AqmProgramRunner(name="x", settings=SETTINGS, command="tool", length=0.2)
+    runner.args = ["sh", "-c", script]
+    runner.fork()
+    runner._run_tool()
+    assert "still ran after 0.2 s" in runner.stopped_by
+    assert (tmp_path / "server-1-status").exists()
+    assert (tmp_path / CLIENT_STOPPED).read_text() == "server-2-status\n"
