@@ -52,6 +52,7 @@ class RunFacts:
         repeatable: whether `replay` and `why` take the file, see looks_repeatable().
         virtual_s: duration of the run on the lab's clock, None if it is not recorded.
         wall_s: duration of the run on the host's clock, None if it is not recorded.
+        with_programs: whether `replay` and `why` take the file with --run-programs alone.
     """
 
     by_heading: Mapping[str, str]
@@ -59,6 +60,7 @@ class RunFacts:
     repeatable: bool
     virtual_s: float | None
     wall_s: float | None
+    with_programs: bool = False
 
 
 def facts_of(data: DataFile, run: Run) -> RunFacts:
@@ -84,7 +86,8 @@ def facts_of(data: DataFile, run: Run) -> RunFacts:
     return RunFacts({heading: _text(value) for heading, value in by_heading.items()
                   if value not in (None, "")},
                  proof_of(aqm), looks_repeatable(aqm), a_number(aqm.get("virtual_s")),
-                 a_number(aqm.get("wall_s")))
+                 a_number(aqm.get("wall_s")),
+                 not looks_repeatable(aqm) and looks_repeatable(aqm, run_programs=True))
 
 
 def proof_of(aqm: Mapping[str, Any]) -> Proof | None:

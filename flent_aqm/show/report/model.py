@@ -82,6 +82,8 @@ class ListedGlitch:
             "" if the run can't be repeated, or this installation has no such command.
         page: address of the page with its explanation, relative to the report. "" without such a
             page beside the report, and without a command.
+        with_programs: whether the run can be repeated only with --run-programs. A page doesn't
+            offer commands that run what a file names.
     """
 
     run: str
@@ -89,6 +91,7 @@ class ListedGlitch:
     glitch: RunGlitch
     command: str
     page: str
+    with_programs: bool
 
 
 @dataclass(frozen=True)
@@ -343,7 +346,8 @@ def _glitches(rows: Sequence[ReportRow], beside: Path | None) -> list[ListedGlit
         repeats = has_why and row.facts.repeatable
         listed.append(ListedGlitch(run, slices.queue_of(row), glitch,
                                    offered_command(*words) if repeats else "",
-                                   page if repeats else ""))
+                                   page if repeats else "",
+                                   has_why and row.facts.with_programs))
     return listed
 
 

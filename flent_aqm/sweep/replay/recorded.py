@@ -104,15 +104,19 @@ def read(path: Path, folder: Path, traces: Sequence[Path] = (), *, run_programs:
         raise BadResult(f"{path}: {error}") from None
 
 
-def looks_repeatable(aqm: Mapping[str, Any]) -> bool:
-    """Return whether a file's object AQM is that of a run which read() takes without
-    `run_programs`, as far as that can be told without its settings' values: of a batch in the
-    virtual lab, by this version, without commands or programs of its user."""
+def looks_repeatable(aqm: Mapping[str, Any], *, run_programs: bool = False) -> bool:
+    """Return whether a file's object AQM is that of a run which read() takes, as far as that can be
+    told without its settings' values: of a batch in the virtual lab, by this version, without
+    commands of its user, and without programs of its user or the mark of one that was removed.
+
+    run_programs: whether programs of the user count as no obstacle, as for read().
+    """
     run, requested = aqm.get("run"), aqm.get("requested")
     return (aqm.get("schema") == SCHEMA_VERSION and aqm.get("testbed") == VIRTUAL
             and isinstance(run, dict) and run.get("commands") == "router"
             and isinstance(requested, dict)
-            and not any(requested.get(key) for key in PROGRAMS))
+            and not any(requested.get(key) and (not run_programs or requested[key] == GONE)
+                        for key in PROGRAMS))
 
 
 def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: Mapping[str, Any],

@@ -46,7 +46,8 @@ def test_parts_add_up_or_what_is_missing_is_told() -> None:
 
 
 def test_probe_without_a_wait_is_told_as_that() -> None:
-    short = replace(STORY, rtt_ms=0.008, parts=[TimePart("up", 0.0), TimePart("client side", 0.008)])
+    parts = [TimePart("up", 0.0), TimePart("client side", 0.008)]
+    short = replace(STORY, rtt_ms=0.008, parts=parts)
     assert where(short) == "0.008 ms in all, less than 0.05 ms of it in any place."
 
 
@@ -129,8 +130,8 @@ def test_several_flows_of_one_name_are_told_as_several() -> None:
 
 @pytest.mark.parametrize(("rate_mbps", "line_mbps", "told"), [
     (20.8, 20.0, "its packets came at 20.8 Mbit/s, and the line carries 20.0"),
-    (10.5, 20.0, "its packets came in bursts, at 10.5 Mbit/s on average, and the line carries "
-                 "20.0"),
+    (10.5, 20.0, ("its packets came in bursts, at 10.5 Mbit/s on average, and the line carries "
+                  "20.0")),
     (10.5, 0.0, "its packets came at 10.5 Mbit/s;")])
 def test_queue_of_a_flow_slower_than_the_line_comes_of_its_bursts(
         rate_mbps: float, line_mbps: float, told: str) -> None:

@@ -191,6 +191,10 @@ def test_run_that_replay_refuses_is_not_offered_to_be_repeated() -> None:
                    {"run": {**aqm["run"], "commands": "router, mine"}},
                    {"requested": {**aqm["requested"], "client_program": "rm -r ."}}):
         assert not looks_repeatable({**aqm, **change}), change
+        # Programs alone can be allowed, unless one was removed.
+        assert looks_repeatable({**aqm, **change}, run_programs=True) == ("requested" in change)
+    removed = {**aqm["requested"], "client_program": "removed"}
+    assert not looks_repeatable({**aqm, "requested": removed}, run_programs=True)
     rows, _, _ = read([golden], 1)
     real = [replace(one, facts=replace(one.facts, repeatable=False)) for one in rows]
     def offered(rows: Sequence[ReportRow]) -> list[tuple[str, str]]:
@@ -201,6 +205,21 @@ def test_run_that_replay_refuses_is_not_offered_to_be_repeated() -> None:
     (what, command), = offered([*real[:1], *rows[1:]])
     assert what.endswith("likewise any other of a batch in the virtual lab")
     assert rows[1].path.name in command
+
+
+def test_glitch_of_a_run_with_programs_tells_what_it_takes(tmp_path: Path) -> None:
+    """Not that it can't be repeated, and no command to copy that runs what a file names."""
+    golden = Path(__file__).parents[2] / "golden" / "batches" / "quick"
+    rows = [one for one in read([golden], 1)[0] if one.glitches]
+    pages = {}
+    for with_programs in (False, True):
+        changed = [replace(one, facts=replace(one.facts, repeatable=False,
+                                              with_programs=with_programs)) for one in rows]
+        pages[with_programs] = glitches_html(build(changed, [], [], "made", beside=tmp_path))
+    assert "can't be repeated" in pages[False]
+    assert "--run-programs" not in pages[False]
+    assert "can't be repeated" not in pages[True]
+    assert "<code>--run-programs</code>, if you trust them" in pages[True]
 
 
 def test_glitch_is_linked_to_the_page_that_explains_it(tmp_path: Path) -> None:
