@@ -49,7 +49,9 @@ def settings_of(cell: Cell, run: Run) -> Sequence[tuple[str, str]]:
         rates = (f"of the modem: {path.modem_up_mbps:g} Mbit/s upload, {path.modem_down_mbps:g} "
                  "download; the router does not shape")
     elif router.shaper == "none":
-        rates += ", to which the router does not shape"
+        channel = run.settings.get("wifi_rates_mbps")
+        rates = (f"of the Wi-Fi channel: {channel} Mbit/s" if channel else "not limited"
+                 ) + "; the router does not shape"
     cross = parse_cross_traffic("cross_traffic", cell.test_parameters.get("cross_traffic", False))
     others = [f"{name} {_text(value)}" for name, value in scenario.differing().items()
               if name not in _TOLD]

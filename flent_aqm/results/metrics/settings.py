@@ -33,9 +33,10 @@ def settings_of(test: str, title: str, batch: str, parameters: Mapping[str, Any]
     `rate_mbps` is the link's rate if both directions have the same, else text with both, "100/20".
     With a modem it is the modem's, and `shaper_mbps` is the shaper's, or "off" without a shaper or
     its rates. A link that plays a trace has its name in place of a rate, "trace t.csv". Without a
-    modem and traces `shaper_mbps` is left out. `rate_mbps` is then "no shaper" if there is none,
-    and left out if the shaper's rate in a direction is not known. Settings that are not text, a
-    number or a switch are left out.
+    modem and traces `shaper_mbps` is left out. Without a shaper, too, `rate_mbps` has the rates of
+    the Wi-Fi channel, "Wi-Fi 2x144.4+7.2", or is "no shaper". With one it is left out if the
+    shaper's rate in a direction is not known. Settings that are not text, a number or a switch are
+    left out.
 
     Args:
         test: name of the test.
@@ -58,7 +59,8 @@ def settings_of(test: str, title: str, batch: str, parameters: Mapping[str, Any]
             "shaper") == "none" else rates
         rates = modem
     elif settings.get("shaper") == "none":
-        rates = NO_SHAPER
+        channel = settings.get("wifi_rates_mbps")
+        rates = f"Wi-Fi {channel}" if channel else NO_SHAPER
     if rates is not None:
         settings["rate_mbps"] = rates
     return settings
