@@ -7,6 +7,7 @@ Each sentence rests on comparisons of findings.py, and contains the values that 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -35,6 +36,8 @@ UNFAIR = 0.1
 # Throughput of the fastest queue as a multiple of the slowest one's, from which it is told as a
 # gain.
 LEAST_GAIN = 1.1
+# Runs whose latencies differ by more than this factor have no typical one.
+FAR_FACTOR = 2.0
 # Most characters of two conditions' titles that a sentence names in brackets.
 MOST_TITLES = 40
 
@@ -86,16 +89,20 @@ def _no_latency_sentence(why_none: Sequence[str]) -> str:
 
 def _single_queue_sentence(conditions: Sequence[Condition]) -> str:
     """Return the sentence for conditions, at least one, with a single queue each. If there is one
-    condition, it is the queue's latency, or that at least half of its probes were lost. If there
-    are several, it is their number."""
+    condition, it is the queue's latency, or that at least half of its probes were lost. The latency
+    is the median over runs, or if it is more than twice (FAR_FACTOR) as long in one run as in
+    another, the least and the most of them. If there are several conditions, it is their number."""
     lines = [(one, line) for one in conditions for line in one.lines]
     if len(lines) > 1:
         return f"{len(lines)} conditions were measured."
     (one, line), = lines
     if line.is_lost:
         return f"With {line.queue}, at least half of the probes under load were lost."
-    return (f"With {line.queue}, the {percentile(one.tail_pct)} of latency under load was "
-            f"{ms(line.within_ms(one.tail_pct))}.")
+    of_runs = line.latency_ms[one.tail_pct]
+    latency = (f"{span(of_runs, 'ms')} in {counted(len(of_runs), 'run')}"
+               if math.isfinite(most := max(of_runs)) and most > FAR_FACTOR * min(of_runs)
+               else ms(line.within_ms(one.tail_pct)))
+    return f"With {line.queue}, the {percentile(one.tail_pct)} of latency under load was {latency}."
 
 
 # ---- latency ----

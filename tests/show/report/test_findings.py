@@ -16,6 +16,7 @@ from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.metrics.table import METRICS
 from flent_aqm.show.report.findings import Condition, conditions
 from flent_aqm.show.report.gather import ReportRow, row_of
+from flent_aqm.show.report.html import top_html
 from flent_aqm.show.report.model import Folder, _settings_line, build, progress
 from flent_aqm.show.report.panels import panels, scale
 from flent_aqm.show.report.slices import Dimension, dimensions, rates, with_sides
@@ -126,6 +127,14 @@ def test_losses_are_medians_over_runs() -> None:
     rows = [row("codel", [1.0] * (1000 - lost) + [LOST] * lost) for lost in (0, 4, 20)]
     assert conditions_of(rows)[0].lines[0].middle_lost_pct == pytest.approx(0.4)
     assert panels(conditions_of(rows))["first"][0]["lines"][0]["lost_pct"] == "0.4"
+
+
+@pytest.mark.parametrize(("probes", "tells"), [(30, False), (1000, True)])
+def test_median_is_told_beside_another_percentile_alone(probes: int, tells: bool) -> None:
+    """Of few probes it is the only one, and stood there twice."""
+    page = top_html(build([row("codel", [7.0] * probes)], [], [], "made"))
+    assert "7 ms" in page
+    assert ("median 7 ms; " in page) is tells
 
 
 def test_panels_tell_their_percentile_and_what_is_lost() -> None:

@@ -78,7 +78,7 @@ SENTENCES = (
     r"The tables below have the rest\.",
     r"\d+ conditions were measured\.",
     rf"With {NAMES}, at least half of the probes under load were lost\.",
-    rf"With {NAMES}, the {PERCENTILE} of latency under load was {MS}\.",
+    rf"With {NAMES}, the {PERCENTILE} of latency under load was {MS}( in \d+ runs)?\.",
     rf"Nothing to compare: no two runs are alike in all but the \w+(; they differ in {NAMES})?\.",
     rf"{NAMES} kept latency under load lowest{WHERE}( \([^)]* and [^)]*\))?: {WITHIN}{MORE}\.",
     (rf"With {NAMES}, the worst{WHERE}, (it was {MS}|{WITHIN}{MORE})"
@@ -122,6 +122,11 @@ CASES: dict[str, tuple[Rows, Rows]] = {
         ([row("codel", FAST)], [row("codel", LOSSY)]),
     "With codel, the 95th percentile of latency under load was 1 ms.":
         ([row("codel", LOSSY)], [row("codel", FAST)]),
+    # 347 ms are the latency of neither run.
+    "With codel, the 99th percentile of latency under load was 24 to 670 ms in 2 runs.":
+        (spread("codel", (24.0, 670.0)), spread("codel", (24.0, 40.0))),
+    "With codel, the 99th percentile of latency under load was 26 ms.":
+        (spread("codel", (24.0, 28.0)), spread("codel", (24.0, 60.0))),
     "Nothing to compare: no two runs are alike in all but the queue.":
         ([row("codel", FAST)], both(FAST, SLOW)),
     "Nothing to compare: no two runs are alike in all but the queue; they differ in rate_mbps.":
