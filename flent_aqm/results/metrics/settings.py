@@ -32,9 +32,9 @@ def settings_of(test: str, title: str, batch: str, parameters: Mapping[str, Any]
     own queue (`up_aqm_parameters`) up_aqm_NAME, the shaper's (`shaper_parameters`) shaper_NAME.
     `rate_mbps` is the link's rate if both directions have the same, else text with both, "100/20".
     With a modem it is the modem's, and `shaper_mbps` is the shaper's, or "off" without a shaper or
-    its rates. A link that plays a trace has its name in place of a rate, "trace t.csv". Without a
-    modem and traces `shaper_mbps` is left out. Without a shaper, too, `rate_mbps` has the rates of
-    the Wi-Fi channel, "Wi-Fi 2x144.4+7.2", or is "no shaper". With one it is left out if the
+    its rates. A link that plays a trace has its name in place of a rate, "trace t.csv", and a Wi-Fi
+    channel without a modem its stations' rates, "Wi-Fi 2x144.4+7.2". Without any of these
+    `shaper_mbps` is left out. `rate_mbps` is then "no shaper" if there is none, and left out if the
     shaper's rate in a direction is not known. Settings that are not text, a number or a switch are
     left out.
 
@@ -54,13 +54,14 @@ def settings_of(test: str, title: str, batch: str, parameters: Mapping[str, Any]
                      if isinstance(value, (str, float, int, bool))}
     rates = _of_both(*(settings.get(f"rate_{way}_mbps") for way in _WAYS))
     modem = _of_both(*_link_rates(settings))
+    if modem is None and (channel := settings.get("wifi_rates_mbps")):
+        modem = f"Wi-Fi {channel}"
     if modem is not None:
         settings["shaper_mbps"] = "off" if rates is None or settings.get(
             "shaper") == "none" else rates
         rates = modem
     elif settings.get("shaper") == "none":
-        channel = settings.get("wifi_rates_mbps")
-        rates = f"Wi-Fi {channel}" if channel else NO_SHAPER
+        rates = NO_SHAPER
     if rates is not None:
         settings["rate_mbps"] = rates
     return settings

@@ -23,7 +23,7 @@ from flent_aqm.results.grouping import (
 )
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.percentiles import SAMPLES_BEYOND, of_any, of_sorted
-from flent_aqm.results.metrics.settings import Setting
+from flent_aqm.results.metrics.settings import NO_SHAPER, Setting
 from flent_aqm.results.metrics.table import LOST, METRICS
 from flent_aqm.results.metrics.throughput import shares_line
 from flent_aqm.show.looks import order
@@ -68,6 +68,7 @@ def with_sides(rows: Sequence[ReportRow]) -> tuple[list[ReportRow], tuple[str, .
     (see _titles_of_each()), otherwise its settings. In all other cases, the queue's name tells what
     is compared, and `side` is set only if _with_titles() finds titles for it.
     """
+    rows = _as_one_line(rows)
     apart = [name for name in _ROUTER if len(_value_pairs(AQM, name, rows)) > 1
              and len(_value_pairs(AQM, name, rows)) < len(_value_pairs(AQM, AQM, rows))
              * len(_value_pairs(name, name, rows))]
@@ -80,6 +81,18 @@ def with_sides(rows: Sequence[ReportRow]) -> tuple[list[ReportRow], tuple[str, .
         return _with_titles(rows, names), names
     titles = _titles_of_each(rows, names) or [_configuration_name(row, names) for row in rows]
     return [replace(row, side=title) for row, title in zip(rows, titles, strict=True)], names
+
+
+def _as_one_line(rows: Sequence[ReportRow]) -> Sequence[ReportRow]:
+    """Return the rows with the rate of the others in place of "no shaper" (NO_SHAPER) if these have
+    one rate: runs with and without a shaper on a line whose own rate isn't known, as a real
+    router's, are compared. Otherwise return the rows unchanged."""
+    shaped = {rate_of(row) for row in rows} - {NO_SHAPER}
+    if len(shaped) != 1:
+        return rows
+    rate, = shaped
+    return [replace(row, settings={**row.settings, RATE: rate})
+            if rate_of(row) == NO_SHAPER else row for row in rows]
 
 
 def _with_titles(rows: Sequence[ReportRow], names: Sequence[str]) -> list[ReportRow]:

@@ -193,7 +193,9 @@ def test_reading_a_run_imports_neither_flent_nor_matplotlib() -> None:
       "link_up_trace": "seeded"}, "100/trace seeded", "100/50"),
     # Nothing limits a line without both to the requested rate.
     ({"rate_down_mbps": 100.0, "rate_up_mbps": 100.0, "shaper": "none",
-      "wifi_rates_mbps": "2x144.4+7.2"}, "Wi-Fi 2x144.4+7.2", None),
+      "wifi_rates_mbps": "2x144.4+7.2"}, "Wi-Fi 2x144.4+7.2", "off"),
+    ({"rate_down_mbps": 50.0, "rate_up_mbps": 50.0, "shaper": "htb",
+      "wifi_rates_mbps": "2x144.4+7.2"}, "Wi-Fi 2x144.4+7.2", 50.0),
     ({"rate_down_mbps": 100.0, "rate_up_mbps": 100.0, "shaper": "none"}, "no shaper", None)])
 def test_rate_of_a_line_is_that_of_its_modem(
         requested: dict[str, Any], link: float | str, shaper: str | None) -> None:

@@ -23,7 +23,7 @@ from flent_aqm.show.report.slices import Dimension, dimensions, rates, with_side
 from flent_aqm.show.report.words import listed, number
 
 from .conftest import write_run
-from .made import LOST, row
+from .made import LOST, output, row
 
 FAST, SLOW = [1.0] * 1000, [50.0] * 900 + [200.0] * 100
 PROBE = "Ping (ms) UDP irtt"
@@ -167,6 +167,33 @@ def test_configurations_are_compared_as_their_titles_call_them() -> None:
     output = build(rows, [], [], "made").headline
     assert "What is compared differs in shaper, too." in output
     assert any("1 of each configuration" in one for one in output)
+
+
+def test_title_that_base_batch_made_is_no_name_of_a_configuration() -> None:
+    """Without the words that are values of other settings, its rest makes no sense."""
+    rows = [row(aqm, FAST, shaper_mbps=sqm, modem_down_mbps=30.0, rate_mbps=30.0, test=test,
+                title=title)
+            for test in ("ndt7", "ping")
+            for aqm, sqm, title in (("cake", "off", "cake 30.0 Mbit/s burst 0 cross 0"),
+                                    ("cake", "27", "cake 27.0 Mbit/s burst 0 cross 0"),
+                                    ("codel", "27", "codel 27.0 Mbit/s burst 0 cross 0"))]
+    assert [one.side for one in with_sides(rows)[0]][:3] == [
+        "cake, SQM off", "cake, SQM 27 Mbit/s", "codel, SQM 27 Mbit/s"]
+    own = [replace(one, settings={**one.settings, "title": f"{one.settings['title']} attic"})
+           for one in rows]
+    assert with_sides(own)[0][0].side.endswith("attic")
+
+
+def test_runs_with_and_without_a_shaper_are_on_one_line() -> None:
+    """Of a router whose line has no rate of its own that is known: SQM off and on are compared.
+    Where others have two rates, it is not known which line was measured without one."""
+    assert "cake kept latency under load lowest" in output([
+        row("no_aqm", SLOW, rate_mbps="no shaper", shaper="none"),
+        row("cake", FAST, rate_mbps=85.0, shaper="cake")])
+    assert "Nothing to compare" in output([
+        row("no_aqm", SLOW, rate_mbps="no shaper", shaper="none"),
+        row("cake", FAST, rate_mbps=85.0, shaper="cake"),
+        row("cake", FAST, rate_mbps=50.0, shaper="cake")])
 
 
 def test_line_without_sqm_is_not_called_after_its_queue() -> None:
