@@ -35,7 +35,7 @@ def test_report_in_the_lab_is_that_of_the_link(tmp_path: Path) -> None:
                                 "kept.flent.gz\n")
     assert read_data_file(tmp_path / "kept.flent.gz").metadata["IP_VERSION"] == 6
     one, two = done.stdout.split("(IPv6)")
-    one, advised = one.split("flent-aqm speedtest -i -s\n")
+    one, advised = one.split("and with -s or -c.\n")
     assert re.search(r"Busy (up|down)loads( or (up|down)loads)? add \d+ ms"
                      r"( and lose [\d.]+ % of the probes)?(, busy (up|down)loads \d+ ms)?: .* "
                      r"Set SQM in your router to "
