@@ -132,7 +132,7 @@ def caption(figure: Any, notes: Sequence[str]) -> None:
 # Line and gaps of a legend's column are as wide as so many letters.
 _LEGEND_MARGIN = 9
 # Largest share of a picture's width that a legend beside the axes may take.
-_MOST_BESIDE = 0.4
+_MOST_BESIDE = 0.5
 
 
 def letters_across(width_inches: float) -> float:
@@ -145,7 +145,7 @@ def letters_across(width_inches: float) -> float:
 
 def fits_beside(labels: Sequence[str], width_inches: float) -> bool:
     """Return whether a legend in one column leaves most of a picture of that width to the axes
-    beside it: its labels, of which there is at least one, take 40 % (_MOST_BESIDE) at most."""
+    beside it: its labels, of which there is at least one, take 50 % (_MOST_BESIDE) at most."""
     longest = _LEGEND_MARGIN + max(map(len, labels))
     return longest <= _MOST_BESIDE * letters_across(width_inches)
 
