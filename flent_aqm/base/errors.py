@@ -13,8 +13,9 @@
     ├── ParseError          a tool printed something that is not its format
     ├── StorageError        results can't be written, such as to a full disk
     └── BadResult           a data file is damaged, or lacks a number that was requested
-        └── NotAvailable    a run has no such number, for the reason in the text
-            └── LostProbe   the number is the round-trip time of a lost probe
+        └── NotAvailable    a run has no such number or plot, for the reason in the text
+            ├── TooFewSamples   the percentile needs more samples than there are
+            └── LostProbe       the number is the round-trip time of a lost probe
 
 Any other exception that leaves a command is a defect of this package.
 """

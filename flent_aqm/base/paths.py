@@ -58,7 +58,7 @@ def is_installed() -> bool:
 
 def user_cache() -> Path:
     """Return the path of this user's cache folder: flent-aqm in XDG_CACHE_HOME, or in ~/.cache if
-    that is not set or empty. It need not exist. For a user without a home and without
+    that is unset or empty. It need not exist. For a user without a home and without
     XDG_CACHE_HOME, it is in /nonexistent."""
     base = os.environ.get("XDG_CACHE_HOME")
     if not base:

@@ -416,8 +416,9 @@ class OutputFollower:
 
     def _follow(self, path: Path, output: int) -> None:
         """Copy a file to the descriptor `output` as it grows, until the block of the context
-        manager has ended and all is copied, the reader is given up (`_given_up`), or reading or
-        writing fails, which is no error. Runs in a thread for each file."""
+        manager has ended and all is copied, the reader is given up (`_given_up`) or gone, or
+        reading or writing fails: the first such error is kept in `_fault`. Runs in a thread for
+        each file."""
         position = 0
         while True:
             # Read the flag before the file: after the end of the block the file grows no more, so

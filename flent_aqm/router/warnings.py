@@ -13,9 +13,9 @@ _OFFLOADS: tuple[str, ...] = ("tso", "gso", "gro")
 
 def warnings(scenario: Scenario, report: ReadBack) -> list[str]:
     """Return a warning for each condition on the router that would hide the effect of the AQM:
-    offloads of a device that are on, all in one warning, unless the AQM has split_gso on, or,
-    without a shaper, a network card's driver without byte queue limits. Each begins with "down: "
-    or "up: ". Empty if there is none."""
+    offloads of a device that are on, all in one warning, and a network card's driver without byte
+    queue limits. With split_gso on in the AQM, offloads don't count; with a shaper, the driver
+    doesn't. Each begins with "down: " or "up: ". Empty if there is none."""
     return [f"{direction_name}: {text}" for direction_name, direction in report.directions.items()
             for text in _warnings_of_direction(scenario, direction_name, direction, report)]
 

@@ -124,8 +124,9 @@ def _count_verdicts(judged: Sequence[JudgedMetric], verdict: str) -> int:
 
 
 def _relative_difference(effect: Effect) -> float:
-    """Return the mean difference as a share of the base's median. Infinity if that is 0 and the
-    difference is not, and if lost probes leave the difference open."""
+    """Return the mean difference as a share of the base's median. If that is 0 and the difference
+    is not, infinity with the difference's sign. Infinity if lost probes leave the difference open.
+    """
     if not effect.base:
         return math.copysign(math.inf, effect.difference) if effect.difference else 0.0
     share = effect.difference / abs(effect.base)

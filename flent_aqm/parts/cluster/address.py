@@ -10,11 +10,14 @@ from flent_aqm.base.errors import ConfigError
 
 def parse_scheduler(value: object) -> str | None:
     """Return the scheduler's address, tcp://HOST:PORT or tls://HOST:PORT. None if the value is None
-    or "", so that runs stay on this machine. Raises ConfigError for another form."""
+    or "", so that runs stay on this machine. Raises ConfigError for another form, or a port that
+    isn't from 1 to 65535."""
     if value is None or value == "":
         return None
     text = str(value)
-    if not re.fullmatch(r"(tcp|tls)://[][A-Za-z0-9_.:-]+:[0-9]{1,5}", text):
+    parts = re.fullmatch(r"(?:tcp|tls)://[][A-Za-z0-9_.:-]+:([0-9]{1,5})", text)
+    # The system would take a higher port modulo 65536.
+    if not parts or not 1 <= int(parts[1]) <= 65535:
         raise ConfigError(f"scheduler: {text[:100]!r} is not the address of a Dask scheduler; "
                           "expected an address such as tcp://192.0.2.1:8786")
     refuse_bad_label("scheduler", text.partition("://")[2].rpartition(":")[0])

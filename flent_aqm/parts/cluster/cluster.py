@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flent_aqm.base.errors import LabError, TestbedError
+from flent_aqm.base.errors import LabError, TestbedError, cause_of
 from flent_aqm.parts.cluster import worker_side
 from flent_aqm.parts.cluster.agreement import RequiredVersions, WorkerFacts, refusal
 from flent_aqm.parts.cluster.extra import load_distributed
@@ -290,8 +290,8 @@ class Cluster:
             address: the worker's address.
             slots: number of runs that it takes at once.
 
-        Raises OSError if the worker is gone, or the kernel can't be read here, LabError if the
-        worker can't store it, other errors if it can't be checked.
+        Raises OSError if the worker is gone, LabError if the kernel can't be read here or stored
+        there, other errors if the worker can't be checked.
         """
         worker: WorkerFacts = self._call_on_worker(address, worker_side.describe,
                                                    self._wanted.kernel_hash)
@@ -301,8 +301,13 @@ class Cluster:
             self._say(f"worker {worker.host_name} at {address} is refused: {why}")
             return
         if not worker.has_required_kernel:
+            try:
+                kernel = self._kernel.read_bytes()
+            except OSError as error:  # not for the caller, which takes it for a lost worker
+                raise LabError(f"the lab kernel {self._kernel} can't be read here: "
+                               f"{cause_of(error)}") from None
             self._call_on_worker(address, worker_side.take_kernel, self._wanted.kernel_hash,
-                                 self._wanted.kernel_version, self._kernel.read_bytes())
+                                 self._wanted.kernel_version, kernel)
             self._say(f"worker {worker.host_name} at {address} was sent the lab kernel")
         with self._changed:
             self._workers[address] = _Worker(worker.host_name, slots)

@@ -118,7 +118,7 @@ def _find_files(paths: list[Path]) -> list[Path]:
             continue
         archived = sorted(
             one for one in path.rglob("*") if one.name.endswith(_ENDS) and one.name != STATUS
-            and not one.name.startswith(".") and not one.is_symlink())
+            and not one.name.startswith(".") and not one.is_symlink() and not one.is_dir())
         files.update(dict.fromkeys(archived))
         try:
             files.update(dict.fromkeys(find_files([path])))

@@ -94,7 +94,7 @@ class _Quantities:
 
 
 def _share(part: float, whole: float) -> float:
-    """Return part / whole, 0 if the whole is negative or not above _NOTHING."""
+    """Return part / whole, 0 if the whole is not above _NOTHING."""
     return float(part / whole) if whole > _NOTHING else 0.0
 
 

@@ -55,7 +55,8 @@ def answers(address: str) -> list[ServerAnswer]:
     """Check at this address the usual server of each test and load, up to 16 at the same time, and
     irtt's by a probe. Return a ServerAnswer for each, irtt's first. Other servers that are reached
     by UDP only are left out, and those that tests need only with certain settings, and the server
-    of the user's own test while that is not defined."""
+    of the user's own test while that is not defined. Raises ToolMissing if irtt can't be started.
+    """
     tests: dict[str, list[str]] = {IRTT.name: []}
     servers: dict[str, Server] = {IRTT.name: IRTT}
     for tool in TOOLS.values():
@@ -114,7 +115,8 @@ def refuse_unreachable(names: Collection[str], address: str, host: str, testbed:
 def _check_ports(server: Server, address: str) -> str:
     """Return why a server can't be reached, "" if it can. Of irtt, why it can't be probed, such as
     "UDP 2112: no valid response". Otherwise the first TCP port with a fault, such as "5201 closed"
-    (it refuses connections), "5201 silent" (no answer within 2 s) or "5201: No route to host"."""
+    (it refuses connections), "5201 silent" (no answer within 2 s) or "5201: No route to host".
+    Raises ToolMissing if irtt can't be started."""
     if server is IRTT:
         return irtt_answer(address)
     return next(filter(None, (_check_port(port, address) for port in server.every_port)), "")

@@ -55,7 +55,7 @@ def report(testbed: str, *, server: str | None = None, as_json: bool = False) ->
         as_json: print JSON instead of tables.
 
     Raises an AqmError if the testbed has another form, the router can't be reached or queried, the
-    server's name has no address, or this machine has no route to it.
+    server's name has no address, this machine has no route to it, or irtt can't be started here.
     """
     Scenario.from_settings({"testbed": testbed})  # raises if the address is wrong
     addresses = {}

@@ -115,6 +115,26 @@ def test_worker_whose_check_fails_is_not_taken_for_a_lost_scheduler() -> None:
     assert side.room() == 3
 
 
+def test_kernel_that_cannot_be_read_is_not_taken_for_a_lost_worker(tmp_path: Path) -> None:
+    """It would be tried again for ever without a word."""
+    class Client:
+        """A scheduler with a worker that lacks the kernel."""
+
+        def scheduler_info(self, n_workers: int) -> dict[str, Any]:
+            return {"workers": {"tcp://bare:1": {"nthreads": 1}}}
+
+        def run(self, function: Any, *arguments: object, workers: list[str]) -> dict[str, Any]:
+            return {"tcp://bare:1": WorkerFacts("bare", "", "", False, {})}
+
+    told: list[str] = []
+    side = sweep_side.Cluster("tcp://127.0.0.1:1", RequiredVersions("", "", "", {}),
+                              tmp_path / "linux", told.append)
+    side._client = Client()
+    side._update_workers()
+    assert told == [(f"worker at tcp://bare:1 can't be checked (the lab kernel {tmp_path}/linux "
+                     "can't be read here: No such file or directory); trying again")]
+
+
 @pytest.fixture(scope="session")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Their files, made without a cluster."""

@@ -84,6 +84,14 @@ def test_name_that_the_dns_cannot_carry_is_one_line(host: str) -> None:
         assert parse_scheduler(f"tcp://{good}:8786") == f"tcp://{good}:8786"
 
 
+@pytest.mark.parametrize("port", ["0", "65536", "99999"])
+def test_port_that_cannot_be_is_refused(port: str) -> None:
+    """The system would take it modulo 65536, and a worker would wait for ever there."""
+    with pytest.raises(ConfigError, match="is not the address of a Dask scheduler"):
+        parse_scheduler(f"tcp://127.0.0.1:{port}")
+    assert parse_scheduler("tcp://127.0.0.1:65535") == "tcp://127.0.0.1:65535"
+
+
 def test_own_address_is_the_one_towards_the_scheduler() -> None:
     """Loopback for loopback, by name and in both families."""
     assert own_address("tcp://127.0.0.1:8786") == "127.0.0.1"

@@ -116,7 +116,7 @@ def test_prior_that_is_no_share_is_refused(prior: str, tmp_path: Path) -> None:
 
 def test_archive_of_mlab_is_read_with_its_folder(tmp_path: Path) -> None:
     """Its download went through FQ-CoDel at 100 Mbit/s, and lost a packet at the start."""
-    folder = tmp_path / "2026" / "11"
+    folder = tmp_path / "2026" / "11.json"  # a folder still
     folder.mkdir(parents=True)
     (folder / "ndt7-download-1.json").write_text(json.dumps(archived()))
     (folder / "sweep.json").write_text("{}")
