@@ -67,7 +67,7 @@ class _RecordingTestbed(VirtualTestbed):
 
 def describe(kernel: str) -> WorkerFacts:
     """Return the facts about this worker. Raises ToolMissing if FLENT_AQM_KERNEL is set and isn't a
-    program.
+    program, LabError if a file of this package can't be read.
 
     Args:
         kernel: hash of the required kernel.

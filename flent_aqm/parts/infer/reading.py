@@ -202,7 +202,8 @@ def _json_in_archive(text: bytearray) -> Iterator[tuple[str, bytearray]]:
                     raise BadResult("the files in it, unpacked, have together more than "
                                     f"{allowed.unpacked_bytes >> 20} MiB{allowed.hint}")
                 yield name, inner
-    except (tarfile.TarError, EOFError) as error:
+    # tarfile has no TarError for wrong numbers in extended headers.
+    except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
         raise BadResult(f"damaged tar file ({cause_of(error)})") from None
 
 

@@ -85,7 +85,7 @@ def read(text: str, direction: str, report: ClientReport, complaint: str = "") -
             f"unloaded_rtt_{direction}_ms": float(summary["unloaded_rtt_ms"]),
             f"loaded_rtt_{direction}_ms": float(summary["loaded_rtt_ms"]["p50"]),
             f"excess_{direction}_bytes": float(summary["excess_buffered_bytes"]["p50"])}
-    except (ValueError, LookupError, TypeError) as fault:
+    except (ValueError, LookupError, TypeError, OverflowError) as fault:
         raise BadResult(f"bbperf's result file has an unexpected form ({cause_of(fault)}); it "
                         f"starts with {text[:60]!r}") from None
 

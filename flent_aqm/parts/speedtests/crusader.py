@@ -118,7 +118,7 @@ def read_export(text: str, tested_s: float, report: ClientReport) -> None:
             if total is not None:
                 at_s = _to_seconds(ping["sent"]) + offset_s
                 report.at(at_s).probe("ping_ms", at_s, _to_seconds(total) * 1e3)
-    except (ValueError, LookupError, TypeError, AttributeError) as fault:
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as fault:
         raise BadResult(f"crusader's exported JSON has an unexpected form ({cause_of(fault)}); it "
                         f"starts with {text[:60]!r}") from None
 

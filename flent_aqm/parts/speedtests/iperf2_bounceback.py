@@ -108,9 +108,9 @@ def refuse_old(program: str) -> None:
 
 def read_load(text: str, direction: str, report: ClientReport) -> None:
     """Read the output of a direction's load into the report: the rate of each interval, and the
-    mean of the whole test as iperf prints it. Raises BadResult if either is missing. Before, the
-    direction's load must have begun in the report: times are counted from there. As iperf starts
-    later than that, the load gets own_clock.
+    mean of the whole test as iperf prints it. Before, the direction's load must have begun in the
+    report: times are counted from there. As iperf starts later than that, the load gets own_clock.
+    Raises BadResult if either rate is missing, or if one is too large.
 
     Args:
         text: output of iperf.

@@ -35,9 +35,9 @@ def read(lines: Iterable[OutputLine], report: ClientReport) -> None:
     """Read the client's output into the report: rates and round trips of each direction as it ran,
     and the final ones.
 
-    The client exits with status 0 even if it reached no server. Raises BadResult if a direction has
-    no rates, or no final rate. The message quotes the client's first unexpected line of that
-    direction, or else before both, if any.
+    The client exits with status 0 even if it reached no server. Raises BadResult if a rate is
+    too large, or if a direction has no rates, or no final rate. In these two cases, the message
+    quotes the client's first unexpected line of that direction, or else before both, if any.
     """
     complaints: dict[str, str] = {}
     running = ""

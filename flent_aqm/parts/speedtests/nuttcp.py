@@ -45,7 +45,8 @@ def read(lines: Iterable[OutputLine], direction: str, report: ClientReport) -> N
         report: the report to fill. The direction's load must have begun in it: times are counted
             from there.
 
-    Raises BadResult if the output has no rates of the intervals, or none of the whole test.
+    Raises BadResult if the output has no rates of the intervals, or none of the whole test, or if a
+    rate is too large.
     """
     load, complaint = report.load(direction), ""
     load.own_clock = True

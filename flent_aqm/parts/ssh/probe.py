@@ -117,7 +117,8 @@ def parse_probe(text: str, machine: str = "router") -> RouterProperties:
     for line in lines[1:-1]:
         name, _, rest = line.partition(" ")
         match name, rest.split():
-            case "link", [device, state, length, driver, bql, lower] if length.isdecimal():
+            case "link", [device, state, length, driver, bql, lower] if (
+                    length.isdecimal() and len(length) <= 10):
                 links[device] = RouterDevice(
                     device, state, int(length), driver.removesuffix("-"), bql == "yes",
                     tuple(filter(None, lower.removesuffix("-").split(","))))

@@ -226,6 +226,22 @@ def test_tar_file_with_a_damaged_header_is_called_no_bad_gzip_file(tmp_path: Pat
         read_downloads(path)
 
 
+@pytest.mark.parametrize(("kind", "size", "headers"), [
+    (tarfile.XHDTYPE, 1 << 70, {}), (tarfile.REGTYPE, 1 << 70, {}),
+    (tarfile.REGTYPE, 0, {"GNU.sparse.map": "0,x"}), (tarfile.REGTYPE, 0, {"GNU.sparse.size": "x"}),
+])
+def test_tar_file_with_wrong_numbers_is_damaged(
+        tmp_path: Path, kind: bytes, size: int, headers: dict[str, str]) -> None:
+    """Python's module has errors of no class of its own for them."""
+    member = tarfile.TarInfo("one.txt")
+    member.type, member.size, member.pax_headers = kind, size, headers
+    path = tmp_path / "archive.tar"
+    path.write_bytes(member.tobuf(tarfile.PAX_FORMAT if headers else tarfile.GNU_FORMAT)
+                     + bytes(10240))
+    with pytest.raises(BadResult, match=r"archive\.tar: damaged tar file \("):
+        read_downloads(path)
+
+
 @pytest.mark.parametrize(("files", "why"), [
     ([("good.json", b"{}"), ("bad.json.gz", gzip.compress(b"{}")[:15])],
      "its bad.json.gz: damaged (the file ends too early)"),

@@ -53,6 +53,15 @@ def test_file_without_a_result_is_refused(text: str, output: str) -> None:
         bbperf.read(text, "download", ClientReport("bbperf"), "ERROR: not enough valid samples")
 
 
+def test_file_with_an_impossible_time_is_refused() -> None:
+    """No float has so many digits."""
+    entry = (f'{{"received_time_sec": 1{400 * "0"}, "sent_time_sec": 0, "loaded_rtt_ms": 1, '
+             '"receiver_throughput_rate_mbps": 1}')
+    with pytest.raises(BadResult, match="result file has an unexpected form"):
+        bbperf.read(f'{{"entries": [{entry}], "summary": {{"a": 1}}}}', "download",
+                    ClientReport("bbperf"))
+
+
 def test_call_by_hand_has_the_servers_port(monkeypatch: pytest.MonkeyPatch) -> None:
     """The usual one may be another server's."""
     monkeypatch.setattr(bbperf, "lines_of", lambda *_: iter(()))

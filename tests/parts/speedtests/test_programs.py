@@ -255,6 +255,9 @@ def test_export_that_is_none_is_refused() -> None:
     """In one line, with how it starts."""
     with pytest.raises(BadResult, match=r"JSON has an unexpected form .* starts with '\{\}'"):
         crusader.read_export("{}", 0.0, ClientReport("crusader"))
+    with pytest.raises(BadResult, match="JSON has an unexpected form"):
+        crusader.read_export('{"test_data": [{"kind": "Download", "start": {"secs": 1'
+                             f'{400 * "0"}, "nanos": 0}}}}]}}', 0.0, ClientReport("crusader"))
 
 
 def stand_in(folder: Path, script: str) -> str:

@@ -44,6 +44,11 @@ def test_device_with_an_odd_name_is_told_with_the_names_that_can_be() -> None:
         parse_probe(ANSWER.replace("link mgmt", "link "))
 
 
+def test_length_of_more_digits_than_python_reads_is_an_unexpected_line() -> None:
+    with pytest.raises(ParseError, match="unexpected line 'link down up 9999"):
+        parse_probe(ANSWER.replace("link down up 1000", "link down up " + 5000 * "9"))
+
+
 @pytest.mark.parametrize(("machine", "told", "refusal"), [
     ("router", "uid 1000", "user on the router is not root, .*; log in as root: ssh://root@ROUTER"),
     ("machine", "uid 1000", "the user on the machine is not root, .*; run this as root$"),
