@@ -232,13 +232,15 @@ def test_more_jobs_than_cores_share_all() -> None:
 def test_pool_has_no_more_runs_than_there_is_room() -> None:
     """Room that comes later is found without a word of it."""
     room, running, most, crowded = [1], [0], [0], [False]
-    lock, free = threading.Lock(), threading.Event()
+    lock, free, both = threading.Lock(), threading.Event(), threading.Event()
 
     def run(cell: Any) -> Any:
         with lock:
             running[0] += 1
             most[0] = max(most[0], running[0])
             crowded[0] |= running[0] > room[0]
+            if running[0] == 2:
+                both.set()
         assert free.wait(60)
         with lock:
             running[0] -= 1
@@ -247,6 +249,7 @@ def test_pool_has_no_more_runs_than_there_is_room() -> None:
     assert pool.submit("one")  # type: ignore[arg-type]
     threading.Timer(0.2, lambda: room.__setitem__(0, 2)).start()
     assert pool.submit("two")  # type: ignore[arg-type]
+    assert both.wait(60)
     free.set()
     pool.drain()
     pool.take_no_more()
