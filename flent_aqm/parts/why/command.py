@@ -153,7 +153,7 @@ def _explain(args: argparse.Namespace) -> None:
             "file": str(args.file),
             "settings": dict(settings),
             **asdict(story), "what_if": [asdict(one) for one in outcomes],
-            "conclusion": concluding(outcomes, idle_ms, story.bottleneck)}))
+            "conclusion": concluding(outcomes, idle_ms, story.bottleneck, story.standing.cause)}))
     else:
         print("\n".join(as_text(story, outcomes, idle_ms, in_short(settings))))
     if not args.output and not args.keep:
@@ -217,7 +217,7 @@ def as_text(story: Story, outcomes: Sequence[RunOutcome], idle_ms: float | None,
     told = _wrapped("Run", settings)
     for heading, sentence in lines(story, idle_ms):
         told += _wrapped(heading, sentence)
-    conclusion = concluding(outcomes, idle_ms, story.bottleneck)
+    conclusion = concluding(outcomes, idle_ms, story.bottleneck, story.standing.cause)
     return [*told, *_table(outcomes), *(_wrapped("Result", conclusion) if conclusion else [])]
 
 

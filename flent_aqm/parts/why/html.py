@@ -68,5 +68,6 @@ def page(file: Path, run: WatchedRun, explained: Explained, story: Story,
     return environment("flent_aqm.parts.why").get_template("why.html").render(
         title=title(story, idle_ms), answers=lines(story, idle_ms)[1:], outcomes=outcomes,
         name=file.name, settings=settings_of(run.cell, run.run),
-        conclusion=concluding(outcomes, idle_ms, story.bottleneck), has_losses=explained.has_losses,
+        conclusion=concluding(outcomes, idle_ms, story.bottleneck, story.standing.cause),
+        has_losses=explained.has_losses,
         picture=svg_address(figure.draw(explained, "svg")))

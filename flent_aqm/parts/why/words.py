@@ -270,33 +270,35 @@ _SPARES = "Spares this probe; there are too few probes to tell about others"
 _CARRIES_LESS = 0.05
 
 
-def concluding(outcomes: Sequence[RunOutcome], idle_ms: float | None, place: str = "") -> str:
+def concluding(outcomes: Sequence[RunOutcome], idle_ms: float | None, place: str = "",
+               cause: Cause | None = None) -> str:
     """Return the sentences on which change removes the glitch and which does not, and on the
     changes whose run failed. If the probe was no glitch, return those on the fastest change
     instead of the former. If no change removes the glitch of a probe that waited in the modem, a
-    sentence says that the router's queue isn't the bottleneck, also if there is no run with a
-    change. Return "" for any other probe without such runs.
+    sentence says that the router's queue isn't the bottleneck, or that the line stood still, also
+    if there is no run with a change. Return "" for any other probe without such runs.
 
     Args:
         outcomes: the run itself first, then the runs with something changed.
         idle_ms: median RTT before the load. With None, the text says that nothing can be told of
             the runs that didn't fail.
         place: place of the queue that is the cause, see Story.bottleneck.
+        cause: cause of the wait, None if it isn't known.
     """
     was, *changed = outcomes
     ran = [one for one in changed if not one.fault]
     failed = [one.change for one in changed if one.fault]
     if not changed and in_modem(place):
-        return _not_the_router(place)
-    told = _judged(was, ran, idle_ms, place) if ran else []
+        return _not_the_router(place, cause)
+    told = _judged(was, ran, idle_ms, place, cause) if ran else []
     if failed:
         told.append(f"Failed, so nothing is known of {'it' if len(failed) == 1 else 'them'}: "
                     f"{', '.join(failed)}.")
     return " ".join([*told, LIMITS] if ran else told)
 
 
-def _judged(was: RunOutcome, ran: Sequence[RunOutcome], idle_ms: float | None, place: str
-            ) -> list[str]:
+def _judged(was: RunOutcome, ran: Sequence[RunOutcome], idle_ms: float | None, place: str,
+            cause: Cause | None) -> list[str]:
     """Return the sentences of concluding() on changed runs that didn't fail, at least one.
 
     Args:
@@ -304,6 +306,7 @@ def _judged(was: RunOutcome, ran: Sequence[RunOutcome], idle_ms: float | None, p
         ran: outcomes of the runs with something changed.
         idle_ms: median RTT before the load, None if it isn't known.
         place: place of the queue that is the cause.
+        cause: cause of the wait, None if it isn't known.
     """
     if idle_ms is None:
         return [("Can't tell what removes the glitch: no probe before the load tells how long "
@@ -324,13 +327,21 @@ def _judged(was: RunOutcome, ran: Sequence[RunOutcome], idle_ms: float | None, p
             told.append("None of these changes removes the glitch.")
     # A change that spares the probe has moved the queue.
     if in_modem(place) and not {Verdict.REMOVES, Verdict.SPARES, Verdict.MOVES} & {*verdicts}:
-        told.append(_not_the_router(place))
+        told.append(_not_the_router(place, cause))
     return told
 
 
-def _not_the_router(place: str) -> str:
+def _not_the_router(place: str, cause: Cause | None) -> str:
     """Return the sentence that the router's queue isn't the bottleneck, and what moves the queue to
-    the router. place: the modem's queue, see Story.bottleneck."""
+    the router, or that nothing does because the line stood still.
+
+    Args:
+        place: the modem's queue, see Story.bottleneck.
+        cause: cause of the wait, None if it isn't known.
+    """
+    if cause is Cause.STOP:
+        return ("The line itself stood still, so the packets waited wherever they were: no setting "
+                "of the router removes that.")
     return (f"The bottleneck is {_place(place)}, not the router's: only a shaper below the "
             "modem's rate (rate_mbps) moves the queue to the router.")
 

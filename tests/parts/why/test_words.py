@@ -250,6 +250,11 @@ def test_probe_in_the_modem_is_told_that_the_routers_queue_is_not_the_bottleneck
     for moved in (GONE, MOVED, FIRST_STAYS):
         assert sentence not in concluding([*outcomes, moved], 20.0, "up (modem)")
     assert "bottleneck" not in concluding(outcomes, 20.0, "up")
+    # A shaper doesn't help a line that stands still.
+    still = concluding(outcomes, 20.0, "up (modem)", Cause.STOP)
+    assert "The line itself stood still" in still
+    assert "shaper" not in still
+    assert sentence in concluding(outcomes, 20.0, "up (modem)", Cause.DIP)
 
 
 def test_terminal_gets_every_row_in_80_columns() -> None:
