@@ -107,8 +107,9 @@ def _default_metrics(form: str, scored: Sequence[ScoredFile]) -> tuple[str, ...]
 
 
 def _parse_metrics(text: str | None) -> tuple[str, ...]:
-    """Parse the value of --metrics: names separated by commas, one of which may be "all". Return ()
-    without the option or without a name in it. Raises ConfigError if a metric is unknown."""
+    """Parse the value of --metrics: names separated by commas. Return them in their order, or all
+    metrics in the order of METRICS if "all" is among them, or () without the option or without a
+    name in it. Raises ConfigError if a metric is unknown."""
     if text is None:
         return ()
     names = tuple(name.strip() for name in text.split(",") if name.strip())

@@ -38,7 +38,8 @@ class Point:
 
     Attributes:
         place: the line with its queue.
-        way: the direction, "download", "upload" or `worse`.
+        way: "download" or "upload", or "worse" for a latency that the test shows without a
+            direction, which is compared with the larger one of both.
         shown: value that the test shows, in the unit of the aim.
         true: the true value.
     """

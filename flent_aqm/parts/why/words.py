@@ -274,9 +274,10 @@ def concluding(outcomes: Sequence[RunOutcome], idle_ms: float | None, place: str
                cause: Cause | None = None) -> str:
     """Return the sentences on which change removes the glitch and which does not, and on the
     changes whose run failed. If the probe was no glitch, return those on the fastest change
-    instead of the former. If no change removes the glitch of a probe that waited in the modem, a
-    sentence says that the router's queue isn't the bottleneck, or that the line stood still, also
-    if there is no run with a change. Return "" for any other probe without such runs.
+    instead of the former. If no change removes the glitch of a probe that waited in the modem, or
+    spares this probe, a sentence says that the router's queue isn't the bottleneck, or that the
+    line stood still. It is there, too, if no changed run was made or succeeded. Return "" for any
+    other probe without changed runs.
 
     Args:
         outcomes: the run itself first, then the runs with something changed.
@@ -288,9 +289,10 @@ def concluding(outcomes: Sequence[RunOutcome], idle_ms: float | None, place: str
     was, *changed = outcomes
     ran = [one for one in changed if not one.fault]
     failed = [one.change for one in changed if one.fault]
-    if not changed and in_modem(place):
-        return _not_the_router(place, cause)
-    told = _judged(was, ran, idle_ms, place, cause) if ran else []
+    if ran:
+        told = _judged(was, ran, idle_ms, place, cause)
+    else:
+        told = [_not_the_router(place, cause)] if in_modem(place) else []
     if failed:
         told.append(f"Failed, so nothing is known of {'it' if len(failed) == 1 else 'them'}: "
                     f"{', '.join(failed)}.")

@@ -337,9 +337,10 @@ def _no_remedy_sentence(worst: Configuration, busy: str, here: Sequence[Configur
 
 
 def _why_not(configuration: Configuration, busy: str, worst: Configuration) -> str:
-    """Return the reason why a configuration isn't one of _good_configurations(), as a clause: that
-    it was not measured under a load of the worst one, that its runs disagree, or the latency that
-    it added or the probes that it lost. A load other than `busy` is named, and comes after it."""
+    """Return the reason why a configuration isn't one of _good_configurations(), as a clause. The
+    first that applies: that it was not measured under a load of the worst one, which is named; its
+    fault under `busy`; or its fault under another load, which is named. A fault is that its runs
+    disagree, or the latency that it added, or the probes that it lost."""
     for other in worst.busy:
         if other not in configuration.busy:
             return f"it was not measured under busy {other}"

@@ -16,7 +16,7 @@ from itertools import pairwise, takewhile
 from pathlib import Path
 
 from flent_aqm.base.paths import resource_dir
-from flent_aqm.spec.keys import QUEUE_PREFIXES, SCENARIO_KEYS
+from flent_aqm.spec.keys import PARAMETER_PREFIXES, QUEUE_PREFIXES, SCENARIO_KEYS
 
 # Keys that --batch-override may have. The testbed is not among them, because it may be a host to
 # log in to, nor the scheduler, which may run any program on this machine.
@@ -62,9 +62,9 @@ def purpose(words: Sequence[str]) -> str:
 
 def _overrides_of_purpose(words: Sequence[str], batch: str) -> str:
     """Return the overrides of a command line that change what its batch measures, as text:
-    "share=95, length=4". Left out are overrides of keys that neither the batch nor a setting of a
-    run has, and of values with other characters than _VALUE allows: words of a stranger. "" if none
-    is left.
+    "share=95, length=4". Left out are overrides of keys in _NOT_OF_PURPOSE, of keys that neither
+    the batch nor a setting of a run has, and of values with other characters than _VALUE allows:
+    words of a stranger. "" if none is left.
 
     Args:
         words: the words of the sweep's command line.
@@ -76,7 +76,9 @@ def _overrides_of_purpose(words: Sequence[str], batch: str) -> str:
     pairs = [one.partition("=") for one in given]
     return ", ".join(
         f"{key}={value}" for key, _, value in pairs if _VALUE.fullmatch(value)
-        and (key in SCENARIO_KEYS | {"length"} or re.search(rf"^{re.escape(key)}\s*=", batch, re.M))
+        and (key in SCENARIO_KEYS | {"length"} or (
+            key.startswith(PARAMETER_PREFIXES) and _VALUE.fullmatch(key))
+            or re.search(rf"^{re.escape(key)}\s*=", batch, re.M))
         and key not in _NOT_OF_PURPOSE)
 
 

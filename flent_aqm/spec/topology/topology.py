@@ -114,7 +114,8 @@ class _NamedTopology:
     NAME:N+WORD+WORD=VALUE.
 
     Attributes:
-        make: function (number, words) -> graph. The number is 0 for a topology without one.
+        make: function (number, names of the given words, without their values) -> graph. The number
+            is 0 for a topology without one.
         counts: least, greatest and default number. None for a topology that takes neither a number
             nor words.
         words: word that may follow -> least and greatest value, None for a word without a value.

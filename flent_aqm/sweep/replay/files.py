@@ -63,7 +63,8 @@ def _trace_path(key: str, link: Mapping[str, Any], places: Sequence[Path]) -> Pa
         key: the setting, for messages.
         link: the data file's record of the trace: `size_bytes`, `sha256`, and `trace`, the file's
             name, for messages.
-        places: files and folders in which to look.
+        places: files, and folders, of which the files directly in them are looked at, sorted.
+            Symbolic links to files are passed over.
 
     Raises ConfigError if there is none, if the record has no valid size or SHA-256 (64 digits in
     lower case), or if the size is above _MOST_BYTES.

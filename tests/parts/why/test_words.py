@@ -250,6 +250,9 @@ def test_probe_in_the_modem_is_told_that_the_routers_queue_is_not_the_bottleneck
     for moved in (GONE, MOVED, FIRST_STAYS):
         assert sentence not in concluding([*outcomes, moved], 20.0, "up (modem)")
     assert "bottleneck" not in concluding(outcomes, 20.0, "up")
+    refused = concluding([WAS, RunOutcome("aqm=x", fault="refused")], 20.0, "up (modem)")
+    assert refused.startswith(sentence)
+    assert "Failed, so nothing is known of it: aqm=x." in refused
     # A shaper doesn't help a line that stands still.
     still = concluding(outcomes, 20.0, "up (modem)", Cause.STOP)
     assert "The line itself stood still" in still

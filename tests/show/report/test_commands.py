@@ -109,6 +109,8 @@ def test_page_is_called_after_what_its_batch_is_for(words: list[str]) -> None:
 @pytest.mark.parametrize(("overrides", "told"), [
     ([], ""), (["--batch-override", "share=95"], " (share=95)"),
     (["--batch-override=share=95", "--batch-override", "length=4"], " (share=95, length=4)"),
+    (["--batch-override", "aqm_target=6ms", "--batch-override", "aqm_<b>=6ms"],
+     " (aqm_target=6ms)"),
     # Where it runs, what the batch doesn't have, and what is no plain value.
     (["--batch-override", "output_path=x", "--batch-override", "testbed=netns"], ""),
     (["--batch-override", "visit=evil.example"], ""),
