@@ -315,9 +315,10 @@ REFUSED, NO_VERDICT = "refused", "no verdict"
 
 def judge_defects(output: Path, what: str, only: str, named_cells: bool) -> list[Comparison]:
     """Build a kernel for each defect, and have `flent-aqm verdict` judge it: by its samples, and
-    with coverage if these don't show that it is worse. Right is "worse", "not exercised" with the
-    lines that never ran, or that `kernel build` refuses a change of which nothing is in the kernel.
-    For a harmless change, right is "the same", with all lines run.
+    with coverage if these don't show that it is worse. Right is "worse", "not exercised" (status 4:
+    a line of the change never ran, or less than 20 times in each cell), or that `kernel build`
+    refuses a change of which nothing is in the kernel. For a harmless change, right is "the same",
+    with all lines run.
 
     Args:
         output: folder for runs, patches, verdicts' pages and notes. Defects with a note are not

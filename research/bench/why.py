@@ -44,9 +44,10 @@ def figures(repeat: int, only: str) -> list[Figure]:
     """Measure a replay at 100 Mbit/s without captures, the same run by `flent-aqm why`, which makes
     it again with captures and explains it, and `flent-aqm why` of a run at 900 Mbit/s.
 
-    Print and return the figures: the ratio of the first two processor times, the time of the third
-    and, with the third, the memory of the largest process that this process has started so far,
-    also before this call. Raises CalledProcessError if a command fails.
+    Print and return the figures: the processor time of the second divided by that of the first, the
+    wall time of the third (with its processor time in `cpu`) and, with the third, the memory of the
+    largest process that this process has started so far, also before this call. Raises
+    CalledProcessError if a command fails.
 
     Args:
         repeat: number of measurements, 1 or more. Fewer are made of the third if it takes long.

@@ -183,7 +183,7 @@ def _json_in_archive(text: bytearray) -> Iterator[tuple[str, bytearray]]:
 
     Raises BadResult if the tar file or such a file in it is damaged, if the contents together
     exceed the limit of size, or if one alone exceeds a limit. If it is one file's fault, the
-    message begins with its name.
+    message begins with "its NAME: ".
     """
     allowed = limits()
     left = allowed.unpacked_bytes
@@ -202,6 +202,10 @@ def _json_in_archive(text: bytearray) -> Iterator[tuple[str, bytearray]]:
                     raise BadResult("the files in it, unpacked, have together more than "
                                     f"{allowed.unpacked_bytes >> 20} MiB{allowed.hint}")
                 yield name, inner
+            # tarfile takes a wrong header after the first for the archive's end.
+            if text[archive.offset:archive.offset + tarfile.BLOCKSIZE] != bytes(tarfile.BLOCKSIZE):
+                raise BadResult("damaged tar file (it has no end, or a wrong header after some "
+                                "files)")
     # tarfile has no TarError for wrong numbers in extended headers.
     except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
         raise BadResult(f"damaged tar file ({cause_of(error)})") from None

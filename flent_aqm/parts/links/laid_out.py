@@ -53,8 +53,8 @@ def lay_out(scenario: Scenario, direction: str) -> LinkPlan:
         direction: "down" or "up".
 
     Raises ConfigError if the direction has access or outages but no rate, if TCP would starve on
-    the link (not checked for a schedule that ends, see refuse_link_that_ends()), if the schedule
-    gets too many steps, or if the trace is wrong or can't be read.
+    the link (after the end of a schedule that ends, refuse_link_that_ends() checks that), if the
+    schedule gets too many steps, or if the trace is wrong or can't be read.
     """
     seed = defaults.LAB_SEED if scenario.lab.seed is None else scenario.lab.seed
     mbps = scenario.path.modem_mbps(direction)
@@ -78,8 +78,7 @@ def lay_out(scenario: Scenario, direction: str) -> LinkPlan:
             again_ns = schedule.period_ns
         # Whether a schedule that ends is long enough depends on the run's length:
         # refuse_link_that_ends().
-        fault = "" if dead_ns else unplayable(schedule)
-        if fault:
+        if fault := unplayable(schedule):
             key = _key_to_blame(direction, outages, schedule, has_access=bool(access_text))
             shown = key if key == "link_outages_s" else link.shown_key(
                 direction, key.replace(f"_{direction}", ""))

@@ -97,9 +97,10 @@ def link_plans(scenario: Scenario) -> dict[str, LinkPlan]:
     """Return the plan of each direction, by "down" and "up". Empty if all keys of the link have
     their defaults.
 
-    Raises ConfigError if the keys don't fit together, if TCP would starve on the link, if a
-    schedule gets too many steps, or if a trace is wrong or can't be read. If a line of a trace file
-    is wrong, the message has its line and column.
+    Raises ConfigError if the keys don't fit together, if TCP would starve on the link (after the
+    end of a trace that ends, refuse_link_that_ends() checks that), if a schedule gets too many
+    steps, or if a trace is wrong or can't be read. If a line of a trace file is wrong, the message
+    has its line and column.
     """
     if not scenario.record("link").is_there:
         return {}

@@ -226,6 +226,29 @@ def test_tar_file_with_a_damaged_header_is_called_no_bad_gzip_file(tmp_path: Pat
         read_downloads(path)
 
 
+@pytest.mark.parametrize("cut", ["second header", "before it", "end"])
+def test_tar_file_that_ends_too_early_is_damaged(tmp_path: Path, cut: str) -> None:
+    """Python's module takes that for the end: downloads after it were missing without a word."""
+    whole = tmp_path / "whole.tar"
+    with tarfile.open(whole, "w") as archive:
+        for name in ("one.json", "two.json"):
+            text = json.dumps(archived()).encode()
+            second = archive.offset
+            member = tarfile.TarInfo(name)
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text))
+    assert len(read_downloads(whole)) == 2
+    data = bytearray(whole.read_bytes())
+    if cut == "second header":
+        data[second] ^= 1
+    else:
+        del data[second if cut == "before it" else len(data.rstrip(b"\0")):]
+    path = tmp_path / "cut.tar"
+    path.write_bytes(data)
+    with pytest.raises(BadResult, match=r"cut\.tar: damaged tar file \("):
+        read_downloads(path)
+
+
 @pytest.mark.parametrize(("kind", "size", "headers"), [
     (tarfile.XHDTYPE, 1 << 70, {}), (tarfile.REGTYPE, 1 << 70, {}),
     (tarfile.REGTYPE, 0, {"GNU.sparse.map": "0,x"}), (tarfile.REGTYPE, 0, {"GNU.sparse.size": "x"}),

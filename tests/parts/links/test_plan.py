@@ -256,6 +256,16 @@ def test_link_that_starves_or_has_no_rate_is_refused(
     assert str(fault.value).startswith(output)
 
 
+def test_link_that_ends_is_refused_for_a_gap_before_its_end(tmp_path: Path) -> None:
+    """Longer than TCP waits: what is after the end depends on the run, and this doesn't."""
+    trace = tmp_path / "trace.csv"
+    trace.write_text("time_s,rate_mbps\n0,10\n2000,0\n")
+    settings = {"link_trace": trace, "link_trace_end": "hold"}
+    link_plans(Scenario.from_settings({**settings, "link_outages_s": "10-900"}))
+    with pytest.raises(ConfigError, match=r"^link_outages_s: nothing passes for 990 s"):
+        link_plans(Scenario.from_settings({**settings, "link_outages_s": "10-1000"}))
+
+
 @pytest.mark.parametrize("settings", [{}, {"link_outages_s": "1-2"}, {"link_access": "lte"},
                                       {"link_access": "starlink", "link_outages_s": "1-2"}])
 def test_link_that_ends_before_the_run_is_refused(
