@@ -7,7 +7,7 @@ guest/, and is run inside as
 
     sh SCRIPT modem       in the modem's namespace, if the record replaces the modem
     sh SCRIPT topology    after a topology is set up, in the client's namespace
-    sh SCRIPT begin       at the start of the run's command
+    sh SCRIPT begin       up to a second before the run's command or test, see full_second.pl
     sh SCRIPT end         after the command; report() gets the text that it prints
 """
 

@@ -28,7 +28,7 @@ read -r psched </proc/net/psched
 
 start_own_servers
 
-# Schedules start together with the command.
+# Schedules start here, before the command waits for a full second.
 path_models begin
 # Of an instrumented kernel: which code the run itself has used, not the start of the network.
 [ ! -w /proc/lab_coverage ] || echo 0 >/proc/lab_coverage

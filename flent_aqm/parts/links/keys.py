@@ -109,7 +109,7 @@ def parse_outages(key: str, text: str) -> tuple[Outage, ...]:
 
     Args:
         key: the batch key, for messages.
-        text: such as `10-12, 30-30.5`, in seconds from the start of the run's command.
+        text: such as `10-12, 30-30.5`, in seconds since the link began to play its schedule.
 
     Returns:
         (begin, end) of each outage, in ns. Empty for an empty text.

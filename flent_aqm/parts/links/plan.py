@@ -113,11 +113,12 @@ def link_plans(scenario: Scenario) -> dict[str, LinkPlan]:
 def refuse_link_that_ends(scenario: Scenario, length_s: float) -> None:
     """Raise ConfigError if a trace that doesn't repeat leaves the link dead before the run ends, or
     if outages or a trace that holds would begin again in it. A trace that holds a rate after its
-    end is accepted. Raises ConfigError also where link_plans() does.
+    end is accepted. The schedule begins up to 1 s before the run's test, which isn't taken into
+    account. Raises ConfigError also where link_plans() does.
 
     Args:
         scenario: settings of the run.
-        length_s: length of the run.
+        length_s: length of the run's test.
     """
     link = scenario.record("link")
     for direction, plan in link_plans(scenario).items():
