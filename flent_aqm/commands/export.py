@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.base.words import counted
 from flent_aqm.results.jobs_option import add_jobs
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def main(args: argparse.Namespace) -> int:
         count = write_table(args.output, samples.SCHEMA, readable(samples.sample_batch))
     else:
         count = write_table(args.output, runs.SCHEMA, batches(runs.SCHEMA, readable(runs.run_row)))
-    print(f"{count} {'samples' if args.samples else 'runs'} of {len(files) - damaged} files "
-          f"in {args.output}" + (f"; left out: {damaged}" if damaged else ""))
+    print(f"{counted(count, 'sample' if args.samples else 'run')} of "
+          f"{counted(len(files) - damaged, 'file')} in {args.output}"
+          + (f"; left out: {damaged}" if damaged else ""))
     return 1 if damaged else 0

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flent_aqm.base.errors import BadResult, ConfigError, cause_of
-from flent_aqm.base.words import plain
+from flent_aqm.base.words import counted, plain
 from flent_aqm.commands import publish
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _write_copies(files: Sequence[Path], output: Path, *, named: bool = True) ->
                 copies.append(result)
         faults += _name_copies(copies, output, named)
     if faults:
-        print(f"flent-aqm: {faults} of {len(files)} files were not shared", file=sys.stderr)
+        print(f"flent-aqm: {faults} of {counted(len(files), 'file')} not shared", file=sys.stderr)
     return faults
 
 

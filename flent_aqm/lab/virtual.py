@@ -254,8 +254,8 @@ class Lab(RunEnvironment):
         """Return the second half of the message about a command that did not end: that a program
         only computes, or what the console shows."""
         if self._only_computes:
-            return ("one of its programs computed for the last "
-                    f"{_ONLY_COMPUTES_S:g} s without a system call or a look at the clock, "
+            return ("one of its programs then computed for "
+                    f"{_ONLY_COMPUTES_S:g} s more without a system call or a look at the clock, "
                     "and in virtual time nothing else runs meanwhile: a thread that waits for "
                     "another by reading memory waits for ever")
         return super()._reason_for_not_ending()

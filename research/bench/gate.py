@@ -426,7 +426,7 @@ def base_folder(output: Path, overrides: Sequence[str]) -> Path:
 
 def pair_folders(base: Path, test: Path) -> pairs.PairedSides:
     """Pair the runs of two folders as pair() does, and count those of each side that failed. Raises
-    ConfigError if a folder has no run, or too few have a partner."""
+    ConfigError if a folder has no run, or too few have a partner, BadResult for a damaged file."""
     sides = (("base", base), ("test", test))
     return replace(pair(*(scored(find_files([place])) for _, place in sides)), failed=Counter(
         run.side for side, place in sides for run in failed_runs(side, [place])))

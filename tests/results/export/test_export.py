@@ -88,10 +88,12 @@ def test_row_has_the_runs_arguments_and_metadata(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".json"])
-def test_samples_are_those_of_the_file(suffix: str, tmp_path: Path) -> None:
+def test_samples_are_those_of_the_file(suffix: str, tmp_path: Path,
+                                       capsys: pytest.CaptureFixture[str]) -> None:
     """Each raw sample is a row, with its value to the last digit."""
     path = tmp_path / f"samples{suffix}"
     assert main(["export", "--samples", str(NDT7), "-o", str(path)]) == 0
+    assert f" samples of 1 file in {path}\n" in capsys.readouterr().out
     rows = READERS["polars"][suffix](path)
     raw = load(NDT7)["raw_values"]
     assert [(row["series"], row["t"], row["val"]) for row in rows] == [

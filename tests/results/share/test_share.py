@@ -193,11 +193,13 @@ def test_address_of_a_router_is_taken_out_wherever_it_stands(
     assert "AQM.requested.testbed: router's address" in output
 
 
-def test_file_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
+def test_file_that_is_there_is_not_overwritten(tmp_path: Path,
+                                               capsys: pytest.CaptureFixture[str]) -> None:
     """Sharing into the file's own folder would replace it."""
     file = tmp_path / "run.flent.gz"
     file.write_bytes((GOLDEN / "ndt7.flent.gz").read_bytes())
     assert main(["share", str(file), "-o", str(tmp_path)]) == 1
+    assert capsys.readouterr().err.endswith("flent-aqm: 1 of 1 file not shared\n")
     assert file.read_bytes() == (GOLDEN / "ndt7.flent.gz").read_bytes()
 
 
