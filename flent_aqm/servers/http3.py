@@ -8,7 +8,7 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any
+from typing import Any, cast
 
 from aioquic.asyncio.server import QuicServer
 from aioquic.h3.connection import ErrorCode
@@ -75,6 +75,13 @@ class Http3(Bulk):
             self._end(str(flood))
         except ValueError as fault:
             self._end(f"it sent a request that isn't HTTP: {fault}")
+
+    def transmit(self) -> None:
+        """Send pending datagrams and set the connection's timer, unless the listener is closed: a
+        timer that was set before would fail then. Called by aioquic."""
+        transport = cast(asyncio.DatagramTransport, self._transport)
+        if not transport.is_closing():
+            super().transmit()
 
     def quic_event_received(self, event: QuicEvent) -> None:
         """Process an event of QUIC: requests, content, and streams that the client has reset. After

@@ -213,7 +213,8 @@ def test_target_that_is_no_url_ends_the_connection_and_is_told(requests: int) ->
         assert "a request that isn't HTTP: Invalid IPv6 URL" in running.next_log()["reason"]
     finally:
         assert running.stop() == 0
-    assert [line["event"] for line in running.logged()] == ["stopped"]
+    logged = running.logged()
+    assert [line["event"] for line in logged] == ["stopped"], logged
 
 
 def _begin(connection: Http3Connection, method: str = "GET", path: str = "/small", *,
