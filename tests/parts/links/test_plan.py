@@ -258,11 +258,11 @@ def test_link_that_starves_or_has_no_rate_is_refused(
 
 def test_link_that_ends_is_refused_for_a_gap_before_its_end(tmp_path: Path) -> None:
     """Longer than TCP waits: what is after the end depends on the run, and this doesn't."""
-    trace = tmp_path / "trace.csv"
-    trace.write_text("time_s,rate_mbps\n0,10\n2000,0\n")
+    trace = tmp_path / "of-2000-s"
+    trace.write_text("".join(f"{1000 * second}\n" for second in range(1, 2001)))
     settings = {"link_trace": trace, "link_trace_end": "hold"}
     link_plans(Scenario.from_settings({**settings, "link_outages_s": "10-900"}))
-    with pytest.raises(ConfigError, match=r"^link_outages_s: nothing passes for 990 s"):
+    with pytest.raises(ConfigError, match=r"^link_outages_s: nothing passes for 991 s"):
         link_plans(Scenario.from_settings({**settings, "link_outages_s": "10-1000"}))
 
 
