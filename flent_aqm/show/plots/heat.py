@@ -24,7 +24,7 @@ from flent_aqm.show.looks import DASH, MISSING, NUMBERS_MAP, QUIET
 from flent_aqm.show.plots.axes import LogTicks, spans_decades
 from flent_aqm.show.plots.chart import ChartPlotter, about
 from flent_aqm.show.plots.paper import is_height_open
-from flent_aqm.show.plots.places import MOST_PLACES, axis_label, short_labels
+from flent_aqm.show.plots.places import MOST_PLACES, axis_label, short_labels, turn_upright
 from flent_aqm.show.plots.values import metric_named
 
 
@@ -163,11 +163,9 @@ def turn_labels(axis: Any, columns: int) -> bool:
         columns: number of columns.
     """
     axis.figure.draw_without_rendering()  # computes the layout
-    labels = axis.get_xticklabels()
-    if _widest(labels) <= _FILLED * axis.bbox.width / columns:
+    if _widest(axis.get_xticklabels()) <= _FILLED * axis.bbox.width / columns:
         return False
-    axis.set_xticks(range(columns), [label.get_text().replace("\n", ", ") for label in labels],
-                    rotation=90, fontsize="small" if columns < 16 else "x-small")
+    turn_upright(axis)
     return True
 
 

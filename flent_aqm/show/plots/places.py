@@ -87,16 +87,27 @@ def fit_labels(chart: ChartPlotter, axis: Any) -> None:
     widest = max((len(line) for text in texts for line in text.split("\n")), default=0)
     if (widest + 1) * len(texts) <= letters_across(chart.figure.get_figwidth()):
         return
-    upright = [text.replace("\n", ", ") for text in texts]
-    cut = [text if len(text) <= LONGEST_UPRIGHT else f"{text[:LONGEST_UPRIGHT - 1]}…"
-           for text in upright]
-    axis.set_xticks(axis.get_xticks(), cut, rotation=90,
-                    fontsize="small" if len(texts) < 16 else "x-small")
+    turn_upright(axis, LONGEST_UPRIGHT)
     if is_height_open(chart.fig_width, chart.fig_height) and not chart.in_window:
-        longest = max(map(len, cut))
+        longest = max(len(label.get_text()) for label in axis.get_xticklabels())
         width_inches = chart.figure.get_figwidth()
         chart.figure.set_figheight(chart.figure.get_figheight() + width_inches * longest
                                    / letters_across(width_inches))
+
+
+def turn_upright(axis: Any, longest: int | None = None) -> None:
+    """Turn the labels below an axis upright, with commas in place of their line breaks, in smaller
+    print where there are many.
+
+    Args:
+        axis: matplotlib axes.
+        longest: longer labels are cut to so many letters. None to cut none.
+    """
+    texts = [label.get_text().replace("\n", ", ") for label in axis.get_xticklabels()]
+    if longest is not None:
+        texts = [text if len(text) <= longest else f"{text[:longest - 1]}…" for text in texts]
+    axis.set_xticks(axis.get_xticks(), texts, rotation=90,
+                    fontsize="small" if len(texts) < 16 else "x-small")
 
 
 def axis_label(along: Sequence[str]) -> str:

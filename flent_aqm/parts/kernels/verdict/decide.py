@@ -308,11 +308,10 @@ def _decide_effect(measured: _Measured, mean_by_chance: float, stray_by_chance: 
     """Return the effect of the change on a measured metric.
 
     BETTER or WORSE if chance explains the mean difference with less than 5 % and its whole interval
-    is beyond the margin, or else if chance explains the stray values with less than 5 %. If the two
-    disagree, it is WORSE. Otherwise
-    UNTOLD if the interval isn't wholly within the margin, or stray values are suspicious
-    (uncorrected p-value below 0.3). Otherwise SAME. An UNTOLD effect also has the number of seeds
-    that would probably decide it (`seeds_needed`).
+    is beyond the margin, or else if chance explains the stray values with less than 5 %. WORSE if
+    the two disagree. Otherwise UNTOLD if the interval isn't wholly within the margin, or stray
+    values are suspicious (uncorrected p-value below 0.3). Otherwise SAME. An UNTOLD effect also has
+    the number of seeds that would probably decide it (`seeds_needed`).
 
     Args:
         measured: the metric in a cell.
