@@ -27,6 +27,10 @@ from flent_aqm.tools.report import ClientReport
 # keeps numpy out of runs is removed.
 MODULE_OF_OTHERS = f'env -u {environment.WITHOUT_PLOTS} "$PYTHON" -P -m'
 
+# Regular expression of a decimal number in a program's output, without sign and exponent. Nothing
+# that float() can't read or that is infinite matches: neither 1.5.5 nor a part of it.
+NUMBER = r"(?<![0-9.])[0-9]{1,15}(?:\.[0-9]{1,15})?(?![0-9.])"
+
 
 @dataclass(frozen=True)
 class Call:

@@ -28,6 +28,8 @@ _FOLDER = "link"
 # Direction -> the modem's device that sends in it.
 _DEVICES = {"down": "lan", "up": "wan"}
 _HEADER_BYTES = 14
+# A run's schedules begin up to this long before its test, which waits for a full second.
+_BEFORE_TEST_S = 1
 
 
 @dataclass(frozen=True)
@@ -113,31 +115,33 @@ def link_plans(scenario: Scenario) -> dict[str, LinkPlan]:
 def refuse_link_that_ends(scenario: Scenario, length_s: float) -> None:
     """Raise ConfigError if a trace that doesn't repeat leaves the link dead before the run ends, or
     if outages or a trace that holds would begin again in it. A trace that holds a rate after its
-    end is accepted. The schedule begins up to 1 s before the run's test, which isn't taken into
-    account. Raises ConfigError also where link_plans() does.
+    end is accepted. The link has to last for the test and the second before it, in which the
+    schedule may begin. Raises ConfigError also where link_plans() does.
 
     Args:
         scenario: settings of the run.
         length_s: length of the run's test.
     """
     link = scenario.record("link")
+    needed_s = length_s + _BEFORE_TEST_S
+    seen = f"and the run lasts {length_s:g} s, {needed_s:g} s with the second before its test"
     for direction, plan in link_plans(scenario).items():
         key, shown = f"link_{direction}_trace", link.shown_key(direction, "link_trace")
-        if 0 < plan.dead_ns < length_s * NS:
+        if 0 < plan.dead_ns < needed_s * NS:
             from flent_aqm.parts.links.schedule import ROUND_S
 
             # Outages of a trace that repeats begin again, too.
-            repeat = ("" if link.link_outages_s and length_s > ROUND_S
+            repeat = ("" if link.link_outages_s and needed_s > ROUND_S
                       else ", or link_trace_end = repeat")
             raise ConfigError(
                 f"{shown}: {link.of(direction, 'link_trace')} ends after {plan.dead_ns / NS:g} s, "
-                f"and the run lasts {length_s:g} s; give a longer trace{repeat}", key)
-        if 0 < plan.again_ns < length_s * NS:
+                f"{seen}; give a longer trace{repeat}", key)
+        if 0 < plan.again_ns < needed_s * NS:
             if link.link_outages_s:
                 key = shown = "link_outages_s"
             raise ConfigError(
-                f"{shown}: begins again after {plan.again_ns / NS:g} s, and the run lasts "
-                f"{length_s:g} s; expected a run of {plan.again_ns / NS:g} s at most with "
+                f"{shown}: begins again after {plan.again_ns / NS:g} s, {seen}; "
+                f"expected a run of {plan.again_ns / NS - _BEFORE_TEST_S:g} s at most with "
                 f"{'a trace that repeats or ' if link.link_outages_s else ''}link_access", key)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import BadResult, cause_of
-from flent_aqm.tools.client import Call, OutputLine, lines_of, main
+from flent_aqm.tools.client import NUMBER, Call, OutputLine, lines_of, main
 from flent_aqm.tools.report import ClientReport
 from flent_aqm.tools.tool import STREAMS, Number, Program, Server, Shown, Tool, both
 
@@ -26,9 +26,9 @@ LENGTH_S = 10
 STEPS = 5
 _WAYS = {"Download": "download", "Upload": "upload"}
 _NUMBERS = (
-    (re.compile(r"\s*Throughput: ([0-9.]+) ([KMG]?)bps"), "{}_mbps"),
-    (re.compile(r"\s*Latency: ([0-9.]+) ms"), "latency_{}_ms"),
-    (re.compile(r"\s*Packet loss: ([0-9.]+)%"), "loss_{}_pct"),
+    (re.compile(rf"\s*Throughput: ({NUMBER}) ([KMG]?)bps"), "{}_mbps"),
+    (re.compile(rf"\s*Latency: ({NUMBER}) ms"), "latency_{}_ms"),
+    (re.compile(rf"\s*Packet loss: ({NUMBER})%"), "loss_{}_pct"),
 )
 _SCALE = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}
 
@@ -64,7 +64,7 @@ def read_text(lines: Iterable[OutputLine], report: ClientReport) -> float:
     direction, begin_s, last = "", None, ""
     for line in lines:
         last = line.text.strip() or last
-        idle = re.search(r"Idle latency to server ([0-9.]+) ms", line.text)
+        idle = re.search(rf"Idle latency to server ({NUMBER}) ms", line.text)
         part = re.match(r"-- (\w+) test --", line.text)
         if idle:
             report.numbers["idle_ms"] = float(idle[1])

@@ -13,15 +13,15 @@ from collections.abc import Iterable, Sequence
 from math import fsum
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.tools.client import Call, OutputLine, lines_of, main
+from flent_aqm.tools.client import NUMBER, Call, OutputLine, lines_of, main
 from flent_aqm.tools.report import ClientReport
 from flent_aqm.tools.tool import GO, Number, Program, Server, Shown, Tool, both
 
 PORT = 8888
 LATENCY_S, LENGTH_S = 2, 10
-_RATE = re.compile(r"\[\s*(\S+)\]\s+TCP\s+(\d+)-(\d+) sec\s+([0-9.]+)([KMGT]?)\s*$")
+_RATE = re.compile(rf"\[\s*(\S+)\]\s+TCP\s+(\d{{1,9}})-(\d{{1,9}}) sec\s+({NUMBER})([KMGT]?)\s*$")
 _SCALE = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3, "T": 1e6}
-_TIME = re.compile(r"([0-9.]+)(ns|us|µs|ms|s)")
+_TIME = re.compile(rf"({NUMBER})(ns|us|µs|ms|s)")
 _MS = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3}
 # Indices of the mean and the longest in a row of the table of latencies, and its number of columns.
 _MEAN, _LONGEST, _COLUMNS = 0, 8, 9

@@ -17,7 +17,7 @@ from math import isfinite
 from pathlib import Path
 
 from flent_aqm.base.errors import BadResult, cause_of
-from flent_aqm.tools.client import Call, OutputLine, lines_of, main
+from flent_aqm.tools.client import NUMBER, Call, OutputLine, lines_of, main
 from flent_aqm.tools.report import ClientReport
 from flent_aqm.tools.shared import HTTPS
 from flent_aqm.tools.tool import GO, STREAMS, Form, Number, Program, Shown, Tool, both
@@ -26,7 +26,7 @@ from flent_aqm.tools.tool import GO, STREAMS, Form, Number, Program, Shown, Tool
 INTERVAL_S = 1.0
 _WAYS = {"Download:": "download", "Upload:": "upload"}
 _RPM = re.compile(r"\s*(Final )?RPM:\s*([-+.\w]+) \((P\d+|Single-Sided .*Trimmed Mean)\)")
-_THROUGHPUT = re.compile(r"\s*Throughput: ([0-9.]+) Mbps .*using (\d+) parallel connections")
+_THROUGHPUT = re.compile(rf"\s*Throughput: ({NUMBER}) Mbps .*using ({NUMBER}) parallel connections")
 
 
 def measure(call: Call, report: ClientReport) -> None:

@@ -30,7 +30,7 @@ from flent_aqm.base.defaults import IPERF2_PORT as PORT
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.switch import switch
 from flent_aqm.base.words import end_of, last_line
-from flent_aqm.tools.client import Call, delayed, lines_of, main
+from flent_aqm.tools.client import NUMBER, Call, delayed, lines_of, main
 from flent_aqm.tools.report import ClientReport
 from flent_aqm.tools.tool import DEBIAN, FLAG, Program, Server, Shown, Tool, both
 
@@ -42,12 +42,12 @@ OLDEST = (2, 1)
 # Time in s for a full queue to drain after the load's end.
 PATIENCE_S = 30
 _LINE = re.compile(
-    r"\[ *\*?\d+\] +(?P<start>[\d.]+)-(?P<end>[\d.]+) sec +[\d.]+ [KMG]?Bytes +"
-    r"(?P<mbps>[\d.]+) Mbits/sec(?P<rest>.*)")
+    rf"\[ *\*?\d+\] +(?P<start>{NUMBER})-(?P<end>{NUMBER}) sec +[\d.]+ [KMG]?Bytes +"
+    rf"(?P<mbps>{NUMBER}) Mbits/sec(?P<rest>.*)")
 _BOUNCES = re.compile(
-    r" +\d+=(?P<mean>[\d.]+)/[\d.]+/(?P<most>[\d.]+)/[\d.]+ ms .* (?P<rps>[\d.]+) rps")
+    rf" +\d+=(?P<mean>{NUMBER})/[\d.]+/(?P<most>{NUMBER})/[\d.]+ ms .* (?P<rps>{NUMBER}) rps")
 _ONE_WAY = re.compile(
-    r"\[ *\d+\] .* OWD Delays \(ms\) .* To=(?P<to>-?[\d.]+)/\S+ From=(?P<back>-?[\d.]+)/")
+    rf"\[ *\d+\] .* OWD Delays \(ms\) .* To=(?P<to>-?{NUMBER})/\S+ From=(?P<back>-?{NUMBER})/")
 
 
 def measure(call: Call, report: ClientReport) -> None:

@@ -12,14 +12,14 @@ import sys
 from collections.abc import Iterable
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.tools.client import Call, OutputLine, lines_of, main
+from flent_aqm.tools.client import NUMBER, Call, OutputLine, lines_of, main
 from flent_aqm.tools.report import ClientReport
 from flent_aqm.tools.tool import Form, Program, Server, Shown, Tool, both
 
 PORT = 8180
 LENGTH_S = 10
-_RESULT = re.compile(r"(download|upload) rate: ([0-9.]+) Mb/s, rtt: ([0-9.]+)(?:ms)?, "
-                     r"minrtt: ([0-9.]+)(?:ms)?")
+_RESULT = re.compile(rf"(download|upload) rate: ({NUMBER}) Mb/s, rtt: ({NUMBER})(?:ms)?, "
+                     rf"minrtt: ({NUMBER})(?:ms)?")
 
 
 def measure(call: Call, report: ClientReport) -> None:

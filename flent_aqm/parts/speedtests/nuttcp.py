@@ -13,12 +13,12 @@ from collections.abc import Iterable
 
 from flent_aqm.base.defaults import NUTTCP_PORT as PORT
 from flent_aqm.base.errors import BadResult
-from flent_aqm.tools.client import Call, OutputLine, lines_of, main
+from flent_aqm.tools.client import NUMBER, Call, OutputLine, lines_of, main
 from flent_aqm.tools.report import ClientReport
 from flent_aqm.tools.tool import DEBIAN, Number, Program, Server, Shown, Tool, both
 
 INTERVAL_S = 0.5
-_PAIR = re.compile(r"(\w+)=([0-9.]+)")
+_PAIR = re.compile(rf"(\w+)=({NUMBER})")
 _NUMBERS = {"rate_Mbps": "{}_mbps", "retrans": "retransmits_{}", "rtt_ms": "rtt_ms"}
 
 

@@ -271,14 +271,18 @@ def test_link_that_ends_is_refused_for_a_gap_before_its_end(tmp_path: Path) -> N
 def test_link_that_ends_before_the_run_is_refused(
     tmp_path: Path, settings: dict[str, object]
 ) -> None:
-    """A trace of 3 s, held, is enough for a run of 2 s."""
+    """A trace of 3 s, held, is enough for a run of 2 s, whose link begins up to 1 s before, and not
+    for one of 2.1 s."""
     (tmp_path / "short").write_text("1\n3000\n")
     scenario = Scenario.from_settings({
         **settings, "link_trace": tmp_path / "short", "link_trace_end": "hold"})
     refuse_link_that_ends(scenario, 2)
-    with pytest.raises(ConfigError, match=r"^link_trace: .* ends after 3 s, and the run lasts 5 s; "
-                                          "give a longer trace, or link_trace_end = repeat$"):
-        refuse_link_that_ends(scenario, 5)
+    for length_s, needed_s in ((2.1, 3.1), (5, 6)):
+        with pytest.raises(ConfigError, match=(
+                rf"^link_trace: .* ends after 3 s, and the run lasts {length_s} s, {needed_s} s "
+                "with the second before its test; give a longer trace, or "
+                "link_trace_end = repeat$")):
+            refuse_link_that_ends(scenario, length_s)
     # What is advised isn't refused next.
     end = "trace" if "link_outages_s" in settings else "repeat"
     with pytest.raises(ConfigError, match=f"{end}$"):
@@ -310,12 +314,13 @@ def test_link_that_begins_again_in_the_run_is_refused(
     steps.write_text("time_s,rate_mbps\n0,10\n20,50\n40,20\n")
     scenario = Scenario.from_settings({"link_trace_end": "hold", **{
         key: value.format(steps=steps) for key, value in settings.items()}})
-    refuse_link_that_ends(scenario, ROUND_S)
+    refuse_link_that_ends(scenario, ROUND_S - 1)
     if output is None:
         refuse_link_that_ends(scenario, 2 * ROUND_S)
     else:
         with pytest.raises(ConfigError, match=(
-                rf"^{output}: begins again after 9\d\d s, and the run lasts 1800 s; expected a")):
+                rf"^{output}: begins again after 9\d\d s, and the run lasts 1800 s, "
+                "1801 s with the second before its test; expected a")):
             refuse_link_that_ends(scenario, 2 * ROUND_S)
 
 

@@ -10,11 +10,14 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +29,11 @@ from flent_aqm.parts.speedtests import (
     crusader,
     ethr,
     goresponsiveness,
+    iperf2_bounceback,
     librespeed_browser,
     librespeed_cli,
     msak,
+    nuttcp,
 )
 from flent_aqm.tools.client import Call, OutputLine, call_of, lines_of
 from flent_aqm.tools.report import ClientReport, read_report
@@ -349,3 +354,34 @@ def test_call_survives_the_way_to_its_process() -> None:
     call = Call("2001:db8::1", 80, True, 6, ("/a=b/x y", "/c"), {"interval_s": "0.5", "x": "a=b"})
     assert call_of(call.words()) == call
     assert call_of(Call("server", 1).words()) == Call("server", 1)
+
+
+@pytest.mark.parametrize("bad", ["1.5.5", "9" * 5000])
+@pytest.mark.parametrize(("name", "read"), [
+    ("ethr-latency", ethr.read_latency),
+    ("ethr-upload", lambda printed, report: ethr.read_rates(printed, "upload", report)),
+    ("msak", msak.read), ("crusader", crusader.read_text),
+    ("goresponsiveness", goresponsiveness.read_text),
+    ("../nuttcp/upload-6.1.2", lambda printed, report: nuttcp.read(printed, "upload", report)),
+    *((f"../iperf2/{kind}-upload-2.1.8",
+       lambda printed, report, read=read: read("\n".join(line.text for line in printed), "upload",
+                                               report))
+      for kind, read in [("load", iperf2_bounceback.read_load),
+                         ("bounceback", iperf2_bounceback.read_messages)])])
+def test_number_that_is_none_is_left_out_or_refused(
+    name: str, read: Callable[[list[OutputLine], ClientReport], object], bad: str,
+) -> None:
+    """Each line in turn has such a number in place of its last: no part of it is read, and no
+    reader fails in another way."""
+    whole = list(lines(name, 1.0))
+    changed = 0
+    for index, line in enumerate(whole):
+        text = re.sub(r"(.*)(?<![\d.])\d+\.\d+", rf"\g<1>{bad}", line.text)
+        changed += text != line.text
+        report = ClientReport(name)
+        report.load("upload").begin(0.0)
+        with suppress(BadResult):
+            read([*whole[:index], OutputLine(line.at_s, text), *whole[index + 1:]], report)
+        values = [*report.numbers.values(), *(load.mbps for load in report.loads.values())]
+        assert all(value is None or (isfinite(value) and value != 5.5) for value in values)
+    assert changed > 2
