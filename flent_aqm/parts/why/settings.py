@@ -13,6 +13,7 @@ from flent_aqm.parts.why.flow_names import DIRECTION
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.cross_traffic import BULK, parse_cross_traffic
+from flent_aqm.spec.scenario import Scenario
 
 # Settings that have lines of their own.
 _TOLD = ("seed", "aqm", "aqm_parameters", "up_aqm", "up_aqm_parameters", "rate_down_mbps",
@@ -42,25 +43,44 @@ def settings_of(cell: Cell, run: Run) -> Sequence[tuple[str, str]]:
         told = [("Queue", queues["up"])]
     else:
         told = [(f"Queue, {DIRECTION[way]}", text) for way, text in queues.items()]
-    rates = (f"{router.rate_up_mbps:g} Mbit/s" if router.rate_up_mbps == router.rate_down_mbps
-             else f"{router.rate_up_mbps:g} Mbit/s upload, {router.rate_down_mbps:g} download")
-    path = scenario.path
-    if router.shaper == "none" and path.modem_up_mbps:
-        rates = (f"of the modem: {path.modem_up_mbps:g} Mbit/s upload, {path.modem_down_mbps:g} "
-                 "download; the router does not shape")
-    elif router.shaper == "none":
-        channel = run.settings.get("wifi_rates_mbps")
-        rates = (f"of the Wi-Fi channel: {channel} Mbit/s" if channel else "not limited"
-                 ) + "; the router does not shape"
     cross = parse_cross_traffic("cross_traffic", cell.test_parameters.get("cross_traffic", False))
     others = [f"{name} {_text(value)}" for name, value in scenario.differing().items()
               if name not in _TOLD]
     return [(name, plain(value)) for name, value in (
-        ("Test", test), *told, ("Rate", rates),
+        ("Test", test), *told, ("Rate", _rates(scenario, run)),
         ("Base RTT", f"{scenario.path.base_delay_ms:g} ms, without any queue"),
         ("Cross traffic", BULK if cross is True else cross or "none"),
         *([("Other settings", "; ".join(others))] if others else []),
         ("Seed", str(scenario.lab.seed)))]
+
+
+def _rates(scenario: Scenario, run: Run) -> str:
+    """Return the rate of the router's shaper, and that of the modem, of the trace that a link plays
+    or of the Wi-Fi channel, where there is one: a packet waits before the slower one.
+
+    Args:
+        scenario: the settings of the run.
+        run: the run as it was measured.
+    """
+    router, path = scenario.router, scenario.path
+    if run.settings.get("link_down_trace") or run.settings.get("link_up_trace"):
+        line = f"of the link: {run.settings['rate_mbps']}"
+    elif path.modem_up_mbps:
+        line = f"of the modem: {_both(path.modem_up_mbps, path.modem_down_mbps)}"
+    elif channel := run.settings.get("wifi_rates_mbps"):
+        line = f"of the Wi-Fi channel: {channel} Mbit/s"
+    else:
+        line = ""
+    if router.shaper == "none":
+        return f"{line or 'not limited'}; the router does not shape"
+    shaped = _both(router.rate_up_mbps, router.rate_down_mbps)
+    return f"of the shaper: {shaped}; {line}" if line else shaped
+
+
+def _both(up_mbps: float, down_mbps: float | None) -> str:
+    """Return the rates of the directions, once if they are the same."""
+    return (f"{up_mbps:g} Mbit/s" if up_mbps == down_mbps
+            else f"{up_mbps:g} Mbit/s upload, {down_mbps:g} download")
 
 
 def in_short(settings: Sequence[tuple[str, str]]) -> str:

@@ -55,3 +55,29 @@ def test_cross_traffic_is_told_by_its_kind(given: object, told: str) -> None:
     settings = settings_of(cell, as_run(as_data_file(was.data, path)))
     assert dict(settings)["Cross traffic"] == told
     assert ("cross traffic" in in_short(settings)) == (told != "none")
+
+
+@pytest.mark.parametrize(("settings", "rate"), [
+    ({}, "100 Mbit/s"),
+    ({"modem_up_mbps": 40, "modem_down_mbps": 40},
+     "of the shaper: 100 Mbit/s; of the modem: 40 Mbit/s"),
+    ({"modem_up_mbps": 10, "modem_down_mbps": 40, "rate_down_mbps": 36},
+     "of the shaper: 100 Mbit/s upload, 36 download; of the modem: 10 Mbit/s upload, 40 download"),
+    ({"modem_up_mbps": 40, "modem_down_mbps": 40, "shaper": "none"},
+     "of the modem: 40 Mbit/s; the router does not shape"),
+    ({"link_down_trace": "seeded", "link_up_trace": "seeded"},
+     "of the shaper: 100 Mbit/s; of the link: trace seeded"),
+    ({"link_down_trace": "seeded", "modem_up_mbps": 8.0},
+     "of the shaper: 100 Mbit/s; of the link: trace seeded/8"),
+    ({"link_down_trace": "seeded"}, "of the shaper: 100 Mbit/s; of the link: trace seeded/100"),
+    ({"shaper": "none"}, "not limited; the router does not shape"),
+])
+def test_rate_is_that_of_the_shaper_and_of_what_may_be_slower(
+    settings: dict[str, object], rate: str
+) -> None:
+    path = QUICK / "iperf3_upload-codel.flent.gz"
+    was = recorded.read(path, path.parent)
+    cell = replace(was.cell, scenario=was.cell.scenario.but(**settings))
+    was.data["metadata"]["AQM"]["requested"] |= cell.scenario.as_dict()
+    told = dict(settings_of(cell, as_run(as_data_file(was.data, path))))
+    assert told["Rate"] == rate
