@@ -243,10 +243,10 @@ def _times_as_long(worst: Cases, winners: Sequence[str]) -> str:
 
 def _throughput_sentences(standings: Sequence[Standing]) -> str:
     """Return the sentence on the price of low latency: how much less throughput the queues with the
-    lowest latency have than the queue with most. If queues don't differ in latency in any
-    condition, return sentences on how throughput differs between queues, or that it is alike; a
-    difference that may be chance is left out. If no queue has a throughput, return a sentence that
-    says so. May be ""."""
+    lowest latency have than the queue with most, and one on differences in the conditions whose
+    queues don't differ in latency. If these are all conditions, return sentences on how throughput
+    differs between queues, or that it is alike. A difference that may be chance is left out. If no
+    queue has a throughput, return a sentence that says so. May be ""."""
     ways = [direction for direction in DIRECTIONS if any(direction in line.mbps for one in standings
                                              for line in one.condition.lines)]
     if not ways:
@@ -257,7 +257,13 @@ def _throughput_sentences(standings: Sequence[Standing]) -> str:
                                       for direction in ways)))
     costs = [text for direction in ways
              if (text := _throughput_cost(differing, direction, len(ways) > 1))]
-    return f"It cost {'; '.join(costs)}." if costs else ""
+    others = [one for one in standings if one.outcome is not Outcome.DIFFER]
+    elsewhere = [text for direction in ways
+                 if (text := _throughput_difference(others, direction, len(ways) > 1))
+                 and not _is_throughput_alike(others, direction)]
+    where = f"In {'the other condition' if len(others) == 1 else 'other conditions'}, "
+    return " ".join([*([f"It cost {'; '.join(costs)}."] if costs else []),
+                     *(f"{where}{text[0].lower()}{text[1:]}" for text in elsewhere)])
 
 
 def _throughput_name(standings: Sequence[Standing], direction: str, several: bool) -> str:
@@ -365,14 +371,25 @@ def _throughput_difference(standings: Sequence[Standing], direction: str, severa
         up_to = "up to " if len(pairs) > 1 else ""
         return (f"{what.capitalize()} differed by {up_to}{100 * part:.0f} %: "
                 f"{_two_rates(least, most, direction)}{_in_brackets(one, standings)}.")
-    if comparable and all(line.middle_mbps(direction) >= (1 - SAME_THROUGHPUT_SHARE)
-                          * _highest_throughput(lines, direction).middle_mbps(direction)
-                          for _, lines in comparable for line in lines):
+    if comparable and _is_throughput_alike(standings, direction):
         mbps = span([line.middle_mbps(direction) for _, lines in comparable for line in lines],
                     "Mbit/s")
         too = ", too," if any(one.outcome is Outcome.ALIKE for one in standings) else ""
         return f"{what.capitalize()}{too} was alike: {mbps}."
     return ""
+
+
+def _is_throughput_alike(standings: Sequence[Standing], direction: str) -> bool:
+    """Return whether, in each condition, no queue has a median throughput that is lower than the
+    highest by more than SAME_THROUGHPUT_SHARE of it. Queues without one are left out.
+
+    Args:
+        standings: conditions.
+        direction: "download" or "upload".
+    """
+    told = [[line.middle_mbps(direction) for line in one.condition.lines if direction in line.mbps]
+            for one in standings]
+    return all(one >= (1 - SAME_THROUGHPUT_SHARE) * max(mbps) for mbps in told for one in mbps)
 
 
 def _two_rates(first: QueueRuns, second: QueueRuns, direction: str) -> str:
