@@ -199,24 +199,33 @@ def _idle_loss_sentence(configuration: Configuration) -> str:
 
 
 def _all_good_sentence(cases: Sequence[tuple[str, Configuration, str]], is_idle_good: bool) -> str:
-    """Return the text for a line that is good in all cases: the most latency that a load adds, and
-    that nothing has to be changed. If losses of a run are not known, it tells the reason instead of
-    the latter.
+    """Return the text for a line that is good in all cases: the most latency that a load adds, in
+    the median, and that nothing has to be changed. Instead of the latter, it tells by how much the
+    95th percentile grows if that is 30 ms (MOST_ADDED_MS) or more, and why losses of a run are not
+    known.
 
     Args:
         cases: (title of the condition, configuration, what kept the line busy), at least one.
         is_idle_good: the idle line loses little. Otherwise the text is about the latency alone.
     """
     most = max(one.added_ms(busy) for _, one, busy in cases)
-    everywhere = "" if len({id(one) for _, one, _ in cases}) == 1 else " in any of these runs"
+    everywhere = "" if len({id(one) for _, one, _ in cases}) == 1 else ", in any of these runs"
     busy = list(dict.fromkeys(busy for *_, busy in cases))
-    added = f"Busy {' or '.join(busy)} add no more than {_ms(max(most, 0.0))}{everywhere}"
+    added = (f"Busy {' or '.join(busy)} add no more than {_ms(max(most, 0.0))} in the median"
+             f"{everywhere}")
+    tail_ms, slow, slowest = max(((one.tail_added_ms(busy), busy, one) for _, one, busy in cases),
+                                 key=lambda case: case[0])
     unknown = next((run.loss_unknown for _, one, _ in cases for run in one.runs
                     if run.loss_unknown), "")
-    if not is_idle_good:
-        return f"{added}, which is good."
-    if unknown:
-        return f"{added}, which is good. Whether packets were lost is not known: {unknown}."
+    told = []
+    if tail_ms >= MOST_ADDED_MS:
+        of = f" with {slowest.name}" if everywhere else ""
+        told.append(f"But busy {slow} add {_ms(tail_ms)} to the 95th percentile{of}: calls and "
+                    "games falter for moments.")
+    if is_idle_good and unknown:
+        told.append(f"Whether packets were lost is not known: {unknown}.")
+    if told or not is_idle_good:
+        return " ".join([f"{added}, which is good.", *told])
     return f"{added}: calls and games run well, and nothing has to be changed."
 
 

@@ -24,6 +24,8 @@ from flent_aqm.results.metrics.throughput import total_mbps, utilisation_pct
 
 # With fewer probes, idle or under load, the median depends on a few packets.
 FEWEST_PROBES = 10
+# With fewer, the 95th percentile is the slowest probe.
+_FEWEST_FOR_TAIL, _TAIL_PCT = 20, 95
 # A probe that was stopped for a larger share of the time does not describe the line.
 MOST_STILL = 0.1
 # Tests of `flent-aqm speedtest`, which measures the idle line in a run of its own, without a file.
@@ -62,6 +64,8 @@ class Measured:
             a flow over time, isn't known. Empty if it was not computed.
         probes: IDLE or load -> number of lost probes, and of all. Empty if the probe can't tell
             losses, or if they were not counted.
+        tail_ms: IDLE or load -> 95th percentile of the RTT, infinite if more were lost. Phases with
+            fewer than 20 probes are left out. Empty if it was not computed.
     """
 
     idle_ms: float
@@ -71,12 +75,20 @@ class Measured:
     loss_unknown: str = ""
     utilisation_pct: Mapping[str, float] = field(default_factory=dict)
     probes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    tail_ms: Mapping[str, float] = field(default_factory=dict)
 
     def added_ms(self, busy: str) -> float:
         """Return how much longer the median RTT was under a load than on the idle line, in ms. It
         is below 0 if it was shorter, infinite if at least half of the probes under load were lost.
         busy: a key of loaded_ms."""
         return self.loaded_ms[busy] - self.idle_ms
+
+    def tail_added_ms(self, busy: str) -> float:
+        """Return how much longer the 95th percentile of the RTT was under a load than on the idle
+        line, in ms. 0 if either is not known or is a lost probe. busy: a key of
+        loaded_ms."""
+        added_ms = self.tail_ms.get(busy, math.nan) - self.tail_ms.get(IDLE, math.nan)
+        return added_ms if math.isfinite(added_ms) else 0.0
 
 
 @dataclass(frozen=True)
@@ -139,6 +151,11 @@ class Configuration:
         (Measured.added_ms()). It may be below 0, and is infinite if it is that of a run in which at
         least half of the probes were lost. busy: one of self.busy."""
         return median(run.added_ms(busy) for run in self.runs)
+
+    def tail_added_ms(self, busy: str) -> float:
+        """Return the median over runs of how much longer the 95th percentile of the RTT was under a
+        load, in ms (Measured.tail_added_ms()). busy: one of self.busy."""
+        return median(run.tail_added_ms(busy) for run in self.runs)
 
     def lost_pct(self, busy: str) -> float:
         """Return the median over runs of the share of lost probes in percent, less that of the idle
@@ -224,7 +241,10 @@ def measured_of_samples(idle: Samples, loaded: Mapping[str, Samples], mbps: Mapp
                         busy: _lost_pct(one) - _lost_pct(idle) for busy, one in loaded.items()},
                     idle.loss_unknown,
                     probes={} if idle.loss_unknown else {
-                        phase: _lost_and_all(one) for phase, one in {IDLE: idle, **loaded}.items()})
+                        phase: _lost_and_all(one) for phase, one in {IDLE: idle, **loaded}.items()},
+                    tail_ms={phase: of_any(one.rtt_ms, _TAIL_PCT)
+                             for phase, one in {IDLE: idle, **loaded}.items()
+                             if one.rtt_ms.size >= _FEWEST_FOR_TAIL})
 
 
 def stood_still(samples: Samples) -> bool:

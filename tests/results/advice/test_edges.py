@@ -232,8 +232,8 @@ SENTENCES: list[tuple[dict[str, list[Configuration]], list[str]]] = [
      ["Busy uploads add 90 ms: games and calls suffer.",
       "Nothing else was measured that could be advised instead."]),
     ({"evening": [Configuration("x", [], no_advice="it rained"), configuration("y", 2)]},
-     [("Busy uploads add no more than 2 ms: calls and games run well, and nothing has to be "
-       "changed."),
+     [("Busy uploads add no more than 2 ms in the median: calls and games run well, and nothing "
+       "has to be changed."),
       "This leaves out x: it rained."]),
     # 95 % of the line's rate leave room enough, though 90 % would add as little.
     ({"": [BAD, *(configuration(f"{share} %", added_ms, {"download": 100.0, "upload": 10.0},
@@ -270,11 +270,11 @@ SENTENCES: list[tuple[dict[str, list[Configuration]], list[str]]] = [
      ["Busy uploads lose 3 % of the probes: words in calls get lost.",
       "Nothing else was measured that could be advised instead."]),
     ({"": [configuration("x", 5, lost_pct=2.9)]},
-     [("Busy uploads add no more than 5 ms: calls and games run well, and nothing has to be "
-       "changed.")]),
+     [("Busy uploads add no more than 5 ms in the median: calls and games run well, and nothing "
+       "has to be changed.")]),
     ({"": [configuration("x", -5), configuration("y", -6, busy="downloads")]},
-     [("Busy uploads or downloads add no more than 0 ms in any of these runs: calls and games run "
-       "well, and nothing has to be changed.")]),
+     [("Busy uploads or downloads add no more than 0 ms in the median, in any of these runs: calls "
+       "and games run well, and nothing has to be changed.")]),
     # 150 ms one way, of which 5 are the idle line's.
     ({"": [configuration("x", 145.0, managed=True)]},
      ["Busy uploads add 140 ms: games and calls suffer.",
