@@ -14,8 +14,8 @@ from flent_aqm.spec.cross_traffic import kind_of, parse_cross_traffic
 PROBES, PING, CROSS, TEST = "probes", "ping", "cross traffic", "test"
 # Packets with less payload than this on average belong to the reverse direction: they acknowledge.
 _ACKS_PAYLOAD_BYTES = 60
-# A tool's control connection has fewer packets.
-FEWEST_PACKETS = 100
+# A tool's control connection has fewer packets, and less payload.
+FEWEST_PACKETS, _FEWEST_BYTES = 100, 8192
 # Name of the router's device to which packets go -> direction in words.
 DIRECTION = {"up": "upload", "down": "download"}
 _REVERSE = {"up": "down", "down": "up"}
@@ -60,9 +60,11 @@ def flow_name(ledger: Ledger, direction: str, flow: int, cross_ports: frozenset[
 
 def carries_data(passage: Passage, flow: int) -> bool:
     """Return whether a flow has a load's data in a direction: at least 100 packets
-    (FEWEST_PACKETS), with 60 bytes of payload (_ACKS_PAYLOAD_BYTES) or more on average."""
+    (FEWEST_PACKETS) or 8192 bytes of payload (_FEWEST_BYTES), and 60 bytes of payload
+    (_ACKS_PAYLOAD_BYTES) or more per packet on average."""
     payload = passage.payload_bytes[passage.flow == flow]
-    return payload.size >= FEWEST_PACKETS and float(payload.mean()) >= _ACKS_PAYLOAD_BYTES
+    return (payload.size >= FEWEST_PACKETS or int(payload.sum()) >= _FEWEST_BYTES) and float(
+        payload.mean()) >= _ACKS_PAYLOAD_BYTES
 
 
 def reverse_flow(ledger: Ledger, flow: int) -> int | None:

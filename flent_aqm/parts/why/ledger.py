@@ -51,7 +51,7 @@ _BLOCKS_TOGETHER = 8
 _OUTGOING, _TO_ALL = 4, (1, 2)  # types of a packet, from linux/if_packet.h
 TCP, UDP, ICMP, ICMPV6 = 6, 17, 1, 58
 _CE = 3  # codepoint of ECN for "congestion experienced"
-ACK = 0x10  # TCP's flag
+RST, ACK = 0x04, 0x10  # TCP's flags
 # First bytes of irtt's packets, and where its number is, in bytes after the UDP header.
 _IRTT_MAGIC, _IRTT_SEQ_AT = (0x14, 0xA7, 0x5B), 12
 _PRIME = numpy.uint64(0x9E3779B97F4A7C15)

@@ -18,7 +18,7 @@ import numpy
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.words import plain
 from flent_aqm.parts.why.flow_names import DIRECTION, cross_ports_of, flow_name, reverse_flow
-from flent_aqm.parts.why.ledger import ACK, TCP, Column, Fate, Ledger, Passage
+from flent_aqm.parts.why.ledger import ACK, RST, TCP, Column, Fate, Ledger, Passage
 from flent_aqm.parts.why.probe_series import Answer, answers
 from flent_aqm.parts.why.watched import MODEM, WatchedRun
 from flent_aqm.results.metrics.delay_parts import PARTS, PROBES
@@ -67,13 +67,15 @@ _DROP_TAIL = ("pfifo", "bfifo", "pfifo_fast", "pfifo_head_drop")
 
 
 class Cause(StrEnum):
-    """Why a probe took long: what a flow or the line did (FILLS, SLOW_START, BANDWIDTH_PROBE,
-    TIMEOUT, BURST, NOT_TCP, DIP, STOP), SHARED_BUCKET of fair queueing, the router's
-    PROCESSOR, interrupt moderation of the hosts' cards (CARD), a WIFI channel, NO_QUEUE (none held
-    it for 1 ms), or CANT_TELL. DROPPED: the queue dropped the probe. LOST: a link in the modem's
-    place lost it at random. INSIDE: the probe was still in the queue when the capture ended."""
+    """Why a probe took long: what a flow or the line did (FILLS, BUNCH, SLOW_START,
+    BANDWIDTH_PROBE, TIMEOUT, BURST, NOT_TCP, DIP, STOP), SHARED_BUCKET of fair queueing, the
+    router's PROCESSOR, interrupt moderation of the hosts' cards (CARD), a WIFI channel, NO_QUEUE
+    (none held it for 1 ms), or CANT_TELL. DROPPED: the queue dropped the probe. LOST: a link in the
+    modem's place lost it at random. INSIDE: the probe was still in the queue when the capture
+    ended."""
 
     FILLS = "fills"
+    BUNCH = "bunch"
     SLOW_START = "slow start"
     BANDWIDTH_PROBE = "BBR's bandwidth probe"
     TIMEOUT = "retransmission timeout"
@@ -173,13 +175,16 @@ class StandingQueue:
             first answered probe. If none did, the time at which the probe came.
         until_s: time at which the probe left, or came if it never left, likewise.
         flow: name of the flow that had most bytes ahead of the probe, "" if there was none.
-        flows: number of flows with that name, which count together in rate_mbps and flight_kb. 1
-            if there was none.
+        flows: number of flows with that name whose packets rate_mbps counts. They count together
+            in flight_kb, too. 1 if there was none.
         rate_mbps: rate at which their packets came until the probe did, from the first that came in
             the round trip before since_s or later.
         line_mbps: rate of the line, 0 if it isn't known.
         flight_kb: their bytes in flight when the queue began to stand, and when the probe came.
-            None if they are not TCP, or there was no flow.
+            Twice the latter if the queue didn't stand before. None if they are not TCP, or there
+            was no flow.
+        path_kb: bytes that the path holds without a queue, in kB: the line's rate times the round
+            trip. 0 if either is not known.
         silence_ms: length of the silence before a burst or a retransmission, or of the line's stop.
             0 if there was none.
     """
@@ -193,6 +198,7 @@ class StandingQueue:
     line_mbps: float = 0.0
     flight_kb: tuple[float, float] | None = None
     silence_ms: float = 0.0
+    path_kb: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -207,8 +213,8 @@ class Decisions:
         first_after_ms: time from the beginning of the standing queue to its first drop or mark, 0
             if that came before, None without any, or if the queue didn't stand.
         idle: why it neither dropped nor marked.
-        most_packets: most packets that were in the queue at once in that time, without those that
-            it dropped.
+        most_packets: most packets that were in the queue at once in that time, or since the probe
+            came if that was earlier, without those that it dropped.
         limit_packets: its limit in packets, None if it isn't known.
     """
 
@@ -651,13 +657,20 @@ def _why(run: WatchedRun, stop: _Stop, ahead: Column, main: int | None,
                  & (passage.arrived_ns[alike] <= arrived_ns)]
     span_ns = max(arrived_ns - int(passage.arrived_ns[came].min()), 1) if came.size else 1
     rate_mbps = float(passage.frame_bytes[came].sum()) * 8 / span_ns * 1000
+    sending = [main, *(flow for flow in numpy.unique(passage.flow[came]).tolist() if flow != main)]
     flights = None
     if key.protocol == TCP:
-        flights = tuple(sum(_flight_kb(stop, flow, at_ns) for flow in same)
-                        for at_ns in (since_ns, arrived_ns))
+        before_kb, then_kb = (sum(_flight_kb(stop, flow, at_ns) for flow in sending)
+                              for at_ns in (min(since_ns, arrived_ns), arrived_ns))
+        flights = before_kb, then_kb
+    path_kb = line_mbps * run.base_rtt_ns / 8e6
     cause, silence_ms = _cause(run, stop, ahead, main, mine, times, line_mbps, round_ns)
-    return StandingQueue(cause, since_s, until_s, name, len(same), rate_mbps, line_mbps,
-                    flights, silence_ms)  # type: ignore[arg-type]
+    # A second server has a round trip of its own.
+    if (cause is Cause.FILLS and flights and 0 < flights[1] <= path_kb
+            and run.cell.scenario.path.dest2_delay_ms is None):
+        cause = Cause.BUNCH
+    return StandingQueue(cause, since_s, until_s, name, len(sending), rate_mbps, line_mbps,
+                         flights, silence_ms, path_kb)
 
 
 def _cause(run: WatchedRun, stop: _Stop, ahead: Column, main: int, mine: Column,
@@ -809,7 +822,7 @@ def _ends(passage: Passage, mine: Column) -> Column:
 def flight_kb(ledger: Ledger, direction: str, flow: int, times_ns: Column) -> Column:
     """Return the kB that a TCP flow had sent to a router, dropped ones included, and whose
     acknowledgement the router had not seen, at each of the times. 0 for a flow without data or
-    without packets in the other direction.
+    without packets in the other direction, and once either end has reset the connection.
 
     Args:
         ledger: packets of the router.
@@ -834,8 +847,12 @@ def flight_kb(ledger: Ledger, direction: str, flow: int, times_ns: Column) -> Co
     confirmed = numpy.concatenate(([0], acked))
     now: Column = (before[numpy.searchsorted(passage.arrived_ns[sent], times_ns, side="right")]
            - confirmed[numpy.searchsorted(back.arrived_ns[acks], times_ns, side="right")])
+    # What a reset connection had sent is never acknowledged.
+    reset_ns = min((int(one.arrived_ns[gone[0]]) for one, its in ((passage, flow), (back, reverse))
+                    if (gone := numpy.flatnonzero((one.flow == its) & ((one.flags & RST) != 0)))
+                    .size), default=None)
     in_flight: Column = numpy.maximum(now, 0) / 1000
-    return in_flight
+    return in_flight if reset_ns is None else numpy.where(times_ns < reset_ns, in_flight, 0.0)
 
 
 def _unwrapped(numbers: Column, first: int) -> Column:
@@ -884,7 +901,7 @@ def _decisions(run: WatchedRun, stop: _Stop, times: tuple[int, int, int], begin_
                    flow_name(stop.ledger, stop.direction, int(passage.flow[gone[one]]), cross),
                    bool(passage.marked[gone[one]]))
               for one in numpy.argsort(gone_ns, kind="stable").tolist()]
-    came_ns = passage.arrived_ns[(passage.arrived_ns >= since_ns)
+    came_ns = passage.arrived_ns[(passage.arrived_ns >= min(since_ns, arrived_ns))
                                  & (passage.arrived_ns <= until_ns)]
     came = numpy.searchsorted(passage.arrived_ns[passage.departure_no >= 0], came_ns, "right")
     went = numpy.searchsorted(passage.left_ns[order], came_ns, "right")

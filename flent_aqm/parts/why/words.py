@@ -147,14 +147,14 @@ def _keeps(one: StandingQueue) -> str:
 
 
 def _window(one: StandingQueue) -> str:
-    """Return the kB in flight when the probe came, and when the queue began to stand, as the end of
-    a sentence without its point. "" for flows that are not TCP."""
+    """Return the kB in flight when the probe came, and if they were others when the queue began to
+    stand, those, as the end of a sentence without its point. "" for flows that are not TCP."""
     if one.flight_kb is None:
         return ""
-    before, after = one.flight_kb
+    before, after = (f"{kb:,.0f} kB" for kb in one.flight_kb)
     who = "it" if one.flows == 1 else "they"
-    return (f"; {who} had {after:,.0f} kB in flight, and {before:,.0f} kB when the queue began to "
-            "stand")
+    return f"; {who} had {after} in flight" + (
+        "" if before == after else f", and {before} when the queue began to stand")
 
 
 _NOT_OF_A_QUEUE = (Cause.PROCESSOR, Cause.CARD, Cause.NO_QUEUE, Cause.LOST, Cause.INSIDE)
@@ -162,6 +162,9 @@ _NOT_OF_A_QUEUE = (Cause.PROCESSOR, Cause.CARD, Cause.NO_QUEUE, Cause.LOST, Caus
 _BECAUSE: Mapping[Cause, Callable[[StandingQueue], str]] = {
     Cause.FILLS: lambda one: (
         f"{_who(one)} {_keeps(one)} than the path holds{_window(one)}."),
+    Cause.BUNCH: lambda one: (
+        f"{_who(one)} sent packets in a bunch: what {'it' if one.flows == 1 else 'they'} had in "
+        f"flight fits into the path, which holds {one.path_kb:,.0f} kB{_window(one)}."),
     Cause.SLOW_START: lambda one: (
         f"{_one_of(one)} is in slow start: {_rates(one)}{_window(one)}."),
     Cause.BANDWIDTH_PROBE: lambda one: (

@@ -30,10 +30,11 @@ class Seen:
 
 def packet(*, protocol: int = 6, ports: tuple[int, int] = (40000, 5201), ip_id: int = 0,
            seq: int = 0, ack: int = 0, payload_bytes: int = 1448, ecn: int = 0, ttl: int = 64,
-           ends: tuple[str, str] = (CLIENT, SERVER), body: bytes = b"") -> tuple[bytes, int]:
+           ends: tuple[str, str] = (CLIENT, SERVER), body: bytes = b"", flags: int = 0x10,
+           ) -> tuple[bytes, int]:
     """Return the beginning of an IP packet, and its whole length."""
     if protocol == 6:
-        above = struct.pack(">HHIIBBHHH", *ports, seq, ack, 8 << 4, 0x10, 500, 0xBEEF, 0)
+        above = struct.pack(">HHIIBBHHH", *ports, seq, ack, 8 << 4, flags, 500, 0xBEEF, 0)
         above += b"\x01\x01\x08\x0a" + struct.pack(">II", 7, 8)
     elif protocol == 17:
         above = struct.pack(">HHHH", *ports, 8 + payload_bytes, 0xBEEF) + body

@@ -10,19 +10,24 @@ from typing import Any
 import numpy
 import pytest
 
-from flent_aqm.parts.why.ledger import Passage, read_ledger
+from flent_aqm.parts.why.flow_names import flow_name
+from flent_aqm.parts.why.ledger import RST, Ledger, Passage, read_ledger
 from flent_aqm.parts.why.probe_series import Answer
 from flent_aqm.parts.why.story import (
     CARDS_AND_PROCESSOR,
+    Cause,
     Idle,
+    StandingQueue,
     _acted_ns,
     _decisions,
     _held_by_cards,
     _parts,
+    _queue_story,
     _Stop,
+    flight_kb,
 )
 from flent_aqm.spec.scenario import Scenario
-from tests.parts.why.frames import DEVICES, irtt, packet, through, write
+from tests.parts.why.frames import CLIENT, DEVICES, SERVER, Seen, irtt, packet, through, write
 
 MS = 1_000_000
 
@@ -90,3 +95,78 @@ def test_cards_hold_for_longer_than_an_interrupt_takes(hosts_ms: float, is_held:
     run: Any = SimpleNamespace(cell=SimpleNamespace(
         scenario=Scenario.from_settings({"host_moderation_us": 50})))
     assert _held_by_cards(run, {"server side": hosts_ms, "up": 0.0}, hosts_ms) is is_held
+
+
+# Time in ms that 10 Mbit/s take for a frame of 1514 bytes.
+_FRAME_MS = 1514 * 8 / 10_000
+_RTT_MS = 100
+
+
+def _bursts(tmp_path: Path, window: int, resets: bool = False) -> Ledger:
+    """An upload on a line of 10 Mbit/s and 100 ms that sends a window of so many packets in each of
+    four round trips, and has its acknowledgements a round trip later; a probe comes behind the
+    fourth, whose acknowledgements nobody waits for if the server resets the connection."""
+    seen: list[Seen] = []
+    for burst in range(4):
+        for number in range(window):
+            came_ms, seq = burst * _RTT_MS + number * 0.01, (burst * window + number) * 1448
+            left_ms = burst * _RTT_MS + (number + 1) * _FRAME_MS
+            seen += through(packet(ip_id=burst * window + number, seq=seq), round(came_ms * MS),
+                            round(left_ms * MS))
+            if burst < 3:
+                seen += through(packet(ports=(5201, 40000), ends=(SERVER, CLIENT), payload_bytes=0,
+                                       ip_id=burst * window + number, ack=seq + 1448),
+                                round((came_ms + _RTT_MS - 0.001) * MS),
+                                round((came_ms + _RTT_MS) * MS), direction="down")
+    seen += through(irtt(0), round((3 * _RTT_MS + 1) * MS),
+                    round((3 * _RTT_MS + window * _FRAME_MS + 0.1) * MS))
+    if resets:
+        seen += through(packet(ports=(5201, 40000), ends=(SERVER, CLIENT), payload_bytes=0,
+                               ip_id=9999, flags=RST), 500 * MS, 501 * MS, direction="down")
+    return read_ledger(write(tmp_path / "bursts", sorted(seen, key=lambda one: one.time_ns)),
+                       DEVICES)
+
+
+def _standing(ledger: Ledger, base_delay_ms: float) -> tuple[StandingQueue, int]:
+    """Why the queue stood when the probe came, and the most packets that were in it."""
+    scenario = Scenario.from_settings({"rate_mbps": 10, "base_delay_ms": base_delay_ms})
+    run: Any = SimpleNamespace(
+        cell=SimpleNamespace(scenario=scenario), data={"metadata": {}},
+        base_rtt_ns=round(base_delay_ms * MS), run=SimpleNamespace(applied=lambda way: {}))
+    row = int(numpy.flatnonzero(ledger.up.probe >= 0)[0])
+    standing, decisions, _ = _queue_story(run, _Stop("router", "up", ledger, ledger.up, row), 0)
+    return standing, decisions.most_packets
+
+
+@pytest.mark.parametrize(("base_delay_ms", "cause"), [(100, Cause.BUNCH), (20, Cause.FILLS)])
+def test_flow_fills_a_queue_only_with_more_than_the_path_holds(
+        tmp_path: Path, base_delay_ms: float, cause: Cause) -> None:
+    """30 packets are 43 kB; the path holds 125 kB, or 25."""
+    standing, most = _standing(_bursts(tmp_path, 30), base_delay_ms)
+    assert standing.cause is cause
+    assert standing.path_kb == pytest.approx(10 * base_delay_ms / 8)
+    assert standing.flight_kb == pytest.approx((30 * 1.448, 30 * 1.448))
+    # The queue began to stand while the probe waited; the packets before it had come all the same.
+    assert most == 31
+
+
+def test_reset_connection_has_nothing_in_flight(tmp_path: Path) -> None:
+    ledger = _bursts(tmp_path, 30, resets=True)
+    flow = next(at for at, one in enumerate(ledger.flows) if one.source_port == 40000)
+    times_ns = numpy.array([350, 499, 500, 600]) * MS
+    assert flight_kb(ledger, "up", flow, times_ns).tolist() == pytest.approx(
+        [43.44, 43.44, 0.0, 0.0])
+    without = _bursts(tmp_path, 30)
+    assert flight_kb(without, "up", flow, times_ns).tolist() == pytest.approx([43.44] * 4)
+
+
+@pytest.mark.parametrize(("packets", "name"), [
+    (5, "control packets of the test"), (6, "the test's upload")])
+def test_short_flow_with_data_is_no_control_connection(
+        tmp_path: Path, packets: int, name: str) -> None:
+    """8192 bytes are 5.7 packets."""
+    seen = [one for number in range(packets) for one in through(
+        packet(ip_id=number, seq=1448 * number), number * MS, (number + 1) * MS)]
+    ledger = read_ledger(write(tmp_path / "short", sorted(seen, key=lambda one: one.time_ns)),
+                         DEVICES)
+    assert flow_name(ledger, "up", 0, frozenset()) == name

@@ -90,7 +90,8 @@ def test_packets_ahead_are_counted_by_flow() -> None:
 
 # Words that a sentence has for its own cause alone.
 _WORDS = {
-    Cause.FILLS: "keeps the queue filled", Cause.SLOW_START: "slow start",
+    Cause.FILLS: "keeps the queue filled", Cause.BUNCH: "in a bunch",
+    Cause.SLOW_START: "slow start",
     Cause.BANDWIDTH_PROBE: "probes for bandwidth", Cause.CARD: "interrupt moderation",
     Cause.TIMEOUT: "retransmission timeout", Cause.BURST: "then sent a burst",
     Cause.NOT_TCP: "is not TCP", Cause.DIP: "slower than its usual",
