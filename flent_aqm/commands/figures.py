@@ -164,7 +164,7 @@ def _draw_speedtests(args: argparse.Namespace) -> int:
     """
     import matplotlib
 
-    from flent_aqm.results.grouping import ALIASES
+    from flent_aqm.results.grouping import ALIASES, check_keys
     from flent_aqm.results.many_files import each_file, find_files
     from flent_aqm.show.figures.speedtests import SpeedtestRow, in_order, page_of, row_of
 
@@ -172,21 +172,24 @@ def _draw_speedtests(args: argparse.Namespace) -> int:
     filters = [(ALIASES.get(key, key), value) for key, value in map(_split_filter, args.where)]
     pages: dict[tuple[Any, ...], list[SpeedtestRow]] = {}
     faults: list[str] = []
-    excluded = 0
+    excluded: list[SpeedtestRow] = []
     for path, row in each_file(paths, row_of, args.jobs):
         if isinstance(row, SpeedtestRow):
             if all(_matches(row.settings.get(key), value) for key, value in filters):
                 pages.setdefault(page_of(row), []).append(row)
             else:
-                excluded += 1
+                excluded.append(row)
         elif row is not None:
             text = str(row)
             faults.append(text if plain(path) in text else f"{plain(path)}: {text}")
     _print_left_out(faults)
     if excluded and not pages:
-        raise ConfigError(f"--where excludes all runs of speed tests ({excluded}) in "
-                          f"{counted(len(paths), 'file')}; give a setting and value that some of "
-                          "them have")
+        check_keys([row.settings for row in excluded], [key for key, _ in filters])
+        what, together = (("settings and values", " together") if len(filters) > 1 else
+                          ("a setting and value", ""))
+        raise ConfigError(f"--where excludes all runs of speed tests ({len(excluded)}) in "
+                          f"{counted(len(paths), 'file')}; give {what} that some of them have"
+                          f"{together}")
     if not pages:
         damaged = f" ({len(faults)} can't be used)" if faults else ""
         batch = Path("batches", "speedtests.batch")

@@ -157,10 +157,12 @@ def command(key: str, value: object) -> str:
         words = shell_words(text)
     except ValueError as fault:
         raise ConfigError(f"{key}: {text[:60]!r}: {fault}") from None
-    if len(text) > _MOST_COMMAND or re.search(r"[\x00-\x1f\x7f]", text) or not any(words[:1]):
-        raise ConfigError(f"{key}: {text[:60]!r} is not a command; expected one line of 1 to "
-                          f"{_MOST_COMMAND} characters, the first word a program, without tabs "
-                          "and other control characters")
+    if len(text) > _MOST_COMMAND:
+        raise ConfigError(f"{key}: the command {text[:60]!r}… has {len(text)} characters; expected "
+                          f"{_MOST_COMMAND} at most: put it into a script")
+    if re.search(r"[\x00-\x1f\x7f]", text) or not any(words[:1]):
+        raise ConfigError(f"{key}: {text[:60]!r} is not a command; expected one line, the "
+                          "first word a program, without tabs and other control characters")
     return text
 
 

@@ -74,7 +74,8 @@ def test_word_for_none_is_told_how_to_have_none(settings: dict[str, object], wor
     ({"server_testbed": "ssh://fd00::1"}, r"or an IPv6 address in brackets\)$"),
     ({"dev_down": ".eth0"}, r"such as eth0, the first no \. @ or -$"),
     ({"client_program": "'' x"}, "the first word a program"),
-    ({"client_program": "a\tb"}, "without tabs and other control characters$")])
+    ({"client_program": "a\tb"}, "without tabs and other control characters$"),
+    ({"client_program": "a" * 4097}, "has 4097 characters; expected 4096 at most")])
 def test_refused_value_does_not_have_the_form_that_is_told(settings: dict[str, object], words: str
                                                            ) -> None:
     with pytest.raises(ConfigError, match=words):

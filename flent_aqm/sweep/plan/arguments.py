@@ -279,11 +279,15 @@ def _refuse_unknown_choices(runner: Any, lists: Iterable[Sequence[str]],
             if not choices or not all(key in choice and len(choice) > 1 for choice in choices):
                 continue
             there = [str(choice[key]) for choice in choices]
-            for wanted in _values_of_override(value, there):
-                if wanted not in map(_normalised, there):
-                    raise ConfigError(f"{key}: {wanted[:40]!r} is none of this batch's choices"
-                                      f"{did_you_mean(wanted, there)}; expected one or more of "
-                                      f"{', '.join(there)}", key)
+            known_values = set(map(_normalised, there))
+            if known_values.issuperset(_values_of_override(value, there)):
+                continue
+            # Of several values, some may be choices.
+            wanted = next((word for word in map(_normalised, _words(value))
+                           if word not in known_values), _normalised(value))
+            raise ConfigError(f"{key}: {wanted[:40]!r} is none of this batch's choices"
+                              f"{did_you_mean(wanted, there)}; expected one or more of "
+                              f"{', '.join(there)}", key)
 
 
 def _apply_overrides(

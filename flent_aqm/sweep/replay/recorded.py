@@ -164,9 +164,9 @@ def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: M
         raise ConfigError(f"AQM.requested.testbed in its metadata is {scenario.lab.testbed!r}; "
                           "only runs of the virtual lab can be repeated")
     if scenario.lab.seed is None:
-        raise ConfigError("the file records no seed (AQM.requested.seed in its metadata), as each "
-                          "run of the virtual lab does, so it was changed; replay the original "
-                          "file")
+        raise ConfigError("the file records no seed (AQM.requested.seed in its metadata). Each run "
+                          "of the virtual lab has one, so the file was changed; replay the "
+                          "original file")
     return Cell(
         name=path.name.removesuffix(DATA_SUFFIX),
         folder=folder,

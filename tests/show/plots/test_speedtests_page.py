@@ -126,6 +126,9 @@ def test_runs_without_a_queue_are_named_and_words_of_files_name_no_folder(
     ([__file__], "none of 1 file has a run of a speed test that this figure shows (1 can't be"),
     ([str(GOLDEN / "ndt7.flent.gz"), "--where", "rate=17"],
      "--where excludes all runs of speed tests (1) in 1 file; give a setting and value"),
+    ([str(GOLDEN / "ndt7.flent.gz"), "--where", "test=ndt7", "--where", "rate=17"],
+     "in 1 file; give settings and values that some of them have together"),
+    ([str(GOLDEN / "ndt7.flent.gz"), "--where", "aqmm=codel"], "no run has the setting 'aqmm'; kn"),
 ])
 def test_files_of_no_speed_test_are_refused(
     words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -131,10 +131,11 @@ def test_choice_that_no_argument_is_called_is_refused() -> None:
         key = next(iter(override))
         return [runner.args[name][key] for name in (*names, *controls) if key in runner.args[name]]
 
-    with pytest.raises(ConfigError, match=(
-            r"^check: 'burst' is none of this batch's choices; .*bursts.*; expected "
-            r"one or more of fair, bursts$")):
-        with_choices({"check": "burst"})
+    for value in ("burst", "fair,burst", "burst;fair"):
+        with pytest.raises(ConfigError, match=(
+                r"^check: 'burst' is none of this batch's choices; .*bursts.*; expected "
+                r"one or more of fair, bursts$")):
+            with_choices({"check": value})
     assert with_choices({"check": "bursts"}) == ["bursts"]
     assert with_choices({"check": "bursts,fair"}) == ["bursts", "fair"]
     for key, value in (("rate_mbps", "7"), ("up_aqm_x", "3"), ("length", "9"), ("control", "bbr")):
