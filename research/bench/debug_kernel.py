@@ -95,8 +95,8 @@ def main() -> int:
 def _run_and_compare(folder: Path, aqms: list[str]) -> int:
     """Run each mistake of FAULTS and each queue of `aqms` once on the kernel, which must be built,
     and print the table. Return how many results are not as expected: mistakes that aren't the cause
-    of a failed run, and queues whose run failed. If there are no results at all, the end of Flent's
-    error output is printed, too.
+    of a failed run, and queues whose run failed. If Flent ended before it made its folder of
+    results, the end of its error output is printed, too.
 
     Args:
         folder: folder for batch and results.

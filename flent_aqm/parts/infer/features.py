@@ -164,8 +164,8 @@ def _rise_without_loss(seen: _Quantities) -> float:
     """Return the median rise of the round-trip time at samples without losses, divided by that at
     samples with losses, which counts as 0.1 ms at least. Only samples after the sender's search for
     the rate (_Quantities.late) count. A sample with losses counts with the higher of its own rise
-    and that of the sample before. The result is near 1 if the queue doesn't cause the losses. -1 if
-    there is no sample with losses, or none without."""
+    and that of the sample before. -1 if there is no sample with losses, or none without; otherwise
+    0 if nothing rises."""
     before = numpy.concatenate((seen.rise_ms[:1], seen.rise_ms[:-1]))
     at = numpy.maximum(before, seen.rise_ms)[seen.late & seen.lost]
     other = seen.rise_ms[seen.late & ~seen.lost]
@@ -227,8 +227,8 @@ def _variation_in_flight(seen: _Quantities) -> float:
 
 def _early_rate(seen: _Quantities) -> float:
     """Return the highest rate during the sender's search for the rate divided by the median rate
-    afterwards. Only samples more than 50 ms after the one before count for the highest rate. It is
-    above 1 behind a token bucket. 0 without such samples."""
+    afterwards. Only samples more than 50 ms after the one before count for the highest rate. The
+    burst of a token bucket raises it. 0 without such samples."""
     long_enough = ~seen.late & (seen.length_s > 0.05)
     return float(seen.rate_bytes_s[long_enough].max(initial=0.0) / seen.typical_bytes_s)
 

@@ -193,13 +193,13 @@ class LinkModel:
                 for direction, plan in link_plans(scenario).items()}
 
     def refuse(self, scenario: Scenario, length_s: float) -> None:
-        """Raise ConfigError if a trace that doesn't repeat leaves the link dead before the run
-        ends, or if outages or a trace that holds would begin again in it. A trace that holds a rate
-        after its end is accepted. Raises ConfigError also where link_plans() does.
+        """Do the same as refuse_link_that_ends().
 
         Args:
             scenario: settings of the run.
-            length_s: length of the run.
+            length_s: length of the run's test.
+
+        Raises ConfigError where that function does.
         """
         refuse_link_that_ends(scenario, length_s)
 

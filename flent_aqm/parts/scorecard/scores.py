@@ -214,7 +214,7 @@ def rates(readings: Iterable[Reading], directions: Sequence[str] = DIRECTIONS
     """Yield (shown / possible throughput, description of the cell, name of the line) of each
     direction for which both are known.
 
-    directions: "download" and "upload", or one of them.
+    directions: a sequence of "download", "upload" or both.
     """
     for one in readings:
         for name in directions:

@@ -203,7 +203,8 @@ def check_kinds(facts: RouterProperties, kinds: Collection[str], instead: str = 
         instead: option that leaves the AQMs in question out of the sweep, for the message. "" for
             none.
 
-    Raises TestbedError that names the kinds which the router lacks or wasn't asked for, and why.
+    Raises TestbedError if the router lacks a kind, or probe() didn't try it. The message names all
+    such kinds, each with the reason.
     """
     lacking = [f"{kind} ({facts.kinds.get(kind, 'not tried')})" for kind in sorted(kinds)
                if facts.kinds.get(kind, "?")]

@@ -808,8 +808,8 @@ def _in_aggregates(run: WatchedRun, stop: _Stop, ahead: Column) -> bool:
 
 
 def _ends(passage: Passage, mine: Column) -> Column:
-    """Return for each packet of a TCP flow where its data ends, in bytes of the flow's data from
-    the beginning of the first packet.
+    """Return for each packet of a TCP flow the sequence number that follows its payload, counted
+    from the number of the flow's first packet, also beyond 4 GiB.
 
     Args:
         passage: the packets of a place.
@@ -949,10 +949,11 @@ def _above_target_since(passage: Passage, times: tuple[int, int, int], kind: str
 
 
 def _acted_ns(passage: Passage, rows: Column, kind: str) -> Column:
-    """Return when a queue dropped or marked packets, in ns since the epoch: when they came. For
-    CoDel and its like (_DROP_AT_HEAD) it is when a marked packet left, and for a dropped one when
-    the next one of its flow did that came later, or of any flow where these share a queue. A
-    dropped packet behind which no such packet came counts when it came.
+    """Return when a queue dropped or marked packets, in ns since the epoch: when they came.
+
+    CoDel and its like (_DROP_AT_HEAD) decide later: a packet is marked when it leaves, and dropped
+    when the first packet leaves that came after it, from the same flow where each flow has a queue
+    of its own. A dropped packet after which no such packet left counts when it came.
 
     Args:
         passage: the packets of a place.
