@@ -139,7 +139,8 @@ def _latency_sentences(standings: Sequence[Standing]) -> str:
 def _best_and_worst(standings: Sequence[Standing]) -> str:
     """Return a sentence on the queues that most often have the lowest latency, and one on those
     that most often have the highest. The second is left out if no condition has a worst queue
-    (Standing.worst), or if a queue would be in both.
+    (Standing.worst), or if a queue would be in both. It tells in how many conditions it lost at
+    least half of the probes, which have no latency.
 
     standings: conditions in which queues differ (Outcome.DIFFER), at least one.
     """
@@ -153,11 +154,14 @@ def _best_and_worst(standings: Sequence[Standing]) -> str:
     text += f" With {listed(losers)}, the worst{_in_how_many(losers, worst, standings)}, "
     if all(line.is_lost for _, lines in worst for line in lines):
         return f"{text}at least half of the probes were lost."
+    lost = sum(any(line.is_lost for line in lines) for _, lines in worst)
+    also = (f", and in {counted(lost, 'condition')} at least half of the probes were lost" if lost
+            else "")
     worst = [(one, [line for line in lines if not line.is_lost]) for one, lines in worst]
-    if {one.percent for one, _ in worst} == {one.percent for one, _ in best} and len(
-            {one.percent for one, _ in best}) == 1:
-        return f"{text}it was {_latency_range(worst)}{_times_as_long(worst, winners)}."
-    return f"{text}{_latencies_text(worst)}{_times_as_long(worst, winners)}."
+    percentiles = {one.percent for one, lines in [*worst, *best] if lines}
+    told_ms = (f"it was {_latency_range(worst)}" if len(percentiles) == 1
+               else _latencies_text(worst))
+    return f"{text}{told_ms}{_times_as_long(worst, winners)}{also}."
 
 
 def _most_named(cases: Cases) -> tuple[list[str], Cases]:

@@ -82,7 +82,8 @@ SENTENCES = (
     rf"Nothing to compare: no two runs are alike in all but the \w+(; they differ in {NAMES})?\.",
     rf"{NAMES} kept latency under load lowest{WHERE}( \([^)]* and [^)]*\))?: {WITHIN}{MORE}\.",
     (rf"With {NAMES}, the worst{WHERE}, (it was {MS}|{WITHIN}{MORE})"
-     r"(, [\d.,]+( to [\d.,]+)? times as long)?\."),
+     r"(, [\d.,]+( to [\d.,]+)? times as long)?"
+     r"(, and in \d+ conditions? at least half of the probes were lost)?\."),
     rf"With {NAMES}, the worst{WHERE}, at least half of the probes were lost\.",
     (rf"All kept latency under load alike( in \d+ conditions?)?"
      rf"(, but for the probes that they lost)?: {WITHIN}{MORE}\."),
@@ -172,6 +173,9 @@ CASES: dict[str, tuple[Rows, Rows]] = {
         (both([14.0] * 1000, MEDIUM), both([10.0] * 1000, MEDIUM)),
     "With no_aqm, the worst, at least half of the probes were lost.":
         (both(FAST, GONE), both(FAST, [1.0] * 600 + [LOST] * 400)),
+    "With no_aqm, the worst in both conditions, it was 200 ms, 200 times as long, and in 1 "
+    "condition at least half of the probes were lost.":
+        (rated((FAST, SLOW), (FAST, GONE)), rated((FAST, SLOW), (FAST, SLOW))),
     "With no_aqm, the worst in 2 of 3 conditions, it was 200 ms, 200 times as long.":
         (rated((FAST, SLOW), (FAST, SLOW), (SLOW, FAST)),
          rated((FAST, SLOW), (MEDIUM, SLOW), (SLOW, FAST))),
