@@ -8,13 +8,14 @@ from typing import Any
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.parts.why.ledger import ICMP, ICMPV6, UDP, FlowKey, Ledger, Passage
+from flent_aqm.parts.why.ledger import ICMP, ICMPV6, UDP, FlowKey, Ledger
 from flent_aqm.spec.cross_traffic import kind_of, parse_cross_traffic
 
 PROBES, PING, CROSS, TEST = "probes", "ping", "cross traffic", "test"
+SMALL_FLOWS = "small flows"
 # Packets with less payload than this on average belong to the reverse direction: they acknowledge.
 _ACKS_PAYLOAD_BYTES = 60
-# A tool's control connection has fewer packets, and less payload.
+# A tool's control connection has fewer packets, or less payload.
 FEWEST_PACKETS, _FEWEST_BYTES = 100, 8192
 # Name of the router's device to which packets go -> direction in words.
 DIRECTION = {"up": "upload", "down": "download"}
@@ -35,8 +36,8 @@ def kind_of_flow(key: FlowKey, cross_ports: frozenset[int]) -> str:
 def flow_name(ledger: Ledger, direction: str, flow: int, cross_ports: frozenset[int]) -> str:
     """Return the name of a flow for sentences: "the probes", "ping", "the test's upload" for a flow
     with a load's data (see carries_data()), "acknowledgements of the test's upload" for the reverse
-    of such a flow, or "control packets of the test" for any other, the last three likewise of "the
-    cross traffic". Several flows may share a name.
+    of such a flow, or "the test's small flows" (SMALL_FLOWS) for any other, the last three likewise
+    of "the cross traffic". Several flows may share a name.
 
     Args:
         ledger: packets of a router.
@@ -49,22 +50,29 @@ def flow_name(ledger: Ledger, direction: str, flow: int, cross_ports: frozenset[
     if kind in (PROBES, PING):
         return "the probes" if kind == PROBES else "ping"
     whose = "the test" if kind == TEST else "the cross traffic"
-    if carries_data(ledger.passage(direction), flow):
+    if carries_data(ledger, direction, flow):
         return f"{whose}'s {DIRECTION[direction]}"
     other = _REVERSE[direction]
     reverse = reverse_flow(ledger, flow)
-    if reverse is not None and carries_data(ledger.passage(other), reverse):
+    if reverse is not None and carries_data(ledger, other, reverse):
         return f"acknowledgements of {whose}'s {DIRECTION[other]}"
-    return f"control packets of {whose}"
+    return f"{whose}'s {SMALL_FLOWS}"
 
 
-def carries_data(passage: Passage, flow: int) -> bool:
-    """Return whether a flow has a load's data in a direction: at least 100 packets
-    (FEWEST_PACKETS) or 8192 bytes of payload (_FEWEST_BYTES), and 60 bytes of payload
-    (_ACKS_PAYLOAD_BYTES) or more per packet on average."""
-    payload = passage.payload_bytes[passage.flow == flow]
-    return (payload.size >= FEWEST_PACKETS or int(payload.sum()) >= _FEWEST_BYTES) and float(
-        payload.mean()) >= _ACKS_PAYLOAD_BYTES
+def carries_data(ledger: Ledger, direction: str, flow: int) -> bool:
+    """Return whether a flow has a load's data in a direction, "up" or "down": 60 bytes of payload
+    (_ACKS_PAYLOAD_BYTES) or more per packet on average, and at least 100 packets (FEWEST_PACKETS).
+    If no flow but probes has as much, 8192 bytes of payload (_FEWEST_BYTES) are enough."""
+    def is_load(at: tuple[str, int], packets: int, payload_bytes: int) -> bool:
+        """Return whether a flow, not of probes, has so many packets, and so much payload."""
+        count, size = ledger.sizes.get(at, (0, 0))
+        return (count >= packets and size >= max(payload_bytes, _ACKS_PAYLOAD_BYTES * count, 1)
+                and kind_of_flow(ledger.flows[at[1]], frozenset()) == TEST)
+
+    at = direction, flow
+    return is_load(at, FEWEST_PACKETS, 0) or (
+        is_load(at, 0, _FEWEST_BYTES)
+        and not any(is_load(one, FEWEST_PACKETS, 0) for one in ledger.sizes))
 
 
 def reverse_flow(ledger: Ledger, flow: int) -> int | None:

@@ -227,6 +227,19 @@ class Ledger:
         """Return the packets of a direction, "up" or "down"."""
         return self.up if direction == "up" else self.down
 
+    @cached_property
+    def sizes(self) -> Mapping[tuple[str, int], tuple[int, int]]:
+        """Direction ("up" or "down") and index in `flows` -> number of the flow's packets, and
+        bytes of their payload."""
+        sizes = {}
+        for direction in ("up", "down"):
+            passage = self.passage(direction)
+            packets = numpy.bincount(passage.flow, minlength=len(self.flows))
+            payload = numpy.bincount(passage.flow, passage.payload_bytes, len(self.flows))
+            for flow in numpy.flatnonzero(packets).tolist():
+                sizes[direction, flow] = int(packets[flow]), int(payload[flow])
+        return sizes
+
 
 def parse_devices(text: str) -> Mapping[int, str]:
     """Return index -> name of each device from the lines "INDEX NAME" that guest/ring.py writes.

@@ -51,8 +51,8 @@ _DIP = 0.7
 _STOP = 0.5
 # Packets that leave at one moment are an aggregate, if there are so many on average.
 _AGGREGATE, _MOMENT_NS = 3.0, 100_000
-# Frames of one flow that fair queueing may send between a sparse flow's packet and its turn.
-_TURN_BYTES = 3 * 1514
+# Frame of a full packet.
+_FRAME_BYTES = 1514
 # PIE lets a burst of this length pass (RFC 8033, 4.4).
 _PIE_BURST_NS = 150_000_000
 # CoDel's interval and target where the kernel doesn't report them (RFC 8289, 4.3, 4.2). The kernel
@@ -62,17 +62,17 @@ _LEAST_TARGET_NS = 4_999_000
 _LINK_LOSS = "the link's random loss"
 # Queues that drop a packet when it is its turn to leave, not when it comes; they mark then, too.
 _DROP_AT_HEAD = ("codel", "fq_codel", "cake", "cake_mq", "fq_codel_fast")
-_FLOW_QUEUES = ("fq_codel", "fq_pie", "sfq", "cake", "cake_mq", "fq", "drr", "sfb", "fq_codel_fast")
+_FLOW_QUEUES = ("fq_codel", "fq_pie", "sfq", "cake", "cake_mq", "fq", "drr", "fq_codel_fast")
 _DROP_TAIL = ("pfifo", "bfifo", "pfifo_fast", "pfifo_head_drop")
 
 
 class Cause(StrEnum):
     """Why a probe took long: what a flow or the line did (FILLS, BUNCH, SLOW_START,
-    BANDWIDTH_PROBE, TIMEOUT, BURST, NOT_TCP, DIP, STOP), SHARED_BUCKET of fair queueing, the
-    router's PROCESSOR, interrupt moderation of the hosts' cards (CARD), a WIFI channel, NO_QUEUE
-    (none held it for 1 ms), or CANT_TELL. DROPPED: the queue dropped the probe. LOST: a link in the
-    modem's place lost it at random. INSIDE: the probe was still in the queue when the capture
-    ended."""
+    BANDWIDTH_PROBE, TIMEOUT, BURST, NOT_TCP, DIP, STOP, SENDING), TURN or SHARED_BUCKET of fair
+    queueing, the router's PROCESSOR, interrupt moderation of the hosts' cards (CARD), a WIFI
+    channel, NO_QUEUE (none held it for 1 ms), or CANT_TELL. DROPPED: the queue dropped the probe.
+    LOST: a link in the modem's place lost it at random. INSIDE: the probe was still in the queue
+    when the capture ended."""
 
     FILLS = "fills"
     BUNCH = "bunch"
@@ -83,6 +83,8 @@ class Cause(StrEnum):
     NOT_TCP = "not TCP"
     DIP = "dip of the rate"
     STOP = "stop of the line"
+    SENDING = "sending a packet"
+    TURN = "turn"
     SHARED_BUCKET = "shared bucket"
     PROCESSOR = "processor"
     CARD = "interrupt moderation"
@@ -174,7 +176,8 @@ class StandingQueue:
         since_s: time since which packets waited longer than 5 ms (STANDING_MS), in s since the
             first answered probe. If none did, the time at which the probe came.
         until_s: time at which the probe left, or came if it never left, likewise.
-        flow: name of the flow that had most bytes ahead of the probe, "" if there was none.
+        flow: name of the flow that had most bytes ahead of the probe, or for SENDING of the packet
+            before. "" if there was none.
         flows: number of flows with that name whose packets rate_mbps counts. They count together
             in flight_kb, too. 1 if there was none.
         rate_mbps: rate at which their packets came until the probe did, from the first that came in
@@ -186,7 +189,7 @@ class StandingQueue:
         path_kb: bytes that the path holds without a queue, in kB: the line's rate times the round
             trip. 0 if either is not known.
         silence_ms: length of the silence before a burst or a retransmission, or of the line's stop.
-            0 if there was none.
+            For SENDING the time that the packet before takes at the line's rate. Otherwise 0.
     """
 
     cause: Cause
@@ -606,8 +609,9 @@ def _standing_since(passage: Passage, row: int, flow: int | None) -> int:
 def _line_mbps(run: WatchedRun, stop: _Stop) -> float:
     """Return the usual rate of a place in Mbit/s: the rate to which the router shapes, or the
     modem's rate. For a router without shaper, and for a link that plays a trace in the modem's
-    place: the rate at which it sent packets that had waited more than 1 ms, as median over the
-    intervals of 0.1 s that have such packets. 0 if there are fewer than two of these packets."""
+    place: the rate at which it sent packets that had waited more than 1 ms, each from the departure
+    of the packet before it, as median over the intervals of 0.1 s that have such packets. 0 if
+    there are none, or if they left at one moment."""
     scenario = run.cell.scenario
     if stop.router != MODEM and scenario.router.shaper != "none":
         return float(scenario.router.rate_mbps(stop.direction))
@@ -615,19 +619,22 @@ def _line_mbps(run: WatchedRun, stop: _Stop) -> float:
     if stop.router == MODEM and modem_mbps is not None:
         return modem_mbps
     passage = stop.passage
-    order = passage.by_departure
-    busy = order[passage.sojourn_ns[order] > 1_000_000]
-    if busy.size < 2:
+    before, order = passage.by_departure[:-1], passage.by_departure[1:]
+    came_ns, left_ns = passage.arrived_ns[order], passage.left_ns[order]
+    busy = (left_ns - came_ns > 1_000_000) & (came_ns <= passage.left_ns[before])
+    if not busy.any():
         return 0.0
-    step_ns = 100_000_000
-    index = (passage.left_ns[busy] - passage.left_ns[busy[0]]) // step_ns
-    sent = numpy.bincount(index, weights=passage.frame_bytes[busy])
-    return float(numpy.median(sent[sent > 0])) * 8 / step_ns * 1000
+    index = (left_ns[busy] - left_ns[busy][0]) // 100_000_000
+    sent_bytes = numpy.bincount(index, passage.frame_bytes[order][busy])
+    took_ns = numpy.bincount(index, (left_ns - passage.left_ns[before])[busy])
+    timed = took_ns > 0
+    return (float(numpy.median(sent_bytes[timed] * 8000 / took_ns[timed])) if timed.any() else 0.0)
 
 
 def _why(run: WatchedRun, stop: _Stop, ahead: Column, main: int | None,
          times: tuple[int, int, int], begin_ns: int) -> StandingQueue:
-    """Return since when a queue stood, and its cause, CANT_TELL if nothing was ahead.
+    """Return since when a queue stood, and its cause. If nothing was ahead, that is SENDING or
+    CANT_TELL.
 
     Args:
         run: the run.
@@ -642,10 +649,11 @@ def _why(run: WatchedRun, stop: _Stop, ahead: Column, main: int | None,
     line_mbps = _line_mbps(run, stop)
     since_s, until_s = (since_ns - begin_ns) / 1e9, (until_ns - begin_ns) / 1e9
     passage = stop.passage
-    if main is None:
-        return StandingQueue(Cause.CANT_TELL, since_s, until_s, line_mbps=line_mbps)
-    key = stop.ledger.flows[main]
     cross = cross_ports_of(run.data["metadata"])
+    if main is None:
+        alone = StandingQueue(Cause.CANT_TELL, since_s, until_s, line_mbps=line_mbps)
+        return _sending(stop, alone, until_ns, cross)
+    key = stop.ledger.flows[main]
     name = flow_name(stop.ledger, stop.direction, main, cross)
     same = [flow for flow, one in enumerate(stop.ledger.flows) if one.protocol == key.protocol
             and flow_name(stop.ledger, stop.direction, flow, cross) == name]
@@ -673,11 +681,36 @@ def _why(run: WatchedRun, stop: _Stop, ahead: Column, main: int | None,
                          flights, silence_ms, path_kb)
 
 
+def _sending(stop: _Stop, alone: StandingQueue, until_ns: int, cross: frozenset[int]
+             ) -> StandingQueue:
+    """Return the StandingQueue of a probe with nothing ahead: with the cause SENDING if it left
+    when the packet that had left before it came was sent, to within a tenth of the time that this
+    takes at the line's rate. Unchanged otherwise, and if the rate isn't known.
+
+    Args:
+        stop: the queue's place.
+        alone: the StandingQueue without a cause.
+        until_ns: when the probe left, in ns since the epoch.
+        cross: ports of the cross traffic's servers.
+    """
+    passage = stop.passage
+    order = passage.by_departure
+    gone = int(numpy.searchsorted(passage.departure_no[order], passage.arrival_no[stop.row]))
+    if not gone or not alone.line_mbps:
+        return alone
+    before = int(order[gone - 1])
+    takes_ns = float(passage.frame_bytes[before]) * 8000 / alone.line_mbps
+    if abs(until_ns - int(passage.left_ns[before]) - takes_ns) > takes_ns / 10:
+        return alone
+    name = flow_name(stop.ledger, stop.direction, int(passage.flow[before]), cross)
+    return replace(alone, cause=Cause.SENDING, flow=name, silence_ms=takes_ns / 1e6)
+
+
 def _cause(run: WatchedRun, stop: _Stop, ahead: Column, main: int, mine: Column,
            times: tuple[int, int, int], line_mbps: float, round_ns: int) -> tuple[Cause, float]:
     """Return the cause of a standing queue, and the length of a sender's silence before it, or of
     the line's stop, in ms. The length is 0 for other causes. For a place with a queue for each
-    flow, only STOP, DIP, WIFI, SHARED_BUCKET and CANT_TELL are possible.
+    flow, only STOP, DIP, WIFI, SHARED_BUCKET, TURN and CANT_TELL are possible.
 
     Args:
         run: the run.
@@ -695,20 +728,25 @@ def _cause(run: WatchedRun, stop: _Stop, ahead: Column, main: int, mine: Column,
     main_ahead = ahead[passage.flow[ahead] == main]
     main_bytes = int(passage.frame_bytes[main_ahead].sum())
     wait_ns = until_ns - arrived_ns
+    # With the packet that the line was still sending when the probe came.
+    sent_bytes = int(passage.frame_bytes[ahead].sum()) + _FRAME_BYTES
     if wait_ns > STANDING_NS:
         stood_ns = _longest_stop(passage, ahead, arrived_ns, until_ns)
-        if stood_ns > max(_STOP * wait_ns, STANDING_NS):
+        frame_ns = _FRAME_BYTES * 8000 / line_mbps if line_mbps else 0.0
+        if stood_ns > max(_STOP * wait_ns, STANDING_NS, 2 * frame_ns):
             return Cause.STOP, stood_ns / 1e6
-        sent_mbps = float(passage.frame_bytes[ahead].sum()) * 8 / wait_ns * 1000
-        if sent_mbps < _DIP * line_mbps:
+        if sent_bytes * 8000 / wait_ns < _DIP * line_mbps:
             return Cause.DIP, 0.0
     if _in_aggregates(run, stop, ahead):
         return Cause.WIFI, 0.0
     if _kind(run.cell.scenario, stop) in _FLOW_QUEUES:
         # Only packets of the same bucket have to leave in the order in which they came.
         in_order = bool((passage.arrival_no[main_ahead] < passage.arrival_no[stop.row]).all())
-        if main_bytes > _TURN_BYTES and in_order and main != passage.flow[stop.row]:
+        if (main_bytes > _turn_bytes(_parameters(run, stop)) and in_order
+                and main != passage.flow[stop.row]):
             return Cause.SHARED_BUCKET, 0.0
+        if wait_ns * line_mbps <= sent_bytes * 8000 and main != passage.flow[stop.row]:
+            return Cause.TURN, 0.0
         return Cause.CANT_TELL, 0.0
     key = stop.ledger.flows[main]
     if key.protocol != TCP:
@@ -739,6 +777,17 @@ def _cause(run: WatchedRun, stop: _Stop, ahead: Column, main: int, mine: Column,
     if float(passage.frame_bytes[main_ahead].sum()) > 0:
         return Cause.FILLS, 0.0
     return Cause.CANT_TELL, 0.0
+
+
+def _turn_bytes(parameters: Mapping[str, int]) -> int:
+    """Return the most bytes of frames of one flow that fair queueing may send between the arrival
+    of another flow's packet and its turn: two quanta and a frame, or for FQ the quantum of a new
+    flow and a frame.
+
+    parameters: parameters of the queue as the kernel reported them, see _parameters().
+    """
+    quantum = parameters.get("quantum_bytes", _FRAME_BYTES)
+    return max(2 * quantum, parameters.get("initial_quantum_bytes", 0)) + _FRAME_BYTES
 
 
 def _is_bbr(run: WatchedRun, stop: _Stop, flow: int) -> bool:

@@ -15,7 +15,6 @@ import numpy
 
 from flent_aqm.base.errors import AqmError, ConfigError, NotAvailable
 from flent_aqm.parts.why.flow_names import (
-    FEWEST_PACKETS,
     carries_data,
     cross_ports_of,
     flow_name,
@@ -427,10 +426,10 @@ def _flow_called(run: WatchedRun, ledger: Ledger, word: str) -> tuple[str, int, 
     for direction in ("up", "down"):
         for index, key in enumerate(ledger.flows):
             name = flow_name(ledger, direction, index, cross)
-            if key.protocol != TCP or not carries_data(ledger.passage(direction), index):
+            if key.protocol != TCP or not carries_data(ledger, direction, index):
                 continue
             known[f"{name} (port {key.ports[0]})"] = None
             if word.lower() in name or word in map(str, key.ports):
                 return direction, index, name
-    raise ConfigError(f"--drop-packet: no TCP flow with {FEWEST_PACKETS} packets of data or more "
+    raise ConfigError(f"--drop-packet: no TCP flow with a load's data "
                       f"is called {word[:40]!r}; the run has {', '.join(known) or 'none'}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from flent_aqm.base.words import counted, plain
-from flent_aqm.parts.why.flow_names import DIRECTION
+from flent_aqm.parts.why.flow_names import DIRECTION, SMALL_FLOWS
 from flent_aqm.parts.why.story import (
     CARDS_AND_PROCESSOR,
     STANDING_MS,
@@ -102,7 +102,8 @@ def behind(story: Story) -> str:
     named = "; ".join(map(_share, story.behind[:count]))
     if rest := story.behind[count:]:
         named += f"; {sum(share.packets for share in rest):,} of {counted(len(rest), 'other')}"
-    verb = ("were sent before its turn" if story.flow_queueing else "were ahead of it")
+    verb = (f"{'was' if packets == 1 else 'were'} "
+            f"{'sent before its turn' if story.flow_queueing else 'ahead of it'}")
     return f"In {_place(story.place)}, {counted(packets, 'packet')}, {kb:.1f} kB, {verb}: {named}."
 
 
@@ -113,7 +114,8 @@ def _share(share: Share) -> str:
 
 def since(story: Story) -> str:
     """Return the sentence on since when and why the queue stood. If it didn't stand longer than the
-    probe waited, or the cause is PROCESSOR, CARD, NO_QUEUE, LOST or INSIDE, return only why."""
+    probe waited, or the cause is PROCESSOR, CARD, NO_QUEUE, LOST, INSIDE or SENDING, return only
+    why."""
     standing = story.standing
     because = _BECAUSE[standing.cause](standing)
     if standing.cause in _NOT_OF_A_QUEUE or standing.until_s <= standing.since_s:
@@ -157,7 +159,8 @@ def _window(one: StandingQueue) -> str:
         "" if before == after else f", and {before} when the queue began to stand")
 
 
-_NOT_OF_A_QUEUE = (Cause.PROCESSOR, Cause.CARD, Cause.NO_QUEUE, Cause.LOST, Cause.INSIDE)
+_NOT_OF_A_QUEUE = (Cause.PROCESSOR, Cause.CARD, Cause.NO_QUEUE, Cause.LOST, Cause.INSIDE,
+                   Cause.SENDING)
 # The sentence for each cause.
 _BECAUSE: Mapping[Cause, Callable[[StandingQueue], str]] = {
     Cause.FILLS: lambda one: (
@@ -184,6 +187,12 @@ _BECAUSE: Mapping[Cause, Callable[[StandingQueue], str]] = {
     Cause.STOP: lambda one: (
         f"The line stood still: no packet left for {one.silence_ms:.0f} ms while the probe "
         "waited."),
+    Cause.SENDING: lambda one: (
+        f"The line was still sending a packet of {one.flow}, which had left the queue before the "
+        f"probe came: at {one.line_mbps:.1f} Mbit/s that takes {one.silence_ms:.2f} ms."),
+    Cause.TURN: lambda one: (
+        f"Fair queueing sent other flows' packets before the probe's turn, most of {one.flow}: no "
+        "more than the line sends in that time."),
     Cause.SHARED_BUCKET: lambda one: (
         f"Fair queueing had put the probe behind packets of {one.flow}, in the order in which "
         "they came: both flows are in one bucket of its hash."),
@@ -213,14 +222,18 @@ _BECAUSE: Mapping[Cause, Callable[[StandingQueue], str]] = {
 
 def _who(one: StandingQueue) -> str:
     """Return the flow at a sentence's beginning. If several flows share its name: "The N flows of
-    …"."""
+    …", or of small flows "N of …"."""
+    if one.flow.endswith(SMALL_FLOWS):
+        return _one_of(one) if one.flows == 1 else f"{one.flows} of {one.flow}"
     return (f"The {one.flows} flows of {one.flow}" if one.flows > 1
             else f"{one.flow[:1].upper()}{one.flow[1:]}")
 
 
 def _one_of(one: StandingQueue) -> str:
     """Return the flow at a sentence's beginning. If several flows share its name: "One of N flows
-    of …"."""
+    of …", or of small flows "One of …"."""
+    if one.flow.endswith(SMALL_FLOWS):
+        return f"One of {one.flow}"
     return f"One of {one.flows} flows of {one.flow}" if one.flows > 1 else _who(one)
 
 

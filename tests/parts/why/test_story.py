@@ -21,6 +21,7 @@ from flent_aqm.parts.why.story import (
     _acted_ns,
     _decisions,
     _held_by_cards,
+    _line_mbps,
     _parts,
     _queue_story,
     _Stop,
@@ -127,12 +128,16 @@ def _bursts(tmp_path: Path, window: int, resets: bool = False) -> Ledger:
                        DEVICES)
 
 
-def _standing(ledger: Ledger, base_delay_ms: float) -> tuple[StandingQueue, int]:
-    """Why the queue stood when the probe came, and the most packets that were in it."""
-    scenario = Scenario.from_settings({"rate_mbps": 10, "base_delay_ms": base_delay_ms})
+def _standing(ledger: Ledger, base_delay_ms: float, aqm: str = "no_aqm", rate_mbps: float = 10,
+              **parameters: int) -> tuple[StandingQueue, int]:
+    """Why the queue stood when the probe came, and the most packets that were in it. The kernel
+    reports the parameters."""
+    scenario = Scenario.from_settings({"rate_mbps": rate_mbps, "base_delay_ms": base_delay_ms,
+                                       "aqm": aqm})
     run: Any = SimpleNamespace(
         cell=SimpleNamespace(scenario=scenario), data={"metadata": {}},
-        base_rtt_ns=round(base_delay_ms * MS), run=SimpleNamespace(applied=lambda way: {}))
+        base_rtt_ns=round(base_delay_ms * MS),
+        run=SimpleNamespace(applied=lambda way: {"qdisc_parameters": parameters}))
     row = int(numpy.flatnonzero(ledger.up.probe >= 0)[0])
     standing, decisions, _ = _queue_story(run, _Stop("router", "up", ledger, ledger.up, row), 0)
     return standing, decisions.most_packets
@@ -161,7 +166,7 @@ def test_reset_connection_has_nothing_in_flight(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("packets", "name"), [
-    (5, "control packets of the test"), (6, "the test's upload")])
+    (5, "the test's small flows"), (6, "the test's upload")])
 def test_short_flow_with_data_is_no_control_connection(
         tmp_path: Path, packets: int, name: str) -> None:
     """8192 bytes are 5.7 packets."""
@@ -170,3 +175,75 @@ def test_short_flow_with_data_is_no_control_connection(
     ledger = read_ledger(write(tmp_path / "short", sorted(seen, key=lambda one: one.time_ns)),
                          DEVICES)
     assert flow_name(ledger, "up", 0, frozenset()) == name
+
+
+@pytest.mark.parametrize(("left_ms", "cause"), [
+    (1.21, Cause.SENDING), (1.1, Cause.SENDING), (1.05, Cause.CANT_TELL), (2.0, Cause.CANT_TELL)])
+def test_probe_waits_while_the_line_sends_the_packet_before_it(
+        tmp_path: Path, left_ms: float, cause: Cause) -> None:
+    """A frame of 1514 bytes takes 1.2112 ms at 10 Mbit/s; the probe comes 0.1 ms after it left."""
+    seen = [*through(packet(), 0, 10), *through(irtt(0), MS // 10, round(left_ms * MS))]
+    ledger = read_ledger(write(tmp_path / "sending", sorted(seen, key=lambda one: one.time_ns)),
+                         DEVICES)
+    standing, _ = _standing(ledger, 20)
+    assert standing.cause is cause
+    assert (standing.flow, standing.silence_ms) == (
+        ("the test's small flows", pytest.approx(1.2112)) if cause is Cause.SENDING
+        else ("", 0.0))
+
+
+def test_nothing_waits_for_a_packet_that_never_came(tmp_path: Path) -> None:
+    ledger = read_ledger(write(tmp_path / "alone", through(irtt(0), 0, 2 * MS)), DEVICES)
+    assert _standing(ledger, 20)[0].cause is Cause.CANT_TELL
+
+
+@pytest.mark.parametrize(("rate_mbps", "left_ms", "cause"), [
+    # A frame takes 12 ms at 1 Mbit/s, and 24 ms at 0.5: nothing stands still, and nothing dips.
+    (1, 24, Cause.TURN), (0.5, 48, Cause.TURN), (1, 40, Cause.DIP), (1, 60, Cause.STOP)])
+def test_slow_line_neither_stands_still_nor_is_slower_while_it_sends(
+        tmp_path: Path, rate_mbps: float, left_ms: int, cause: Cause) -> None:
+    """A packet had just left when the probe came, and fair queueing sends another one first."""
+    seen = [*through(packet(ip_id=1), 0, MS), *through(packet(ip_id=2, seq=1448), 0,
+                                                       left_ms * MS // 2 + MS),
+            *through(irtt(0), MS + 1, left_ms * MS + MS)]
+    ledger = read_ledger(write(tmp_path / "slow", sorted(seen, key=lambda one: one.time_ns)),
+                         DEVICES)
+    standing, _ = _standing(ledger, 20, rate_mbps=rate_mbps, aqm="fq_codel")
+    assert standing.cause is cause
+
+
+@pytest.mark.parametrize(("quanta", "packets", "cause"), [
+    ({}, 3, Cause.TURN), ({}, 4, Cause.SHARED_BUCKET),
+    ({"quantum_bytes": 3028, "initial_quantum_bytes": 15140}, 10, Cause.TURN),
+    ({"quantum_bytes": 3028, "initial_quantum_bytes": 15140}, 12, Cause.SHARED_BUCKET)])
+def test_a_flow_in_its_turn_is_in_no_bucket_with_the_probe(
+        tmp_path: Path, quanta: dict[str, int], packets: int, cause: Cause) -> None:
+    """FQ lets a new flow send ten packets at once."""
+    seen = [one for number in range(packets) for one in through(
+        packet(ip_id=number, seq=1448 * number), number, round((number + 1) * _FRAME_MS * MS))]
+    seen += through(irtt(0), 1000, round((packets + 0.5) * _FRAME_MS * MS))
+    ledger = read_ledger(write(tmp_path / "turn", sorted(seen, key=lambda one: one.time_ns)),
+                         DEVICES)
+    assert _standing(ledger, 20, aqm="fq", **quanta)[0].cause is cause
+
+
+def test_sfb_has_one_queue_for_all_flows(tmp_path: Path) -> None:
+    """It drops by flow, and queues in the order of arrival."""
+    assert _standing(_bursts(tmp_path, 30), 20, aqm="sfb")[0].cause is Cause.FILLS
+    assert _standing(_bursts(tmp_path, 30), 20, aqm="sfq")[0].cause is Cause.SHARED_BUCKET
+
+
+@pytest.mark.parametrize(("stops", "rate_mbps"), [(0, 10.0), (1, 10.0)])
+def test_usual_rate_of_a_line_is_that_at_which_it_sends_what_waits(
+        tmp_path: Path, stops: int, rate_mbps: float) -> None:
+    """Not that of sparse packets: 20 come at once each second, and 10 Mbit/s carry them; in one
+    second a stop of 300 ms comes first."""
+    seen = [one for second in range(3) for number in range(20) for one in through(
+        packet(ip_id=20 * second + number, seq=1448 * (20 * second + number)),
+        second * 1000 * MS + number,
+        round((second * 1000 + (number + 1) * _FRAME_MS + 300 * (second < stops)) * MS))]
+    ledger = read_ledger(write(tmp_path / "sparse", sorted(seen, key=lambda one: one.time_ns)),
+                         DEVICES)
+    run: Any = SimpleNamespace(cell=SimpleNamespace(scenario=Scenario.from_settings({
+        "shaper": "none"})))
+    assert _line_mbps(run, _Stop("router", "up", ledger, ledger.up, 0)) == pytest.approx(rate_mbps)

@@ -76,6 +76,8 @@ def test_packets_ahead_are_counted_by_flow() -> None:
     assert behind(STORY) == ("In the router's upload queue, 75 packets, 107.9 kB, were ahead "
                              "of it: 71 of the test's upload, 107.5 kB; 4 of the probes, 0.4 kB.")
     assert "were sent before its turn" in behind(replace(STORY, flow_queueing=True))
+    assert "1 packet, 1.5 kB, was ahead of it: 1 of ping, 1.5 kB." in behind(
+        replace(STORY, behind=[Share("ping", 1, 1.5)]))
     assert behind(replace(STORY, behind=[])).startswith("No packet left")
     # There was no departure.
     dropped = replace(STORY, behind=[], standing=replace(STORY.standing, cause=Cause.DROPPED))
@@ -95,7 +97,8 @@ _WORDS = {
     Cause.BANDWIDTH_PROBE: "probes for bandwidth", Cause.CARD: "interrupt moderation",
     Cause.TIMEOUT: "retransmission timeout", Cause.BURST: "then sent a burst",
     Cause.NOT_TCP: "is not TCP", Cause.DIP: "slower than its usual",
-    Cause.STOP: "stood still", Cause.SHARED_BUCKET: "in one bucket",
+    Cause.STOP: "stood still", Cause.SENDING: "still sending a packet",
+    Cause.SHARED_BUCKET: "in one bucket", Cause.TURN: "before the probe's turn",
     Cause.PROCESSOR: "processor was busy", Cause.WIFI: "Wi-Fi channel",
     Cause.DROPPED: "dropped the probe", Cause.LOST: "lost the probe at random",
     Cause.INSIDE: "before the probe left",
@@ -124,6 +127,13 @@ def test_several_flows_of_one_name_are_told_as_several() -> None:
     assert "the 4 flows of the test's upload keep the queue filled: their windows" in four
     assert "they had 155 kB" in four
     assert "flows" not in since(_story(Cause.FILLS))
+    small = "the test's small flows"
+    assert since(_story(Cause.FILLS, flow=small, flows=4, since_s=6.0)).startswith(
+        "4 of the test's small flows keep the queue filled")
+    assert since(_story(Cause.FILLS, flow=small, since_s=6.0)).startswith(
+        "One of the test's small flows keeps the queue filled")
+    assert since(_story(Cause.SLOW_START, flow=small, flows=4, since_s=6.0)).startswith(
+        "One of the test's small flows is in slow start")
     timeout = since(_story(Cause.TIMEOUT, flows=4, silence_ms=300.0))
     assert "one of 4 flows of the test's upload was silent for 300 ms" in timeout
     assert "their packets came at" in timeout
