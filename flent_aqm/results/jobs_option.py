@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 
 from flent_aqm.base.errors import ConfigError
 
@@ -21,8 +22,8 @@ def add_jobs(parser: argparse.ArgumentParser, when: str = "") -> None:
 
 
 def _parse_jobs(word: str) -> int:
-    """Return the number of the option's value. Raises ConfigError if it is not a whole number above
-    0."""
-    if not word.isdecimal() or int(word) < 1:
-        raise ConfigError(f"--jobs {word}: expected a whole number, 1 or more")
+    """Return the number of the option's value. Raises ConfigError if it is not a whole number from
+    1 to 999999."""
+    if not re.fullmatch("[0-9]{1,6}", word) or int(word) < 1:
+        raise ConfigError(f"--jobs {word[:40]}: expected a whole number from 1 to 999999")
     return int(word)

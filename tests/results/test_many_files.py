@@ -56,8 +56,8 @@ def test_number_of_jobs_is_one_or_more(words: list[str], jobs: int | None) -> No
     parser = argparse.ArgumentParser()
     add_jobs(parser)
     assert parser.parse_args(words).jobs == jobs
-    for word in ("0", "x", "1.5", "-1"):
-        with pytest.raises(ConfigError, match=f"--jobs {word}: expected a whole number, 1 or more"):
+    for word in ("0", "x", "1.5", "-1", "9" * 5000):
+        with pytest.raises(ConfigError, match=f"--jobs {word[:40]}: expected a whole number from"):
             parser.parse_args([f"--jobs={word}"])
 
 

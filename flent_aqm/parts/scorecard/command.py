@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -204,11 +205,11 @@ def _check_search(args: argparse.Namespace) -> None:
 
 def _parse_seeds(text: str | None) -> Sequence[int]:
     """Parse the value of --seeds. Empty if it isn't given. Raises ConfigError if it isn't whole
-    numbers with commas between them."""
+    numbers from 0 to 10^18 - 1 with commas between them."""
     if text is None:
         return ()
     words = text.split(",")
-    if not all(word.strip().isdecimal() for word in words):
-        raise ConfigError(f"--seeds: {text!r}; expected whole numbers of 0 or more with commas, "
-                          "such as 4,5,6")
+    if not all(re.fullmatch("[0-9]{1,18}", word.strip()) for word in words):
+        raise ConfigError(f"--seeds: {text[:60]!r}; expected whole numbers from 0 to 10^18 - 1 "
+                          "with commas, such as 4,5,6")
     return [int(word) for word in words]
