@@ -151,7 +151,12 @@ def test_words_that_are_told_of_are_no_parameters() -> None:
     ({"shaper": "tbf", "shaper_peakrate": "20mbit"}, "tbf_burst_ms sets how long a burst may be"),
     ({"shaper": "hfsc", "shaper_rt": "1mbit"}, "here each class has one curve with one slope"),
     ({"shaper": "tbf", "shaper_options": "mpu 64"}, "give each as a key, such as shaper_mpu = "),
-    ({"shaper": "none", "shaper_overhead": 4}, "none has no such parameter; it has none"),
+    ({"shaper": "none", "shaper_overhead": 4},
+     ("shaper_overhead: shaper = none has no parameters; leave shaper_overhead out, or give shaper "
+      "= htb or shaper = tbf\n")),
+    ({"shaper": "hfsc", "shaper_r2q": 4}, "leave shaper_r2q out, or give shaper = htb\n"),
+    ({"aqm": "cake", "shaper": "cake", "shaper_overhead": 4}, "out, or give it as aqm_overhead\n"),
+    ({"shaper": "none", "shaper_stab": 1}, "; leave shaper_stab out; use shaper_overhead, "),
     ({"shaper_burst": "4KB", "burst_shaping": 1},
      "shaper_burst: burst_shaping sets burst and cburst; leave out shaper_burst, or burst_shaping"),
     ({"shaper_prio": 1, "tiers": 3}, "shaper_prio: with tiers = 3 each class has a priority"),

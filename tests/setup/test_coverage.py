@@ -99,6 +99,14 @@ def counts_of(program: Path, *words: str) -> dict[int, int]:
     return {line: cells["load"] for (_, line), cells in exercised(program, *words).ran.items()}
 
 
+def test_program_without_instrumented_functions_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    """As a kernel in whose changed files gcc has left out all functions."""
+    (tmp_path / "main.c").write_text("int main(void)\n{\n\treturn 0;\n}\n")
+    subprocess.run(["gcc", "-g", "main.c", "-o", "program"], cwd=tmp_path, check=True)
+    with pytest.raises(SetupError, match=r"no function of the changed files.*; give --no-coverage"):
+        write_note(tmp_path, tmp_path / "program")
+
+
 def test_lines_that_ran_are_told_from_those_that_never_did(program: Path) -> None:
     """Also a branch that only chooses a value, into which the compiler puts no call."""
     ipv4 = exercised(program)

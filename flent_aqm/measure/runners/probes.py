@@ -23,8 +23,10 @@ ANSWERS_S = 1.0
 # other may last, because irtt writes nothing if it is stopped while it waits for its own last
 # answers.
 SPARE_S = 90
-# Words of Flent if irtt's server doesn't answer.
-_NO_SERVER = "Irtt connection check failed"
+# Words of Flent and of irtt if irtt's server doesn't answer. irtt's probe may also fail before it
+# is sent, such as for a host name that can't be looked up.
+_NO_SERVER = re.compile(
+    "Irtt connection check failed.*(?:no reply from server|connection refused)", re.DOTALL)
 # Words of fping, of ping and of irtt if no reply came.
 _NO_REPLY = re.compile(r"xmt/rcv/%loss = \d+/0/|\d+ packets transmitted, 0 received"
                        r'|"packets_received": *0\b|Time\.Sub\(\) clock mismatch')
@@ -48,12 +50,12 @@ class AqmIrttRunner(SupervisedRunner, IrttRunner):
 
     def check(self) -> None:
         """Build the command line as Flent does, after a probe of the server. Raises
-        RunnerCheckError if irtt is missing or too old, or if its server doesn't answer: the text
-        then says how to start it."""
+        RunnerCheckError if irtt is missing or too old, or if the probe fails. If the server doesn't
+        answer, the text says how to start it."""
         try:
             super().check()
         except RunnerCheckError as error:
-            if _NO_SERVER not in str(error):
+            if not _NO_SERVER.search(str(error)):
                 raise
             raise RunnerCheckError(
                 f"{str(error).strip()}; run irtt server on {self.host}, and let firewalls on the "

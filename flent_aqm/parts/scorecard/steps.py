@@ -118,8 +118,8 @@ def keep_earlier(folder: Path, earlier: Path) -> None:
         earlier.rename(folder)
     except OSError as error:
         raise ConfigError(f"-o: can't move {error.filename} to {error.filename2}: "
-                          f"{cause_of(error)}; the runs of the earlier version are in {earlier}"
-                          ) from None
+                          f"{cause_of(error)}; the runs of the earlier version are in {earlier}: "
+                          f"to keep its row, put this folder in the place of {folder}") from None
     print(f"flent-aqm: no run of the changed test succeeded: its row stays that of the earlier "
           f"version, whose runs are back, and the logs of the new one are in {plain(failed)}",
           file=sys.stderr)

@@ -306,8 +306,9 @@ def write_note(folder: Path, program: Path) -> None:
         graph.read(run(["objdump", "-d", "--no-show-raw-insn", f"--start-address={first:#x}",
                         f"--stop-address={last:#x}", program], timeout_s=300))
     if not any(block.call for block in graph.blocks):
-        raise SetupError(f"{program}: gcc has instrumented none of the changed files, so executed "
-                         "lines can't be recorded")
+        raise SetupError(f"{program}: gcc has instrumented no function of the changed files, so "
+                         "executed lines can't be recorded: the files have none, or gcc leaves out "
+                         "theirs; give --no-coverage to judge by the samples alone")
     lines: dict[str, dict[int, set[int]]] = {}
     begins = [block.first for block in graph.blocks]
     for path, line, address, begins_statement in rows:

@@ -124,11 +124,14 @@ def check_shaper_parameter(shaper: str, name: str, text: str) -> str:
     """
     parameters = SHAPER_PARAMETERS.get(shaper, {})
     key = f"shaper_{name}"
+    if not parameters:
+        raise ConfigError(f"{key}: shaper = {shaper} has no parameters; leave {key} out"
+                          f"{_other_place(shaper, name)}{_hint_for_other_key(shaper, name)}", key)
     if name not in parameters:
-        known = f"known: {', '.join(parameters)}" if parameters else "it has none"
         hint = (f"; give each as a key, such as shaper_{next(iter(parameters))} = VALUE"
-               if name == OPTIONS and parameters else _hint_for_other_key(shaper, name))
-        raise ConfigError(f"{key}: {shaper} has no such parameter; {known}{hint}", key)
+               if name == OPTIONS else _hint_for_other_key(shaper, name))
+        raise ConfigError(f"{key}: {shaper} has no such parameter; known: "
+                          f"{', '.join(parameters)}{hint}", key)
     try:
         value = parameters[name].read(text)
     except ConfigError as fault:
@@ -136,6 +139,21 @@ def check_shaper_parameter(shaper: str, name: str, text: str) -> str:
     if not value and not parameters[name].zero:
         raise ConfigError(f"{key}: {text[:60]!r} for {shaper}: {_why_not_0(text)}", key)
     return text
+
+
+def _other_place(shaper: str, name: str) -> str:
+    """Return the end of a message about a parameter of a shaper that has none: ", or give …", with
+    the queue's key if CAKE shapes and has that parameter, otherwise with the shapers that have it.
+    "" if there are none.
+
+    Args:
+        shaper: name of a shaper without parameters.
+        name: name of the parameter.
+    """
+    if shaper == "cake" and name in queue_of(shaper).parameters:
+        return f", or give it as aqm_{name}"
+    others = [f"shaper = {one}" for one, its in SHAPER_PARAMETERS.items() if name in its]
+    return f", or give {' or '.join(others)}" if others else ""
 
 
 def _why_not_0(text: str) -> str:

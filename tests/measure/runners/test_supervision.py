@@ -220,6 +220,12 @@ def test_irtt_whose_probes_are_all_lost_names_the_host(
     ("""[ "$1" = help ] && exec echo --timeouts
         echo 'Error: read udp4 127.0.0.1:2112: read: connection refused' >&2; exit 1""",
      r"connection refused; run irtt server on 127\.0\.0\.1, and let firewalls .* UDP port 2112$"),
+    ("""[ "$1" = help ] && exec echo --timeouts
+        echo 'Error: no reply from server' >&2; exit 1""",
+     r"no reply from server; run irtt server on 127\.0\.0\.1, "),
+    # No server is missing then.
+    ("""[ "$1" = help ] && exec echo --timeouts
+        echo 'Error: lookup nohost: no such host' >&2; exit 1""", r": no such host\s*$"),
     ("echo -timeouts", "too old to support gnu style args. .* v0.9\\+.$")])
 def test_irtt_without_its_server_says_how_to_start_it(
         script: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -640,6 +640,18 @@ def test_changed_test_replaces_the_earlier_one_once_a_run_succeeds(
     assert (failed / "line.log").read_text() == "no number again"
 
 
+def test_earlier_runs_that_cannot_come_back_are_named_with_their_place(tmp_path: Path) -> None:
+    """A later call doesn't move them back."""
+    folder, earlier = tmp_path / "own-mine", tmp_path / "earlier" / "own-mine-1"
+    folder.mkdir()
+    earlier.parent.mkdir()
+    with pytest.raises(ConfigError) as refused:
+        keep_earlier(folder, earlier)
+    assert str(refused.value) == (
+        f"-o: can't move {earlier} to {folder}: No such file or directory; the runs of the earlier "
+        f"version are in {earlier}: to keep its row, put this folder in the place of {folder}")
+
+
 def test_earlier_runs_come_back_if_a_test_before_it_fails(
         scorecard: Scorecard, tmp_path: Path) -> None:
     """What moves back is the folder of the user's own test, not that of the test that failed."""
