@@ -96,8 +96,9 @@ def label_of(group: Sequence[Run], names: Sequence[str]) -> str:
 
 
 def _words(values: Mapping[str, Setting | None]) -> str:
-    """Return the values of settings (name -> value) as text with commas between them (word()),
-    without those that are None, unless all are. "" if there are none."""
+    """Return the values of settings (name -> value) as text (word()), each text once, with commas
+    between them. Values that are None are left out, but if all are None, return NOT_TOLD. "" if
+    there are no settings."""
     known = {name: value for name, value in values.items() if value is not None}
     return ", ".join(dict.fromkeys(word(*pair) for pair in (known or values).items()))
 

@@ -191,8 +191,8 @@ def check_server(host: str, ip_version: int, *, is_default: bool = False) -> Non
         ip_version: 4 or 6.
         is_default: True if the user has not named the server, for the message.
 
-    Raises ConfigError if the name has no address of that IP version, TestbedError if no connection
-    can be made within CONNECT_LIMIT_S seconds.
+    Raises ConfigError if the name has no address of that IP version or can't be looked up,
+    TestbedError if no connection can be made within CONNECT_LIMIT_S seconds.
     """
     address = _address("netperf server", host, ip_version, "-H")
     try:
@@ -216,9 +216,9 @@ def check_server(host: str, ip_version: int, *, is_default: bool = False) -> Non
 
 
 def check_ping(host: str, ip_version: int) -> None:
-    """Ping a host as a check. Raises ConfigError if the name has no address of that IP version,
-    ToolMissing if there is no ping program, TestbedError if none of 4 pings is answered or the
-    program fails."""
+    """Ping a host as a check. Raises ConfigError if the name has no address of that IP version or
+    can't be looked up, ToolMissing if there is no ping program, TestbedError if none of 4 pings is
+    answered or the program fails."""
     address = _address("host to ping", host, ip_version, "-p")
     try:
         if find_program("fping"):

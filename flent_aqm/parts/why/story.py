@@ -143,7 +143,7 @@ class Share:
     Attributes:
         name: name of the flows, of flow_name().
         packets: number of packets.
-        kb: size of the packets' frames.
+        kb: size of the packets' frames in kB, of 1000 bytes.
     """
 
     name: str

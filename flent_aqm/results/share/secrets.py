@@ -234,9 +234,9 @@ class Secrets:
         return self.stand_in_for(match[0])
 
     def _domain_in_file_name(self, match: re.Match[str]) -> str:
-        """Return the replacement for the name of a domain with _ in place of dots, after the words
-        with hyphens before it that are usual ones (is_common()) or begin with a digit. Return the
-        match if the name is of usual words alone."""
+        """Return the replacement for the name of a domain with _ in place of dots. Words with
+        hyphens before it stay, up to the first that isn't usual (is_common()) and doesn't begin
+        with a digit. Return the match if the name isn't that of a domain, see is_domain()."""
         words = match[1].split("-")
         first = next((at for at, word in enumerate(words[:-1])
                       if not (is_common(word) or word[:1].isdigit())), len(words) - 1)
@@ -380,8 +380,8 @@ class Secrets:
         return match[1] + "0" * 12
 
     def _in_url(self, match: re.Match[str]) -> str:
-        """Return the URL's start with "user" in place of user and password, or the match if both
-        are empty or the user, without a password, is in NOBODY."""
+        """Return the URL's start with "user" in place of the text before the @, a user and perhaps
+        a password. Return the match if that text is empty or a name in NOBODY."""
         if not match[2] or match[2] in NOBODY:
             return match[0]
         self.removed.add(f"{match[2]}@")

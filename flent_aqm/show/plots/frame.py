@@ -179,11 +179,11 @@ class Framed(Plotter):
             caption(self.figure, self.notes)
 
     def _annotate_plot(self, skip_title: bool = False) -> list[Any]:
-        """Set self.title: Flent's option for a title, else the heading or the plot's description,
-        and below it the description of the result sets and the user's TITLE; "" with --no-title.
-        Add notes: hosts and time, unless the user switched annotation off, and the user's note for
-        the figure. Return an empty list. skip_title: leave out TITLE, as for plots of several
-        files."""
+        """Set self.title. With --override-title, it is that text alone. Otherwise it is "" with
+        --no-title, and without that the heading or the plot's description, with the description of
+        the result sets and the user's TITLE on the line below. Add notes: hosts and time, unless
+        the user switched annotation off, and the user's note for the figure. Return an empty list.
+        skip_title: leave out TITLE, as for plots of several files."""
         lines = []
         if self.override_title:
             lines = [self.override_title]

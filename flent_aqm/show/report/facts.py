@@ -137,7 +137,8 @@ def _queue_words(requested: Mapping[str, Any], prefix: str) -> list[str]:
 
     Args:
         requested: the requested settings.
-        prefix: "" for the queue of both directions, "up_" for the upload's own queue.
+        prefix: "up_" for the upload's own queue, "" for the queue of both directions, or of the
+            download if the upload has its own.
     """
     parameters = _object_at(requested, f"{prefix}aqm_parameters")
     return [str(requested.get(f"{prefix}aqm", "")),

@@ -88,10 +88,11 @@ def _no_latency_sentence(why_none: Sequence[str]) -> str:
 
 
 def _single_queue_sentence(conditions: Sequence[Condition]) -> str:
-    """Return the sentence for conditions, at least one, with a single queue each. If there is one
-    condition, it is the queue's latency, or that at least half of its probes were lost. The latency
-    is the median over runs, or if it is more than twice (FAR_FACTOR) as long in one run as in
-    another, the least and the most of them. If there are several conditions, it is their number."""
+    """Return the sentence for conditions, at least one, with a single queue each. If there are
+    several conditions, it is their number. If there is one, it is the queue's percentile of latency
+    under load (Condition.tail_pct), or that at least half of its probes were lost. The percentile
+    is the median over runs. If it is finite in all runs, and more than twice (FAR_FACTOR) as long
+    in one run as in another, it is the least and the most of them."""
     lines = [(one, line) for one in conditions for line in one.lines]
     if len(lines) > 1:
         return f"{len(lines)} conditions were measured."

@@ -243,7 +243,7 @@ def _list_that_takes_values(key: str) -> str:
 
 def _check_repetitions(batch: Mapping[str, object]) -> None:
     """Raise ConfigError if the key `repetitions` of a batch is not a whole number from 1 to 999999.
-    A batch without the key is accepted."""
+    True, which Flent makes of yes, counts as 1. A batch without the key is accepted."""
     text = as_text(batch.get("repetitions", 1)).strip()
     if not re.fullmatch(r"0*[1-9]\d{0,5}", text, re.ASCII):
         raise ConfigError(f"repetitions: {text[:40]!r}; expected a whole number from 1 to 999999",

@@ -220,8 +220,9 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
                               ) from None
 
     def commands_for(self, batch: Mapping[str, Any], settings: Any = None) -> Any:
-        """As Flent's method: return the commands of a batch section, expanded. Raises ConfigError
-        if a list of commands can't be split."""
+        """As Flent's method: return the sections of a batch's commands and of their extra_commands,
+        with expanded values, without disabled ones. Raises ConfigError if a list of commands can't
+        be split, RuntimeError if a command has no section."""
         for key, value in (("commands", batch.get("commands", "")), *(
                 ("extra_commands", keys.get("extra_commands", ""))
                 for keys in self.commands.values())):
@@ -412,8 +413,8 @@ def _must_not_run(keys: Mapping[str, object]) -> bool:
 
 
 def _pause_s(name: str, keys: Mapping[str, object]) -> int:
-    """Return the batch's key `pause` in s, 0 without it. Raises ConfigError if it is not a whole
-    number from 0 to 999999.
+    """Return the batch's key `pause` in s, 0 without it. True and False, which Flent makes of yes
+    and no, count as 1 and 0. Raises ConfigError if it is not a whole number from 0 to 999999.
 
     Args:
         name: the batch's name, for the message.

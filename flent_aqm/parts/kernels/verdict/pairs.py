@@ -95,7 +95,8 @@ class PairedSides:
 
     @property
     def identical(self) -> int:
-        """Number of pairs in all cells whose runs have identical samples."""
+        """Number of pairs in all cells whose runs have identical samples. Runs whose samples aren't
+        recorded don't count."""
         return sum(cell.identical for cell in self.cells)
 
 
