@@ -58,6 +58,8 @@ _PIE_BURST_NS = 150_000_000
 # CoDel's interval and target where the kernel doesn't report them (RFC 8289, 4.3, 4.2). The kernel
 # reports a target of 5 ms as 4999 us.
 _INTERVAL_US, _TARGET_US = 100_000, 5_000
+# PIE drops nothing below half of its target, 15 ms (RFC 8033, 4.1).
+_PIE_TARGET_US = 15_000
 _LEAST_TARGET_NS = 4_999_000
 _LINK_LOSS = "the link's random loss"
 # Queues that drop a packet when it is its turn to leave, not when it comes; they mark then, too.
@@ -98,7 +100,8 @@ class Cause(StrEnum):
 
 class Idle(StrEnum):
     """Why a queue neither dropped nor marked: NEVER_FULL (drop-tail), BURST_ALLOWANCE (PIE),
-    INTERVAL (CoDel), BELOW_TARGET (CoDel, no packet waited longer than its target) or CANT_TELL.
+    INTERVAL (CoDel), BELOW_TARGET (no packet waited longer than CoDel's target, or half of PIE's)
+    or CANT_TELL.
     ACTED: it did drop or mark."""
 
     ACTED = ""
@@ -768,10 +771,11 @@ def _cause(run: WatchedRun, stop: _Stop, ahead: Column, main: int, mine: Column,
     began = _flight_kb(stop, main, since_ns - round_ns)
     then = _flight_kb(stop, main, since_ns)
     # A sender notices a drop a round trip later.
-    lost_before = mine[(passage.fate[mine] == Fate.DROPPED)
-                       & (times_ns > since_ns - round_ns) & (times_ns < arrived_ns - 2 * round_ns)]
+    lost_ns = _acted_ns(passage, mine[passage.fate[mine] == Fate.DROPPED],
+                        _kind(run.cell.scenario, stop))
+    lost_before = (lost_ns > since_ns - round_ns) & (lost_ns < arrived_ns - 2 * round_ns)
     grows = then >= _DOUBLES * began
-    if grows and not lost_before.size and arrived_ns - since_ns < 20 * round_ns:
+    if grows and not lost_before.any() and arrived_ns - since_ns < 20 * round_ns:
         return Cause.SLOW_START, 0.0
     # A line that is never idle while a flow has more in flight than fits into the path.
     if float(passage.frame_bytes[main_ahead].sum()) > 0:
@@ -965,6 +969,9 @@ def _decisions(run: WatchedRun, stop: _Stop, times: tuple[int, int, int], begin_
     idle = Idle.CANT_TELL
     if kind in _DROP_TAIL:
         idle = Idle.NEVER_FULL
+    elif (kind in ("pie", "fq_pie") and not stood
+          and parameters.get("target_us", _PIE_TARGET_US) >= 2 * STANDING_NS / 1000):
+        idle = Idle.BELOW_TARGET
     elif kind in ("pie", "fq_pie") and until_ns - since_ns <= _PIE_BURST_NS + STANDING_NS:
         idle = Idle.BURST_ALLOWANCE
     elif kind in ("codel", "fq_codel"):

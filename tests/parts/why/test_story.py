@@ -247,3 +247,17 @@ def test_usual_rate_of_a_line_is_that_at_which_it_sends_what_waits(
     run: Any = SimpleNamespace(cell=SimpleNamespace(scenario=Scenario.from_settings({
         "shaper": "none"})))
     assert _line_mbps(run, _Stop("router", "up", ledger, ledger.up, 0)) == pytest.approx(rate_mbps)
+
+
+@pytest.mark.parametrize(("aqm", "target_us", "idle"), [
+    ("pie", 15_000, Idle.BELOW_TARGET), ("fq_pie", 15_000, Idle.BELOW_TARGET),
+    ("pie", 6_000, Idle.BURST_ALLOWANCE)])
+def test_pie_drops_nothing_below_half_of_its_target(
+        tmp_path: Path, aqm: str, target_us: int, idle: Idle) -> None:
+    """A probe that waited 2 ms behind nothing that waited longer."""
+    ledger = read_ledger(write(tmp_path / "alone", through(irtt(0), 0, 2 * MS)), DEVICES)
+    run: Any = SimpleNamespace(
+        cell=SimpleNamespace(scenario=Scenario.from_settings({"aqm": aqm})), data={"metadata": {}},
+        run=SimpleNamespace(applied=lambda way: {"qdisc_parameters": {"target_us": target_us}}))
+    stop = _Stop("router", "up", ledger, ledger.up, 0)
+    assert _decisions(run, stop, (0, 0, 2 * MS), 0).idle is idle
