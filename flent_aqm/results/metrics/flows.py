@@ -83,8 +83,9 @@ class Flow:
         is_cross: True for cross traffic.
         start_s: start of the transfer in epoch seconds.
         end_s: end of the transfer in epoch seconds.
-        mean_mbps: mean throughput as the tool reports it, else that of the intervals. None without
-            a report if there are no intervals, or none has a length.
+        mean_mbps: mean throughput as the tool reports it, else that of the time from the first
+            interval to the last. None without a report if there are no intervals, or none has a
+            length.
         at_s: end of each interval that has a throughput, in epoch seconds, in the file's order.
         mbps: throughput in each interval.
         length_s: length of each interval, 0 if it is not known. If none of several intervals
@@ -172,7 +173,7 @@ def read_flow(series: Series) -> Flow | None:
         direction=next((way for way in DIRECTIONS if way in lowered), ""),
         is_cross=CROSS_TRAFFIC in lowered,
         start_s=start_s, end_s=end_s,
-        mean_mbps=_mean_mbps(a_number(meta.get("MEAN_VALUE")), mbps, length_s),
+        mean_mbps=_mean_mbps(a_number(meta.get("MEAN_VALUE")), at_s, mbps, length_s),
         at_s=at_s, mbps=mbps, length_s=length_s,
         tcp={field: _points(name, field, samples) for field in TCP_FIELDS
              if any(one.get(field) is not None for one in samples)},
@@ -253,12 +254,15 @@ def _rtt_percentiles(name: str, value: Any) -> RttPercentiles | None:
                  numbers(percentiles_ms, f"percentiles_ms of {name!r}"))
 
 
-def _mean_mbps(reported: float | None, mbps: Numbers, length_s: Numbers) -> float | None:
-    """Return the mean throughput in Mbit/s: as the tool reports it, else the mean of the intervals,
-    weighted by their length. None without a report if there are no intervals, or none has a length.
+def _mean_mbps(reported: float | None, at_s: Numbers, mbps: Numbers, length_s: Numbers
+               ) -> float | None:
+    """Return the mean throughput in Mbit/s: as the tool reports it, else the data of all intervals,
+    divided by the time from the first to the last. A gap between intervals counts as time without
+    data, see gaps_s(). None without a report if there are no intervals, or none has a length.
 
     Args:
         reported: the tool's mean in Mbit/s, None if it reports none.
+        at_s: end of each interval in epoch seconds.
         mbps: throughput in each interval.
         length_s: length of each interval, 0 if it is not known.
     """
@@ -266,7 +270,22 @@ def _mean_mbps(reported: float | None, mbps: Numbers, length_s: Numbers) -> floa
         return reported
     if not length_s.sum() > 0:
         return None
-    return float(numpy.average(mbps, weights=length_s))
+    # Intervals that overlap last longer together than the time from the first to the last.
+    lasts_s = max(float(at_s.max() - (at_s - length_s).min()), float(length_s.sum()))
+    return float((mbps * length_s).sum()) / lasts_s
+
+
+def gaps_s(flow: Flow) -> float:
+    """Return for how many seconds between its first interval and its last a flow has none.
+
+    netperf reports an interval when so much data was sent that it lasts about as long as requested,
+    so it is long if the flow stalls. Flent leaves out intervals ten times as long as usual. Of a
+    gap it is therefore known that little was sent.
+    """
+    if not flow.length_s.any():
+        return 0.0
+    lasts_s = float(flow.at_s.max() - (flow.at_s - flow.length_s).min())
+    return max(0.0, lasts_s - float(flow.length_s.sum()))
 
 
 def _points(name: str, field: str, samples: Sequence[Mapping[str, Any]]) -> Points:

@@ -25,6 +25,7 @@ from flent_aqm.results.metrics.flows import (
     CROSS_TRAFFIC,
     DIRECTIONS,
     Flow,
+    gaps_s,
     is_flow,
     read_flow,
     span,
@@ -141,9 +142,9 @@ class Run:
     @property
     def notes(self) -> Sequence[str]:
         """Lines on how the run was measured, as far as a reader must know it: the best probe, if it
-        did not measure all the time or has interpolated steps, a load whose time is assumed, tools
-        without data. Empty if all is as usual. Latency series without data are told only if another
-        one has some."""
+        did not measure all the time or has interpolated steps, a load whose time is assumed, flows
+        with gaps, tools without data. Empty if all is as usual. Latency series without data are
+        told only if another one has some."""
         lines = []
         if self.probes:
             lines += _notes_of_probe(self.probe)
@@ -152,6 +153,13 @@ class Run:
                                                     if flow.is_expected)
                          + " are too few to tell when the load ran: it is taken to last as long as "
                          "the settings LENGTH and DELAY say")
+        gaps = {flow.name: gaps_s(flow) for flow in self.flows
+                if not flow.has_own_mean and not flow.is_expected
+                and gaps_s(flow) > NOTED_GAPS * (flow.end_s - flow.start_s)}
+        if gaps:
+            lines.append(f"no samples of {_join_names(gaps)} for up to "
+                         f"{significant(max(gaps.values()), 2)} s in all, which count as 0 Mbit/s: "
+                         "Flent leaves out intervals in which a flow hardly sent")
         failed = {**self.failed_series, **(self.silent_probes if self.probes else {})}
         if len(failed) > MOST_NAMED:
             first = _first_reason(failed)
@@ -277,6 +285,8 @@ IDLE = "idle"
 _DEVICE = {"download": "down", "upload": "up"}
 _TOOL_ORDER = list(ProbeTool)
 MOST_NAMED = 3
+# Share of a flow's time without samples from which it is noted.
+NOTED_GAPS = 0.05
 
 
 def load_run(path: Path) -> Run:

@@ -219,7 +219,7 @@ def test_steps_stand_in_for_raw_samples_and_say_so() -> None:
                            "TCP upload CS5": flow, "Ping (ms) avg": [99.0] * steps,
                            "TCP upload sum": [4.0] * steps, "TCP totals": [4.0] * steps}}
     run = run_of(content)
-    assert number(run, "throughput_upload_mbps") == 4
+    assert number(run, "throughput_upload_mbps") == pytest.approx(4)
     assert number(run, "latency_loaded_median_ms") == 30
     assert run.settings["probe"] == "ping, steps"
     assert "interpolated steps" in run.notes[0]
@@ -293,6 +293,25 @@ def test_the_load_lasts_as_long_as_dense_samples_tell(begin_s: float, end_s: flo
     assert run.load_window.start_s - T0_S == pytest.approx(begin_s)
     assert run.load_window.end_s - T0_S == pytest.approx(end_s)
     assert run.notes == []
+
+
+def test_gaps_between_samples_count_as_time_without_data() -> None:
+    """Flent leaves out netperf's intervals that are ten times as long as usual: the flow stalled,
+    and the other one did not."""
+    stalled = [one for one in tcp(5.0) if not 20 < one["t"] - T0_S <= 50]
+    other = "TCP upload::2"
+    run = run_of(whole({ICMP: ping(), UP: stalled, other: tcp(5.0)},
+                       {ICMP: MS, UP: MBPS, other: MBPS}))
+    assert number(run, "total_upload_mbps") == pytest.approx(5 + 5 * 30 / 60, rel=0.01)
+    assert number(run, "fairness_upload") == pytest.approx(0.9, abs=0.01)  # (1+0.5)²/(2·1.25)
+    assert run.notes == [(f"no samples of '{UP}' for up to 30 s in all, which count as 0 Mbit/s: "
+                          "Flent leaves out intervals in which a flow hardly sent")]
+    told = run_of(whole({ICMP: ping(), UP: stalled}, {ICMP: MS, UP: {**MBPS, "MEAN_VALUE": 4.8}}))
+    assert number(told, "total_upload_mbps") == 4.8  # netperf's own mean has all
+    assert told.notes == []
+    whole_time = run_of(whole({ICMP: ping(), UP: tcp(5.0)}, {ICMP: MS, UP: MBPS}))
+    assert number(whole_time, "total_upload_mbps") == pytest.approx(5)
+    assert whole_time.notes == []
 
 
 def test_exported_samples_have_the_unit_that_documents_name(tmp_path: Path) -> None:
