@@ -73,11 +73,13 @@ def advise(conditions: Conditions) -> list[str]:
     if not cases:
         return [f"No advice: {_why_none(unknown[0][1])}."] if unknown else []
     torn = [case for case in cases if _runs_disagree(case[1], case[2])]
-    anyway = next((one for _, one, _ in cases if _loses_if_idle(one)), None)
+    anyway = next(((title if len(conditions) > 1 else "", one) for title, one, _ in cases
+                   if _loses_if_idle(one)), None)
+    is_alone = len({id(one) for _, one, _ in cases}) == 1
     unsure = [case for case in cases if _is_loss_unsure(case[1], case[2])]
     bad = [case for case in cases
            if case not in torn and case not in unsure and not _is_good(case[1], case[2])]
-    left_out = [*([] if anyway is None else [_idle_loss_sentence(anyway)]),
+    left_out = [*([] if anyway is None else [_idle_loss_sentence(*anyway, is_alone)]),
                 *([_left_out_sentence(unknown)] if unknown else [])]
     # What the idle line loses, too, is told by that sentence.
     unsure = [case for case in unsure if not _loses_if_idle(case[1])]
@@ -190,12 +192,19 @@ def _unsure_sentence(configuration: Configuration, busy: str) -> str:
             "again, or for longer, before you change anything.")
 
 
-def _idle_loss_sentence(configuration: Configuration) -> str:
+def _idle_loss_sentence(title: str, configuration: Configuration, is_alone: bool) -> str:
     """Return the sentence on a line that loses packets even if it is idle: the share of the idle
-    line's probes that are lost, and that no queue mends it."""
+    line's probes that are lost, and that no queue mends it.
+
+    Args:
+        title: title of the configuration's condition, "" if there is only one.
+        configuration: the configuration with which the idle line lost probes.
+        is_alone: there is no other configuration, so that this one isn't named.
+    """
     lost, sent = configuration.probes(IDLE)
-    return (f"The idle line loses {_two(100 * lost / sent)} % of the probes: {_LOSSY}, and no "
-            "setting of a queue mends that.")
+    where = "" if is_alone else f" with {configuration.name}{f' ({title})' if title else ''}"
+    return (f"The idle line loses {_two(100 * lost / sent)} % of the probes{where}: {_LOSSY}, and "
+            "no setting of a queue mends that.")
 
 
 def _all_good_sentence(cases: Sequence[tuple[str, Configuration, str]], is_idle_good: bool) -> str:
@@ -293,8 +302,9 @@ def _remedy_sentence(worst: Configuration, busy: str, title: str, conditions: Co
         # A slower setting may have less latency still, and stand first in a report's headline.
         has_slower = len(good) > len(_equally_fast(good, worst))
         room = " and leave room below the line's rate" if best.sqm else ""
-        why = (f" It is the fastest, to within {100 * _SAME_SHARE:.0f} %, of {len(good)} settings "
-               f"that add less than {MOST_ADDED_MS:g} ms{room}." if has_slower else "")
+        why = (f" It costs the least throughput, to within {100 * _SAME_SHARE:.0f} %, of "
+               f"{len(good)} settings that {_what_good_do(worst, conditions, title)}{room}."
+               if has_slower else "")
         return (f"{_what_to_set(best, good, worst)}: here they then added {_ms(max(added_ms, 0.0))}"
                 f"{lost}{price}.{why}")
     if _is_fast(worst, busy) and len(conditions[title]) > 1:
@@ -314,6 +324,34 @@ def _remedy_sentence(worst: Configuration, busy: str, title: str, conditions: Co
     if len(conditions[title]) == 1:
         return _NOTHING_ELSE
     return _no_remedy_sentence(worst, busy, conditions[title])
+
+
+def _what_good_do(worst: Configuration, conditions: Conditions, title: str) -> str:
+    """Return what distinguishes the good configurations of a condition (_good_configurations())
+    from all that were measured there, as words after "settings that": "add less than 30 ms". If
+    others add as little, the reason why they don't count is told, too: that they lose probes, or
+    that they aren't good in other conditions.
+
+    Args:
+        worst: the worst configuration.
+        conditions: all conditions.
+        title: title of the worst one's condition.
+    """
+    fast = [one for one in conditions[title] if set(one.busy) >= set(worst.busy)
+            and all(_is_fast(one, busy) for busy in one.busy)]
+    good = [one for one in fast if not any(_is_lossy(one, busy) for busy in one.busy)]
+    lossless = (f" and lose less than {MOST_LOST_PCT:g} % of the probes" if len(good) < len(fast)
+                else "")
+    everywhere = [one for one in good if _is_good_everywhere(one, conditions)]
+    where = " in all conditions" if 0 < len(everywhere) < len(good) else ""
+    return f"add less than {MOST_ADDED_MS:g} ms{lossless}{where}"
+
+
+def _is_good_everywhere(configuration: Configuration, conditions: Conditions) -> bool:
+    """Return whether all configurations of the same name, in all conditions, are good (_is_good())
+    under all loads under which they were measured."""
+    return all(_is_good(other, busy) for tried in conditions.values() for other in tried
+               if other.name == configuration.name for busy in other.busy)
 
 
 def _no_remedy_sentence(worst: Configuration, busy: str, here: Sequence[Configuration]) -> str:
@@ -393,8 +431,7 @@ def _good_configurations(worst: Configuration, here: Sequence[Configuration],
     good = [one for one in here if set(one.busy) >= set(worst.busy)
             and all(_is_good(one, busy) for busy in one.busy)]
     for is_better in (
-            lambda one: all(_is_good(other, busy) for tried in conditions.values()
-                            for other in tried if other.name == one.name for busy in other.busy),
+            lambda one: _is_good_everywhere(one, conditions),
             lambda one: one.sqm is None or one.sqm.share_pct <= MOST_PCT):
         good = [one for one in good if is_better(one)] or good
     return good

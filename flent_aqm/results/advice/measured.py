@@ -199,6 +199,8 @@ def measured(run: Run) -> Measured | Unavailable:
     try:
         idle = run.idle()
         loaded = {busy: run.loaded(direction) for busy, direction in loads(run).items()}
+        if not loaded:
+            return Unavailable(run.why_no_flow())
     except NotAvailable as error:
         return Unavailable.of(error)
     found = measured_of_samples(idle, loaded, throughput(run))

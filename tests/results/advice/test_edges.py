@@ -90,7 +90,11 @@ def test_run_is_measured_with_an_idle_line_and_each_load() -> None:
         20.0, {"downloads": 50.0}, {"download": 8.0})
     assert (one.lost_pct, one.loss_unknown, one.added_ms("downloads")) == (
         {"downloads": 0.0}, "", 30.0)
-    assert why_none(measured(made_run({}, rtts_ms))) == "nothing loads the line"
+    assert why_none(measured(made_run({}, rtts_ms))) == (
+        "the test doesn't load the link")
+    assert why_none(measured(made_run({"TCP cubic": (12.0, 24.0)}, rtts_ms))) == (
+        "no flow has download or upload in its name, and the names of 'TCP cubic' tell no "
+        "direction")
     assert why_none(measured(made_run({"TCP download": (12.0, 24.0)}, []))) == (
         "the run has no latency series of irtt, ping or netperf")
     assert why_none(measured(made_run({"TCP download": (-1.0, 40.0)}, rtts_ms))) == (
@@ -247,8 +251,8 @@ SENTENCES: list[tuple[dict[str, list[Configuration]], list[str]]] = [
       "Use b: here they then added 1 ms, at 51 % less throughput."]),
     ({"": [BAD, configuration("a", 2, {"upload": 5.0}), configuration("b", 1, {"upload": 4.89})]},
      ["Busy uploads add 100 ms with bad: games and calls suffer.",
-      ("Use a: here they then added 2 ms, at 50 % less throughput. It is the fastest, to within 1 "
-       "%, of 2 settings that add less than 30 ms.")]),
+      ("Use a: here they then added 2 ms, at 50 % less throughput. It costs the least "
+       "throughput, to within 1 %, of 2 settings that add less than 30 ms.")]),
     # Shares of the line's rates are the same if they are to a tenth of a percent.
     *(({"": [BAD, configuration("good", 2, {"upload": 10.0}, sqm=Sqm("cake", 36, up, 40, 10))]},
        ["Busy uploads add 100 ms with bad: games and calls suffer.",
