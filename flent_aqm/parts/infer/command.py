@@ -15,7 +15,13 @@ from flent_aqm.base.words import counted, plain
 from flent_aqm.parts.infer.classes import CANT_TELL, LEAST_PROBABILITY
 from flent_aqm.parts.infer.features import FEATURES
 from flent_aqm.parts.infer.model import PRIOR, QueueVerdict, judge_all
-from flent_aqm.parts.infer.reading import Download, NoDownload, UploadsOnly, read_downloads
+from flent_aqm.parts.infer.reading import (
+    LONGEST_NAME,
+    Download,
+    NoDownload,
+    UploadsOnly,
+    read_downloads,
+)
 from flent_aqm.results.many_files import find_files
 from flent_aqm.results.status import NAME as STATUS
 
@@ -133,7 +139,7 @@ def _format_text(path: Path, download: Download, verdict: QueueVerdict) -> str:
     drop-tail queue, probability, and the most important feature. If the answer is CANT_TELL, it is
     followed by one of three things: the reason against a judgement, the probability of CANT_TELL if
     that is 0.7 or more, or the three likeliest classes."""
-    name = plain(f"{path}: {download.name[:80]}: " if download.name else f"{path}: ")
+    name = plain(f"{path}: {download.name[:LONGEST_NAME]}: " if download.name else f"{path}: ")
     if verdict.reason:
         return f"{name}{CANT_TELL}: {verdict.reason}"
     if (verdict.probability or 0) >= LEAST_PROBABILITY and verdict.answer == CANT_TELL:

@@ -31,6 +31,8 @@ from flent_aqm.results.reading.unpack import unpack_file, unpack_member
 # Most samples of a download. M-Lab's server takes about 25. A sample per ms would be fewer.
 MOST_SAMPLES = 20_000
 MOST_TESTS = 100_000
+# Most characters of a test's name: those of M-Lab's archive have about 90.
+LONGEST_NAME = 120
 # Least number of samples of a file that is read. More are needed to judge it: refusal.py.
 FEWEST_SAMPLES = 8
 _LONGEST_S = 3600.0
@@ -175,8 +177,8 @@ def _read_content(text: bytearray, path: Path, found: _Found) -> Iterator[Downlo
 
 def _json_in_archive(text: bytearray) -> Iterator[tuple[str, bytearray]]:
     """Yield name and content of each regular file NAME.json or NAME.json.gz in a tar file: the name
-    without folders, at most 80 characters of it, and the unpacked content. Other files are passed
-    over. Nothing is written to disk.
+    without folders, at most 120 characters (LONGEST_NAME) of it, and the unpacked content. Other
+    files are passed over. Nothing is written to disk.
 
     Args:
         text: the tar file, not compressed.
@@ -194,7 +196,7 @@ def _json_in_archive(text: bytearray) -> Iterator[tuple[str, bytearray]]:
                     continue
                 file = archive.extractfile(member)
                 assert file is not None, "it is a regular file"
-                name = os.path.basename(member.name)[:80]
+                name = os.path.basename(member.name)[:LONGEST_NAME]
                 with _named(name):
                     inner = unpack_member(file, member.name, allowed)
                 left -= len(inner)

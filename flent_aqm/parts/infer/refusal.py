@@ -38,7 +38,10 @@ def reason_against(download: Download, values: Mapping[str, float],
                          (download.buffer_share, "the sender's buffer limited it for"),
                          (download.idle_share, "the sender had nothing in flight for")):
         if share is not None and share > MOST_LIMITED:
-            return f"{words} {100 * share:.0f} % of the time, more than {100 * MOST_LIMITED:.0f} %"
+            most_pct = round(100 * MOST_LIMITED)
+            # Never shown as what is allowed.
+            return (f"{words} {max(round(100 * share), most_pct + 1)} % of the time, more than "
+                    f"{most_pct} %")
     for name, (low, high) in ranges.items():
         if not low <= values[name] <= high:
             words, unit = _RANGES[name]

@@ -31,6 +31,8 @@ def _download(samples: int = 25, length_s: float = 10.0, rate_mbps: float = 50.0
      "its measurements end after 6.9 s; 7 s or more are needed"),
     (replace(_download(), window_share=0.25), replace(_download(), window_share=0.63),
      "the receiver's window limited it for 63 % of the time, more than 25 %"),
+    (replace(_download(), window_share=0.25), replace(_download(), window_share=0.2501),
+     "the receiver's window limited it for 26 % of the time, more than 25 %"),
     (replace(_download(), buffer_share=0.2), replace(_download(), buffer_share=0.4),
      "the sender's buffer limited it for 40 % of the time, more than 25 %"),
     (replace(_download(), idle_share=0.0), replace(_download(), idle_share=0.5),
