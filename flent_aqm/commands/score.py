@@ -91,7 +91,7 @@ def main(args: argparse.Namespace) -> int:
 
 def _default_metrics(form: str, scored: Sequence[ScoredFile]) -> tuple[str, ...]:
     """Return the names of the metrics that are shown by default: USUAL in a table of several files,
-    those that have a value in a table of one file, else all. All, too, if the one file has no
+    those that have a value in a table of one file, else all. USUAL, too, if the one file has no
     value, so that the reasons are shown.
 
     Args:
@@ -103,7 +103,7 @@ def _default_metrics(form: str, scored: Sequence[ScoredFile]) -> tuple[str, ...]
     if len(scored) > 1:
         return USUAL
     return tuple(name for name in METRICS
-                 if not isinstance(scored[0].values[name], Unavailable)) or tuple(METRICS)
+                 if not isinstance(scored[0].values[name], Unavailable)) or USUAL
 
 
 def _parse_metrics(text: str | None) -> tuple[str, ...]:
