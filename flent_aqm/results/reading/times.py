@@ -15,6 +15,7 @@ import numpy
 from numpy.typing import NDArray
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.base.words import significant
 from flent_aqm.results.reading.limits import BeyondLimitsError, Limits
 
 # The year 2286. Floats have a resolution of 2 microseconds there. Much later it would be hours.
@@ -24,13 +25,17 @@ LENGTHS = {"LENGTH": (0.0, 1e8), "TOTAL_LENGTH": (0.0, 1e8), "DELAY": (0.0, 1e8)
            "STEP_SIZE": (1e-6, 1e8)}
 # Keys of a series' metadata: start and end of its load.
 WINDOW = ("LOAD_START", "LOAD_END")
+# A sample's time may be that of sending, and samples in the order of their replies. So it may be
+# earlier than that of the sample before, but not by more than a reply takes.
+BACK_S = 30.0
 
 
 def refuse_odd_times(top: Mapping[str, Any], series_meta: Mapping[str, Mapping[str, Any]],
                      raw: Mapping[str, Sequence[Mapping[str, Any]]], within: Limits) -> None:
     """Raise BadResult if the absolute value of a time, an interval or a latency is above 1e10 s
-    (LATEST_S), if a duration in the metadata is outside its range (LENGTHS), or if all series
-    together, or x_values, last longer than the limit.
+    (LATEST_S), if a duration in the metadata is outside its range (LENGTHS), if a clock was set
+    back during the run (see _refuse_set_back()), or if all series together, or x_values, last
+    longer than the limit.
 
     Args:
         top: content of the file, whose metadata must be a dict.
@@ -42,6 +47,7 @@ def refuse_odd_times(top: Mapping[str, Any], series_meta: Mapping[str, Mapping[s
     lasting_s = 0.0
     for name in dict.fromkeys([*raw, *series_meta]):
         lasting_s += _lasts_s(name, series_meta.get(name, {}), raw.get(name, ()))
+        _refuse_set_back(name, raw.get(name, ()))
         refuse_too_long(lasting_s, "all its series together last", within)
     steps = top.get("x_values")
     if isinstance(steps, list):
@@ -91,6 +97,21 @@ def _lasts_s(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, 
     if meta.get("UNITS") == "ms":
         lasts_s += _largest(_checked_s(name, (one.get("val") for one in samples), unit_s=1e-3))
     return lasts_s
+
+
+def _refuse_set_back(name: str, samples: Sequence[Mapping[str, Any]]) -> None:
+    """Raise BadResult if a sample's time is more than 30 s (BACK_S) earlier than that of the sample
+    before: a clock was set back, and which samples were taken under load can't be told.
+
+    Args:
+        name: name of the series, for the message.
+        samples: its raw samples, in the file's order.
+    """
+    times = _checked_s(name, [one.get("t") for one in samples])
+    back_s = -float(numpy.diff(times).min()) if times.size > 1 else 0.0
+    if back_s > BACK_S:
+        raise BadResult(f"times in {name!r} go back by {significant(back_s)} s: a clock was set "
+                        "back during the run")
 
 
 def _checked_s(name: str, values: Iterator[Any] | Collection[Any], unit_s: float = 1.0
