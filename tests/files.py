@@ -4,6 +4,7 @@ package's own checks."""
 
 from __future__ import annotations
 
+import copy
 import gzip
 import json
 import os
@@ -30,6 +31,18 @@ def save(path: Path, content: Any) -> Path:
     """Write a data file, and return its path."""
     path.write_bytes(packed(content))
     return path
+
+
+def at_another_time(content: Any, later_s: float) -> Any:
+    """Return a copy of a data file's content in which all samples, and the load, are later."""
+    moved = copy.deepcopy(content)
+    for samples in moved["raw_values"].values():
+        for one in samples:
+            one["t"] += later_s
+    for about in moved["metadata"]["SERIES_META"].values():
+        for key in {"LOAD_START", "LOAD_END"} & about.keys():
+            about[key] += later_s
+    return moved
 
 
 def assert_as_kept(file: Path, found: Any) -> None:

@@ -136,7 +136,7 @@ class Sampled(Protocol):
     Attributes:
         path: path of its data file.
         settings: name of a setting -> value.
-        samples: hash of its samples, "" if its file records none, though it may have samples.
+        samples: hash of its samples, "" if it has none.
     """
 
     @property
@@ -157,8 +157,8 @@ def counted_once(runs: Sequence[SampledRun]) -> tuple[list[SampledRun], str]:
     repetitions that were left out, "" if there are none.
 
     Runs with the same samples and settings are one measurement, such as copies of a file, or runs
-    of the lab with the same seed. They would count several times in every interval. Runs without a
-    hash of samples are repetitions only if they have the same path.
+    of the lab with the same seed. They would count several times in every interval. Runs without
+    samples are repetitions only if they have the same path.
     """
     first: dict[object, SampledRun] = {}
     kept, copies = [], []

@@ -7,6 +7,7 @@ way.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -113,11 +114,23 @@ class Run:
     silent_probes: Mapping[str, str] = field(default_factory=dict)
     turns: Mapping[str, Sequence[Window]] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def samples(self) -> str:
-        """SHA-256 of all samples as the file records it, "" if it records none."""
+        """SHA-256 of all samples as the file records it, else that of its probes and flows, with
+        their times. "" if it records none and has neither probes nor flows."""
         recorded = self.aqm.get("samples_sha256")
-        return recorded if isinstance(recorded, str) else ""
+        if isinstance(recorded, str):
+            return recorded
+        if not self.probes and not self.flows:
+            return ""
+        arrays = [*((one.name, (one.sent_s, one.rtt_ms)) for one in self.probes),
+                  *((one.name, (one.at_s, one.mbps, one.length_s)) for one in self.flows)]
+        found = hashlib.sha256()
+        for name, values in arrays:
+            found.update(repr((name, values[0].size)).encode())
+            for one in values:
+                found.update(one.tobytes())
+        return found.hexdigest()
 
     @property
     def speed_test(self) -> Sequence[Flow]:

@@ -80,7 +80,7 @@ class ReportRow(Row):
         notes: notes on how values were measured.
         no_latency: reason why the latency under load is not known or can't be trusted, see
             _why_no_latency(). "" if there is none.
-        samples: SHA-256 of its samples, "" if its file has none.
+        samples: SHA-256 of its samples, "" if it has none.
         glitches: its glitches in the order of time. Empty if it has none or they can't be found.
         possible_mbps: direction -> throughput in Mbit/s that TCP can carry at the link's rate.
             Directions for which that is not known are missing.

@@ -17,7 +17,7 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.cli import main
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.many_files import find_files
-from tests.files import GOLDEN, load, packed, save
+from tests.files import GOLDEN, at_another_time, load, packed, save
 
 
 @pytest.fixture
@@ -117,3 +117,17 @@ def test_copies_of_a_run_count_once(
     output = capsys.readouterr()
     assert "1 of 4 files repeat" in output.err
     assert "1 figure of 3 runs" in output.out
+
+
+def test_copies_of_a_file_of_flents_own_count_once(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a recorded hash; a run at another time is another run."""
+    golden = load(GOLDEN / "runs" / "iperf3_upload.flent.gz")
+    golden["metadata"]["AQM"] = {}
+    save(tmp_path / "a.flent.gz", golden)
+    save(tmp_path / "b.flent.gz", golden)
+    save(tmp_path / "c.flent.gz", at_another_time(golden, 60.0))
+    assert main(["score", "--by", "test", "--format", "csv", str(tmp_path)]) == 0
+    output = capsys.readouterr()
+    assert "1 of 3 files repeat another one sample by sample, such as" in output.err
+    assert {row["runs"] for row in csv.DictReader(output.out.splitlines())} == {"2"}

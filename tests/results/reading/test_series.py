@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import csv
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from flent_aqm.base.errors import BadResult
 from flent_aqm.results.advice.advice import advise
 from flent_aqm.results.advice.measured import measured, tried
 from flent_aqm.results.data_file import as_data_file, read_data_file
@@ -312,6 +314,20 @@ def test_gaps_between_samples_count_as_time_without_data() -> None:
     whole_time = run_of(whole({ICMP: ping(), UP: tcp(5.0)}, {ICMP: MS, UP: MBPS}))
     assert number(whole_time, "total_upload_mbps") == pytest.approx(5)
     assert whole_time.notes == []
+
+
+def test_clock_that_was_set_back_is_told(tmp_path: Path) -> None:
+    """By an hour in the middle of the load; replies that overtake each other are none."""
+    late, back = ping(), ping()
+    late[100]["t"] -= 20
+    for one in back[150:]:
+        one["t"] -= 3600
+    assert run_of(whole({ICMP: late, UP: tcp(5.0)}, {ICMP: MS, UP: MBPS})).probes
+    path = write(tmp_path / "back.flent.gz", whole({ICMP: back, UP: tcp(5.0)},
+                                                   {ICMP: MS, UP: MBPS}))
+    with pytest.raises(BadResult, match=rf"times in '{re.escape(ICMP)}' go back by 3600 s: a "
+                                        "clock was set back during the run; "):
+        read_data_file(path)
 
 
 def test_exported_samples_have_the_unit_that_documents_name(tmp_path: Path) -> None:

@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 
 from flent_aqm.cli import main
+from flent_aqm.commands.score import USUAL
 from flent_aqm.results.metrics.run import Run, load_run
 from flent_aqm.results.metrics.table import METRICS, Unavailable, values
 from flent_aqm.results.score import shown
-from tests.files import RUNS, load, save
+from tests.files import RUNS, at_another_time, load, save
 
 Capture = pytest.CaptureFixture[str]
 
@@ -52,6 +53,20 @@ def test_score_of_one_file_tells_every_metric_or_why_not_if_asked(capsys: Captur
     p99, = (line for line in lines if line.startswith("latency_loaded_p99_ms"))
     assert ("not available, because only 3 of 300 samples lie above p99; 10 are needed, which "
             "takes about 1,000 samples") in p99
+
+
+def test_score_of_one_file_without_values_says_why_for_the_usual_metrics(
+        tmp_path: Path, capsys: Capture) -> None:
+    data = load(RUNS / "iperf3_upload.flent.gz")
+    for samples in (data["raw_values"], data["results"], data["metadata"]["SERIES_META"]):
+        samples.clear()
+    data["metadata"]["AQM"] = {}
+    assert main(["score", str(save(tmp_path / "none.flent.gz", data))]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    listed = lines[1:lines.index("")] if "" in lines else lines[1:-1]
+    assert [line.split()[0] for line in listed if "not available" in line] == list(USUAL)
+    assert lines[-1] == (f"{len(METRICS) - len(USUAL)} metrics not shown, because this file has no "
+                         "value; --metrics all says why.")
 
 
 def test_score_of_chosen_metrics_repeats_no_grade_and_counts_none(capsys: Capture) -> None:
@@ -429,7 +444,8 @@ def test_groups_as_json_and_csv_have_medians_with_intervals(
 ) -> None:
     """Six runs have an interval of the median; both formats tell the same numbers."""
     for number in range(6):
-        shutil.copy(RUNS / "iperf3_upload.flent.gz", tmp_path / f"{number}.flent.gz")
+        save(tmp_path / f"{number}.flent.gz",
+             at_another_time(load(RUNS / "iperf3_upload.flent.gz"), 60.0 * number))
     words = [str(tmp_path), "--by", "aqm", "--metrics", "throughput_upload_mbps"]
     assert main(["score", "--format", "json", *words]) == 0
     one, = json.loads(capsys.readouterr().out)
