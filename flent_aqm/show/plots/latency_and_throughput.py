@@ -12,7 +12,15 @@ from matplotlib.ticker import PercentFormatter
 from flent_aqm.base.errors import LostProbe, NotAvailable
 from flent_aqm.base.words import significant
 from flent_aqm.results.data_file import Numbers
-from flent_aqm.results.grouping import AQM, collect, factors, setting, sorted_values
+from flent_aqm.results.grouping import (
+    AQM,
+    TITLE,
+    collect,
+    factors,
+    own_title,
+    setting,
+    sorted_values,
+)
 from flent_aqm.results.metrics.percentiles import percentile
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.throughput import shares_line
@@ -39,11 +47,14 @@ NARROW_ROW_HEIGHT = 3.0
 BAR, ALIKE = 0.7, 0.01
 # A bar that is shorter than this share of the longest has its number behind it.
 SHORT = 0.25
+# More lines and bars in a row can't be read.
+MOST_TITLES = 12
 
 
 class AqmLatencyAndThroughputPlotter(ChartPlotter):
     """For each test, distributions of latency under load on the left, a line for each queue, and
-    bars of throughput on the right, one for each queue and direction. In a narrow picture, the bars
+    bars of throughput on the right, one for each queue and direction. Where no queue is known,
+    titles that users gave take its place. In a narrow picture, the bars
     are below the distributions. A lost probe is slower than any other. If no run has a latency
     under load, or no test a known direction, the picture shows the reason.
 
@@ -56,7 +67,7 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
         if not directions(runs):
             raise NotAvailable(why_no_direction(runs))
         requested = self.group_names(runs)
-        rows_are, sides_are = ["test", *(requested or [AQM])][-2:]
+        rows_are, sides_are = ["test", *(requested or [_compared(runs)])][-2:]
         # Runs of a row differ only in the compared setting, unless the user pools them.
         names = [rows_are]
         if not requested:
@@ -225,6 +236,14 @@ def _by_direction_mbps(runs: Sequence[Run]) -> list[Numbers]:
     and directions without a value are left out."""
     return [one for way in directions(runs)
             if (one := values(QUANTITIES["throughput"], runs, way)).size]
+
+
+def _compared(runs: Sequence[Run]) -> str:
+    """Return the name of the setting whose values are compared: the queue, or the title if no run
+    records its queue and users gave different titles, but not more than 12 (MOST_TITLES)."""
+    titles = {own_title(run.title) for run in runs}
+    is_known = any(run.settings.get(AQM) is not None for run in runs)
+    return TITLE if not is_known and 1 < len(titles) <= MOST_TITLES else AQM
 
 
 def _setting_values(runs: Sequence[Run], name: str) -> list[Any]:

@@ -13,7 +13,7 @@ import pytest
 
 from flent_aqm.show.looks import AQM_LOOKS
 from flent_aqm.show.plots.distributions import ComparedValue, draw_side_by_side
-from tests.files import load, save
+from tests.files import at_another_time, load, save
 
 from ...warm_flent import run_flent
 from .conftest import RUNS, labels, output
@@ -305,6 +305,20 @@ def test_bars_are_of_runs_that_are_alike_with_a_dot_for_each(rated: list[Path], 
     assert numbers == [*[("20.0", "black", False)] * 2, *[("185.0", "white", True)] * 2] * 2
     pooled = draw("latency_and_throughput", rated, "--override-group-by", "aqm")
     assert "pooled over" in output(pooled)
+
+
+def test_titles_are_compared_where_no_queue_is_known(tmp_path: Path, draw: Draw) -> None:
+    """Not pooled into one line and one bar; runs of one title are."""
+    paths = []
+    for at, title in enumerate(("SQM off", "SQM on", "SQM on")):
+        data = at_another_time(load(RUNS / "iperf3_upload.flent.gz"), 60.0 * at)
+        data["metadata"] |= {"AQM": {}, "TITLE": title}
+        paths.append(save(tmp_path / f"{at}.flent.gz", data))
+    plotter = draw("latency_and_throughput", paths)
+    assert [key.get_label() for key in plotter.handles] == ["SQM off", "SQM on"]
+    assert len(plotter.axes[1].patches) == 2
+    plotter = draw("latency_and_throughput", paths[1:])
+    assert [key.get_label() for key in plotter.handles] == ["not told"]
 
 
 def test_no_panel_of_distributions_is_empty(rated: list[Path], draw: Draw) -> None:
