@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.words import counted
 from flent_aqm.parts.kernels.verdict.chance import (
     MOST_SEEDS,
     Mean,
@@ -172,8 +173,9 @@ def judge(comparison: PairedSides, names: Sequence[str] = USUAL) -> list[JudgedM
                               "metric for which flent-aqm score --list says which one is")
     most = max(len(cell.pairs) for cell in comparison.cells)
     if most < FEWEST_SEEDS:
-        raise TooFewPairs(f"no cell has more than {most} pairs of runs; expected {FEWEST_SEEDS} or "
-                          "more, each with another seed, as fewer can't tell chance from change")
+        raise TooFewPairs(f"no cell has more than {counted(most, 'pair')} of runs; expected "
+                          f"{FEWEST_SEEDS} or more, each with another seed, as fewer can't tell "
+                          "chance from change")
     measurements = [one for name in dict.fromkeys(names) for cell in comparison.cells
                     if (one := _measure_cell(METRICS[name], cell)) is not None]
     if not measurements:

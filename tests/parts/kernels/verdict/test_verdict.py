@@ -441,6 +441,7 @@ def test_runs_without_a_partner_are_counted_by_cell_and_side() -> None:
 @pytest.mark.parametrize(("base", "test", "names", "cause"), [
     (side(1), [run for run in side(2) if run.settings["seed"] == 9], USUAL, "no run of the test"),
     (side(1), side(2)[:2], USUAL, "no cell has more than 2 pairs"),
+    (side(1), side(2)[:1], USUAL, "no cell has more than 1 pair of runs"),
     ([*side(1), *side(1)], side(2), USUAL, "the same settings and the same seed"),
     ([replace(run, settings={"flows": run.settings["flows"]}) for run in side(1)], side(2), USUAL,
      "have the same settings and no seed"),
