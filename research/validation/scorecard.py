@@ -140,15 +140,19 @@ def _describe_worst(worst_line: WorstLine) -> str:
     """Return a search's result in few words: "right on all" and the largest error; or the worst
     line with the shown and the true value, the simpler line with most of that error, if it is
     another one, and with which changes of one setting the test is right there, or "no one change
-    mends it"."""
+    mends it"; without the latter if changes have no result."""
     if worst_line.is_right:
         return f"right on all; {_describe_error(worst_line, worst_line.worst)}"
     as_wrong = [worst_line.simple] if worst_line.simple != worst_line.worst else []
     right = ", or ".join(f"without {mended.before}" if mended.after == "none"
                          else f"with {mended.after}" for mended in worst_line.mended)
+    mends = []
+    if right:
+        mends = [f"right {right}"]
+    elif not worst_line.unknown:
+        mends = ["no one change mends it"]
     return "; ".join([*(_describe_error(worst_line, error)
-                        for error in (worst_line.worst, *as_wrong)),
-                      f"right {right}" if right else "no one change mends it"])
+                        for error in (worst_line.worst, *as_wrong)), *mends])
 
 
 def _describe_error(one: WorstLine, error: LineError) -> str:

@@ -130,7 +130,8 @@ def test_card_whose_values_make_no_sense_is_named(odd: dict[str, Any], tmp_path:
 
 
 TOLD: dict[str, Any] = {"line": "l", "way": "upload", "shown": 1.0, "true": 2.0}
-FOUND = {"aim": next(iter(AIMS)), "runs": 3, "worst": TOLD, "simple": TOLD, "mended": []}
+FOUND = {"aim": next(iter(AIMS)), "runs": 3, "worst": TOLD, "simple": TOLD, "mended": [],
+         "unknown": []}
 
 
 ODD_LINES: list[dict[str, Any]] = [
@@ -139,6 +140,7 @@ ODD_LINES: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("odd", [
     {"aim": "x"}, {"aim": []}, {"worst": 5}, {"worst": {}}, {"mended": 5}, {"mended": [5]},
+    {"unknown": 5}, {"unknown": [5]}, {"unknown": ["\x1b[2J"]},
     *({"worst": TOLD | one} for one in ODD_LINES)])
 def test_search_whose_result_makes_no_sense_is_named(odd: dict[str, Any], tmp_path: Path) -> None:
     """It stands beside the card."""

@@ -57,6 +57,27 @@ class _Setting:
     ends: tuple[float, float]
 
 
+@dataclass(frozen=True)
+class _Trial:
+    """A change of one setting that is tried.
+
+    Attributes:
+        place: the line with the change.
+        before: the setting in words before the change.
+        after: the setting in words after the change.
+        words: the change in words that tell what is changed.
+        setting: the setting if it is a number, else None.
+        end: value of that number, an end of its range. 0 without `setting`.
+    """
+
+    place: Place
+    before: str
+    after: str
+    words: str
+    setting: _Setting | None = None
+    end: float = 0.0
+
+
 def _with_rate(place: Place, value: float) -> Place:
     """Return the place with this rate, in Mbit/s, in both directions."""
     return replace(place, line=replace(place.line, down_mbps=value, up_mbps=value))
@@ -93,60 +114,70 @@ def simplified(lines: Lines, worst: Point) -> Point:
     return now
 
 
-def changes(lines: Lines, wrong: Point) -> list[Change]:
+def changes(lines: Lines, wrong: Point) -> tuple[list[Change], list[str]]:
     """Return the changes of a single setting that make the error vanish, so that shown and true
-    value differ by a factor of NONE_FACTOR (1.25) at most: no bulk flow, CALM_QUEUE (FQ-CoDel) as
-    the queue, and for buffer (of a drop-tail queue with a size in ms), round trip and rate the
-    smallest such change upwards and downwards that a few bisections find. Changes that don't make
-    it vanish, or for which no runs are left, are left out.
+    value differ by a factor of NONE_FACTOR (1.25) at most, and in words those of which it is not
+    known, because no runs were left or there was no result. Tried are: no bulk flow; CALM_QUEUE
+    (FQ-CoDel) as the queue; and each end of the range of buffer (of a drop-tail queue with a size
+    in ms), round trip and rate. If the error vanishes at an end, the change is the smallest one
+    towards it that a few bisections find.
 
     Args:
         lines: runs the test on lines.
         wrong: the result with the error.
     """
-    return [*_changes_of_flow_and_queue(lines, wrong), *_changes_of_numbers(lines, wrong)]
+    found: list[Change] = []
+    unknown: list[str] = []
+    for trial in _trials(wrong.place):
+        point = lines.point(trial.place)
+        if point is None:
+            unknown.append(trial.words)
+        elif is_right(point.shown, point.true):
+            found.append(_smallest_change(lines, wrong.place, trial, point))
+    return found, unknown
 
 
-def _changes_of_flow_and_queue(lines: Lines, wrong: Point) -> Iterator[Change]:
-    """Yield each of these changes that alone makes the error vanish: the bulk flow removed; the
-    queue replaced by CALM_QUEUE (FQ-CoDel)."""
-    place = wrong.place
-    if place.beside and (right := _result_if_right(lines, replace(place, beside=""))):
-        yield Change("a bulk flow beside", "none", right)
-    if place.queue != CALM_QUEUE and (right := _result_if_right(lines,
-                                                                replace(place, queue=CALM_QUEUE))):
-        yield Change(place.buffer.words, right.place.buffer.words, right)
-
-
-def _changes_of_numbers(lines: Lines, wrong: Point) -> Iterator[Change]:
-    """Yield for each numeric setting, downwards and upwards, the smallest change that makes the
-    error vanish, as at most four bisections between the setting and the end of its range find it.
-    Nothing if the error stays at that end or there is no result there, nor for the buffer of a
-    queue without a size in ms."""
+def _trials(place: Place) -> Iterator[_Trial]:
+    """Yield the changes that are tried, each of a single setting that the place has, and that isn't
+    as changed already."""
+    if place.beside:
+        yield _Trial(replace(place, beside=""), "a bulk flow beside", "none", "no bulk flow beside")
+    if place.queue != CALM_QUEUE:
+        calm = replace(place, queue=CALM_QUEUE)
+        yield _Trial(calm, place.buffer.words, calm.buffer.words, calm.buffer.words)
     for setting in _SETTINGS:
-        value = setting.of(wrong.place)
+        value = setting.of(place)
         for end in setting.ends:
             # A value of 0 is that of a queue without a size in ms, which can't be changed.
-            if not value or end == value or not (
-                    right := _result_if_right(lines, setting.put(wrong.place, end))):
-                continue
-            near, far = value, end
-            for _ in range(_HALVINGS):
-                middle = float(f"{math.sqrt(near * far):.2g}")
-                if middle in (near, far):
-                    break
-                if point := _result_if_right(lines, setting.put(wrong.place, middle)):
-                    right, far = point, middle
-                else:
-                    near = middle
-            yield Change(setting.words.format(value), setting.words.format(far), right)
+            if value and end != value:
+                after = setting.words.format(end)
+                yield _Trial(setting.put(place, end), setting.words.format(value), after, after,
+                             setting, end)
 
 
-def _result_if_right(lines: Lines, place: Place) -> Point | None:
-    """Return the test's result at a place if it is right, see is_right(). Runs the test there if
-    that is missing. None if the result is wrong, there is none, or no runs are left."""
-    point = lines.point(place)
-    return point if point and is_right(point.shown, point.true) else None
+def _smallest_change(lines: Lines, place: Place, trial: _Trial, right: Point) -> Change:
+    """Return the change, of a number the smallest towards the trial's end with which the error
+    vanishes, as at most four bisections find it while runs are left.
+
+    Args:
+        lines: runs the test on lines.
+        place: the line with the error.
+        trial: the change with which the error vanishes.
+        right: the test's result with it.
+    """
+    if trial.setting is None:
+        return Change(trial.before, trial.after, right)
+    near, far = trial.setting.of(place), trial.end
+    for _ in range(_HALVINGS):
+        middle = float(f"{math.sqrt(near * far):.2g}")
+        if middle in (near, far):
+            break
+        point = lines.point(trial.setting.put(place, middle))
+        if point and is_right(point.shown, point.true):
+            right, far = point, middle
+        else:
+            near = middle
+    return Change(trial.before, trial.setting.words.format(far), right)
 
 
 def is_right(shown: float, true: float) -> bool:

@@ -66,8 +66,11 @@ class WorstLine:
         simple: the error on a line without the bulk flow, and with usual rate and round trip, as
             far as at least 80 % of the error stays. Equal to `worst` if nothing could be changed,
             if the test is right, or if the simple line's own error is the largest one.
-        mended: changes of one setting of the simple line that make the error vanish. Empty if there
-            are none, or if the test is right.
+        mended: changes of one setting of the simple line that make the error vanish. Empty if none
+            is known, or if the test is right.
+        unknown: changes of one setting of the simple line in words, of which it is not known
+            whether they make the error vanish, because no runs were left or there was no result.
+            Empty if the test is right.
     """
 
     aim: str
@@ -75,6 +78,7 @@ class WorstLine:
     worst: LineError
     simple: LineError
     mended: Sequence[Mended]
+    unknown: Sequence[str]
 
     @property
     def is_right(self) -> bool:
@@ -89,7 +93,8 @@ class WorstLine:
     def sentences(self) -> list[str]:
         """Return the result in sentences: first the error on the worst line. If the test is right
         there, the only other sentence says so. Otherwise the error on the simpler line, if it is
-        another one, and the changes of one setting that make the test right, or that there is none.
+        another one, and the changes of one setting that make the test right, or that there is none;
+        if there may be one, because not all changes have a result, those without one.
         """
         unit = AIMS[self.aim].unit
         lines = [(f"Its worst {self.aim}, of {self.runs} lines that a search tried: "
@@ -98,6 +103,10 @@ class WorstLine:
             return [*lines, "That is right."]
         if self.simple != self.worst:
             lines.append(f"As wrong on a simpler line: {_describe_error(self.simple, unit)}.")
+        if not self.mended and self.unknown:
+            return [*lines, ("Whether a change of one setting makes it right is not known: no runs "
+                             "were left, or there was no result, with "
+                             f"{', '.join(self.unknown)}.")]
         if not self.mended:
             return [*lines, "No change of one setting makes it right."]
         return [*lines, "It is right with " + ", or ".join(
@@ -127,13 +136,13 @@ def seek(aim: str, runs: int, measure: Callable[[Sequence[Place]], Sequence[Read
     lines = Lines(AIMS[aim], measure, runs)
     worst = search(lines, runs - round(runs * SHRINK_SHARE))
     if is_right(worst.shown, worst.true):
-        return WorstLine(aim, lines.runs, _to_line_error(worst), _to_line_error(worst), [])
+        return WorstLine(aim, lines.runs, _to_line_error(worst), _to_line_error(worst), [], [])
     simple = simplified(lines, worst)
     # The simpler line may have a larger error.
     worst = max(worst, simple, key=lambda point: point.error)
-    mended = changes(lines, simple)
+    mended, unknown = changes(lines, simple)
     return WorstLine(aim, lines.runs, _to_line_error(worst), _to_line_error(simple),
-                     [_to_mended(one) for one in mended])
+                     [_to_mended(one) for one in mended], unknown)
 
 
 def _to_line_error(point: Point) -> LineError:
@@ -168,7 +177,8 @@ def _read_result(path: Path) -> WorstLine:
         note: Mapping[str, Any] = read_note(path)
         mended: Iterable[Mapping[str, Any]] = note["mended"]
         worst_line = WorstLine(note["aim"], note["runs"], LineError(**note["worst"]),
-                               LineError(**note["simple"]), [Mended(**one) for one in mended])
+                               LineError(**note["simple"]), [Mended(**one) for one in mended],
+                               note["unknown"])
         for sentence in worst_line.sentences():
             if not sentence.isprintable():
                 raise ValueError(f"its sentence {ascii(sentence)[:60]} has characters that can't "

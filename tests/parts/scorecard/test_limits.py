@@ -380,7 +380,7 @@ def test_page_is_made_of_numbers_or_renewed(
                        tmp_path / "x")
     if searched:
         error = worst_lines.LineError("a line", "download", 20.0, 100.0)
-        worst_lines.write(worst_lines.WorstLine("latency", 9, error, error, []), tmp_path / "x")
+        worst_lines.write(worst_lines.WorstLine("latency", 9, error, error, [], []), tmp_path / "x")
     if page_there:
         (tmp_path / "scorecard.html").write_text("old")
     steps.print_and_write_page(tmp_path)

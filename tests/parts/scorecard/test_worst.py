@@ -74,12 +74,12 @@ def test_smallest_change_that_makes_it_right_is_found() -> None:
     lines = Lines(AIMS["latency"], World(), 100)
     wrong = lines.point(place(rtt_ms=40, beside=""))
     assert wrong is not None
-    queue, buffer = changes(lines, wrong)
+    queue, buffer = changes(lines, wrong)[0]
     assert (queue.before, queue.after) == ("drop-tail of 400 ms", "FQ-CoDel")
     assert (buffer.before, buffer.after) == ("a buffer of 400 ms", "a buffer of 10 ms")
     wrong = lines.point(place("fifo_20ms", rtt_ms=40, beside=""))
     assert wrong is not None
-    path = next(one for one in changes(lines, wrong) if "round trip" in one.after)
+    path = next(one for one in changes(lines, wrong)[0] if "round trip" in one.after)
     assert path.point.place.line.rtt_ms == pytest.approx(80, rel=0.1)
 
 
@@ -136,6 +136,34 @@ def test_no_more_runs_are_made_than_asked_for() -> None:
     assert seek("latency", 10, world).runs == len(world.runs) == 10
 
 
+def test_change_that_no_run_was_left_for_is_not_denied() -> None:
+    """Of 10 runs the last goes to a usual line. With more, FQ-CoDel mends it."""
+    few, more = (seek("latency", runs, World()) for runs in (10, 20))
+    assert not few.mended
+    assert "FQ-CoDel" in few.unknown
+    assert few.sentences()[-1].startswith(
+        "Whether a change of one setting makes it right is not known: no runs were left, ")
+    assert [one.after for one in more.mended][:1] == ["FQ-CoDel"]
+
+
+def test_change_whose_run_failed_is_not_denied() -> None:
+    """All others were tried, and are wrong."""
+    def measure(places: Sequence[Place]) -> list[Reading | None]:
+        way = DirectionValues(shown_ms=20.0, others_median_ms=200.0)
+        return [None if one.queue == "fq_codel" else Reading(one.name, "", "", "", True, {
+            "download": way, "upload": DirectionValues(), WORSE: way}) for one in places]
+
+    lines = Lines(AIMS["latency"], measure, 100)
+    wrong = lines.point(place())
+    assert wrong is not None
+    assert changes(lines, wrong) == ([], ["FQ-CoDel"])
+    one_run = Lines(AIMS["latency"], measure, 1)
+    assert one_run.point(place()) == wrong
+    assert changes(one_run, wrong) == ([], [
+        "no bulk flow beside", "FQ-CoDel", "a buffer of 10 ms", "a buffer of 1000 ms",
+        "a round trip of 5 ms", "a round trip of 160 ms", "10 Mbit/s", "300 Mbit/s"])
+
+
 def test_test_that_is_right_on_all_lines_has_nothing_to_mend() -> None:
     """Of a throughput that is the possible one."""
     worst_line = seek("throughput", 20, World())
@@ -159,7 +187,7 @@ def test_found_line_is_kept_and_told_in_words(tmp_path: Path) -> None:
     first, *rest = worst_line.sentences()
     assert first.startswith("Its worst latency, of ")
     assert "in place of drop-tail of" in rest[-1]
-    assert replace(worst_line, mended=[]).sentences()[-1] == (
+    assert replace(worst_line, mended=[], unknown=[]).sentences()[-1] == (
         "No change of one setting makes it right.")
     path = tmp_path / "worst-latency.json"
     whole = json.loads(path.read_text())
@@ -220,7 +248,7 @@ def test_queue_without_a_size_in_ms_keeps_it_and_a_calm_one_stays() -> None:
         if one], 100)
     wrong = lines.point(place("fq_codel", mbps=10, rtt_ms=40, beside=""))
     assert wrong is not None
-    assert changes(lines, wrong) == []
+    assert changes(lines, wrong) == ([], [])
     # The ends: a rate of 10 Mbit/s is one itself.
     assert lines.runs == 1 + 2 + 1
 
@@ -247,7 +275,7 @@ def test_setting_that_makes_the_error_vanish_is_found(
     lines = Lines(AIMS["latency"], measure, 100)
     wrong = lines.point(place("red", mbps=20, rtt_ms=20))
     assert wrong is not None
-    assert [(one.before, one.after) for one in changes(lines, wrong)] == cause
+    assert [(one.before, one.after) for one in changes(lines, wrong)[0]] == cause
 
 
 @pytest.mark.parametrize(("end", "words"), [
@@ -308,17 +336,21 @@ def line_error(shown: float = 20.0) -> worst_lines.LineError:
     return worst_lines.LineError("a line", "download", shown, 100.0)
 
 
-@pytest.mark.parametrize(("simple", "mended", "texts"), [
-    (line_error(), [], ["No change of one setting makes it right."]),
-    (line_error(25.0), [], [
+@pytest.mark.parametrize(("simple", "mended", "unknown", "texts"), [
+    (line_error(), [], [], ["No change of one setting makes it right."]),
+    (line_error(), [], ["FQ-CoDel", "10 Mbit/s"], [
+        ("Whether a change of one setting makes it right is not known: no runs were left, or there "
+         "was no result, with FQ-CoDel, 10 Mbit/s.")]),
+    (line_error(25.0), [], [], [
         "As wrong on a simpler line: a line, down: it says 25.00 of 100.0 ms.",
         "No change of one setting makes it right."]),
-    (line_error(), [worst_lines.Mended("A", "B", 99.0, 100.0)], [
+    (line_error(), [worst_lines.Mended("A", "B", 99.0, 100.0)], ["10 Mbit/s"], [
         "It is right with B in place of A (99.00 of 100.0 ms)."])])
 def test_search_is_told_with_what_was_found(
-        simple: worst_lines.LineError, mended: list[worst_lines.Mended], texts: list[str]) -> None:
+        simple: worst_lines.LineError, mended: list[worst_lines.Mended], unknown: list[str],
+        texts: list[str]) -> None:
     """The simpler line only if it is another one."""
-    found = worst_lines.WorstLine("latency", 12, line_error(), simple, mended)
+    found = worst_lines.WorstLine("latency", 12, line_error(), simple, mended, unknown)
     first, *others = found.sentences()
     assert first == ("Its worst latency, of 12 lines that a search tried: a line, down: it says "
                      "20.00 of 100.0 ms.")
