@@ -134,15 +134,18 @@ INTERVALS = ("In brackets: 95 % intervals, the wider of the exact one over cells
 
 
 def ordered(cards: Sequence[Card]) -> list[Card]:
-    """Return the cards in the order of the table: by the share of queues told apart, largest first,
-    then by how close the shown latency is to the true median, as a factor up or down, then by
-    label. Tests without a score come after those that have it."""
-    def key(card: Card) -> tuple[float, float, str]:
-        """Return the sort key of a card: the negative share of queues told apart (1 without that
-        score), the factor, 1 or more, between shown latency and true median (infinite without that
-        score, or if it is 0), and the label."""
+    """Return the cards in the order of the table: by rank, then by the share of queues told apart,
+    largest first, then by how close the shown latency is to the true median, as a factor up or
+    down, then by label. Tests without a rank or score come after those that have it."""
+    rank = _ranks(cards)
+
+    def key(card: Card) -> tuple[float, float, float, str]:
+        """Return the sort key of a card: its rank (infinite without one), the negative share of
+        queues told apart (1 without that score), the factor, 1 or more, between shown latency and
+        true median (infinite without that score, or if it is 0), and the label."""
         tells, ratio = card.scores.get("tells_apart"), card.scores.get("latency_to_median")
-        return (-tells.value if tells else 1.0,
+        return (rank.get(card.row, float("inf")),
+                -tells.value if tells else 1.0,
                 max(ratio.value, 1 / ratio.value) if ratio and ratio.value else float("inf"),
                 card.label)
     return sorted(cards, key=key)
@@ -150,13 +153,20 @@ def ordered(cards: Sequence[Card]) -> list[Card]:
 
 def ranks(cards: Sequence[Card]) -> Mapping[str, str]:
     """Return row of each test (Card.row) -> its rank by the share of pairs of queues that it tells
-    apart, as text. The rank is 1 more than the number of tests whose interval is wholly above its
-    own. "none" for tests without that score or its interval."""
+    apart, as text. "none" for tests without that score or its interval."""
+    found = _ranks(cards)
+    return {card.row: str(found.get(card.row, NONE)) for card in cards}
+
+
+def _ranks(cards: Sequence[Card]) -> Mapping[str, int]:
+    """Return row of each test (Card.row) -> its rank by the share of pairs of queues that it tells
+    apart: 1 more than the number of tests whose interval is wholly above its own. Tests without
+    that score or its interval are left out."""
     scores = {card.row: card.scores.get("tells_apart") for card in cards}
     bounds = {test: (score.low, score.high) for test, score in scores.items()
               if score and score.low is not None and score.high is not None}
-    return {test: str(1 + sum(low > bounds[test][1] for low, _ in bounds.values()))
-            if test in bounds else NONE for test in scores}
+    return {test: 1 + sum(low > high for low, _ in bounds.values())
+            for test, (_, high) in bounds.items()}
 
 
 def headline(cards: Sequence[Card]) -> str:

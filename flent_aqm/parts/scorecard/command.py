@@ -87,6 +87,7 @@ def main(args: argparse.Namespace) -> int:
         keep_earlier,
         own_folder,
         print_and_write_page,
+        refuse_missing_programs,
         score,
         search,
     )
@@ -98,6 +99,7 @@ def main(args: argparse.Namespace) -> int:
     refuse_incomparable(args.output, args.against, [*selected, *([mine] if mine else [])])
     pairs = [(one, args.output / one.name) for one in selected]
     cells = places(args.cells, _parse_seeds(args.seeds), args.only)
+    refuse_missing_programs(pairs, cells, args.testbed)
     keys = {name: value for name in ("jobs", "scheduler") if (value := getattr(args, name))}
     earlier = None
     if own and mine:

@@ -173,11 +173,16 @@ def contestant(name: str) -> Contestant:
     return CONTESTANTS[name]
 
 
+def check_programs(contestant: Contestant) -> None:
+    """Raise ToolMissing if a program that a test needs isn't installed."""
+    check_tools(needs_of_run(contestant.test, Scenario(), contestant.parameters).tools)
+
+
 def why_not(contestant: Contestant) -> str:
     """Return why --all leaves a test out: a program that it needs isn't installed, or it takes an
     hour. "" if --all includes it."""
     try:
-        check_tools(needs_of_run(contestant.test, Scenario(), contestant.parameters).tools)
+        check_programs(contestant)
     except ToolMissing as missing:
         return str(missing)
     return (f"it takes an hour; name it: scorecard {contestant.name}"

@@ -197,9 +197,9 @@ def _compare_values(first: Score | None, second: Score | None) -> int:
 def refuse_incomparable(output: Path, folders: Sequence[Path],
                         scored: Sequence[Contestant]) -> None:
     """Raise ConfigError if one of the folders can't be compared with the page, as far as that can
-    be told before runs: it has no scorecards, has fewer than two tests in common with those on the
-    page and those to be scored, or has the name of another one. Raises BadResult if a card can't be
-    read.
+    be told before runs: it is the page's own, has no scorecards, has fewer than two tests in common
+    with those on the page and those to be scored, or has the name of another one. Raises BadResult
+    if a card can't be read.
 
     Args:
         output: the page's folder, of the option -o. It may be missing.
@@ -214,6 +214,9 @@ def refuse_incomparable(output: Path, folders: Sequence[Path],
     for folder in folders:
         _refuse_without_cards("--against", folder)
         name = folder.resolve().name
+        if folder.resolve() == output.resolve():
+            raise ConfigError(f"--against: {folder} is the page's own folder, and runs always have "
+                              "the same order as themselves; give that of other runs")
         if name in names:
             raise ConfigError(f"--against: two folders are called {name}, and the page tells them "
                               "by their names; rename one")

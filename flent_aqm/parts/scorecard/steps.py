@@ -17,7 +17,7 @@ from flent_aqm.base.words import counted, plain
 from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard import figure, html, markdown, order, terminal, whole, worst_lines
 from flent_aqm.parts.scorecard.columns import failed_lines
-from flent_aqm.parts.scorecard.contestant import Contestant
+from flent_aqm.parts.scorecard.contestant import Contestant, check_programs
 from flent_aqm.parts.scorecard.output import write_output
 from flent_aqm.parts.scorecard.places import Place
 from flent_aqm.parts.scorecard.reading import Reading
@@ -123,6 +123,23 @@ def keep_earlier(folder: Path, earlier: Path) -> None:
     print(f"flent-aqm: no run of the changed test succeeded: its row stays that of the earlier "
           f"version, whose runs are back, and the logs of the new one are in {plain(failed)}",
           file=sys.stderr)
+
+
+def refuse_missing_programs(pairs: Sequence[tuple[Contestant, Path]], places: Sequence[Place],
+                            testbed: str) -> None:
+    """Raise ToolMissing if a program that a test needs for runs that are missing isn't installed,
+    so that the command ends before the first test's runs, and not between two tests.
+
+    Args:
+        pairs: each test, with the folder for its card.
+        places: the places of the runs.
+        testbed: `virtual` or `netns`.
+    """
+    for contestant, folder in pairs:
+        runs = _runs_folder(contestant, folder)
+        if not all(cell_of(contestant, place, runs, testbed).data_file.exists()
+                   for place in places):
+            check_programs(contestant)
 
 
 def score(contestant: Contestant, places: Sequence[Place], folder: Path, testbed: str,

@@ -133,8 +133,8 @@ def _wrong_verdicts(card: Card) -> str:
     one of the scores calls_bad_good and calls_good_bad, it is about that one alone. "" if it has
     neither: the test gives no verdicts, or no line is clearly good or bad."""
     return _line_counts(card, "In its own words, it", {
-        "calls_bad_good": "calls good {} of {} that rise by more than 100 ms",
-        "calls_good_bad": "calls bad {} of {} that rise by less than 20 ms"})
+        "calls_bad_good": "calls good {} of {} rising by more than 100 ms",
+        "calls_good_bad": "calls bad {} of {} rising by less than 20 ms"})
 
 
 def _wrong_side_of_100_ms(card: Card) -> str:

@@ -28,10 +28,11 @@ from flent_aqm.results import status
 
 
 def card(label: str, tells: float | None = None, ratio: float | None = None) -> Any:
-    """A card with these two scores."""
+    """A card with these two scores, without intervals."""
     named = {"tells_apart": tells, "latency_to_median": ratio}
-    return SimpleNamespace(label=label, scores={
-        name: SimpleNamespace(value=value) for name, value in named.items() if value is not None})
+    return SimpleNamespace(label=label, row=label, scores={
+        name: SimpleNamespace(value=value, low=None, high=None)
+        for name, value in named.items() if value is not None})
 
 
 def test_tests_that_tell_queues_apart_come_first_then_those_near_the_truth() -> None:
@@ -41,6 +42,16 @@ def test_tests_that_tell_queues_apart_come_first_then_those_near_the_truth() -> 
              card("zero", 0.9, 0.0)]
     assert [one.label for one in ordered(cards)] == [
         "near", "above", "far", "a untold", "b untold", "zero", "half", "none"]
+
+
+def test_better_rank_stands_first_though_its_share_is_no_larger() -> None:
+    """Few cases have a wide interval, above which fewer tests are."""
+    cards = [card("many", 0.0), card("few", 0.0), card("best", 1.0), card("good", 0.9)]
+    for one, (low, high) in zip(cards, ((0.0, 0.52), (0.0, 0.6), (0.7, 1.0), (0.55, 1.0)),
+                                strict=True):
+        one.scores["tells_apart"].low, one.scores["tells_apart"].high = low, high
+    assert ranks(cards) == {"best": "1", "good": "1", "few": "2", "many": "3"}
+    assert [one.label for one in ordered(cards)] == ["best", "good", "few", "many"]
 
 
 @pytest.mark.parametrize(("form", "value", "text"), [

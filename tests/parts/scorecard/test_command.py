@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base import environment
-from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.errors import BadResult, ConfigError, ToolMissing
 from flent_aqm.cli import main
 from flent_aqm.parts.scorecard import contestant, order, steps
 from flent_aqm.parts.scorecard.card import SCHEMA_VERSION, Card, write
@@ -138,6 +138,32 @@ def test_damaged_card_is_named(run: Run, tmp_path: Path) -> None:
         print_and_write_page(tmp_path)
 
 
+def test_missing_program_is_told_before_the_first_tests_runs(
+        run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the second test. A test whose runs are all there needs no program."""
+    def check(tools: Sequence[str]) -> None:
+        if "nuttcp" in tools:
+            raise ToolMissing("nuttcp isn't installed")
+
+    scored: list[str] = []
+
+    def score(one: Contestant, *rest: object) -> bool:
+        scored.append(one.name)
+        return True
+
+    monkeypatch.setattr(contestant, "check_tools", check)
+    monkeypatch.setattr(steps, "score", score)
+    monkeypatch.setattr(steps, "print_and_write_page", lambda output: None)
+    words = ("ndt7", "nuttcp", "--cells", "small", "--only", "fq_codel", "-o", tmp_path)
+    status, _, err = run(*words)
+    assert (status, scored) == (1, [])
+    assert "nuttcp isn't installed" in err
+    (tmp_path / "nuttcp").mkdir()
+    (tmp_path / "nuttcp" / "10mbit-40ms-fq_codel-seed1.flent.gz").touch()
+    assert run(*words)[0] == 0
+    assert scored == ["ndt7", "nuttcp"]
+
+
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
     """What the steps are asked for, in place of runs: score, search, comparison and page."""
@@ -153,6 +179,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
         (one.name, aim, runs, folder.name, keys)))
     monkeypatch.setattr(order, "hold", lambda output, folder: asked.append(("hold", folder.name)))
     monkeypatch.setattr(order, "refuse_incomparable", lambda output, folders, scored: None)
+    monkeypatch.setattr(steps, "refuse_missing_programs", lambda pairs, cells, testbed: None)
     monkeypatch.setattr(steps, "print_and_write_page", lambda output: asked.append(("page",)))
     return asked
 

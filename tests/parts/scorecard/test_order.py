@@ -222,6 +222,15 @@ def test_folder_that_cannot_be_compared_is_refused_before_the_runs(
         refuse(tmp_path / "page")
 
 
+def test_page_is_not_compared_with_itself(tmp_path: Path) -> None:
+    """All of its pairs would have the same order."""
+    for one in PAGE:
+        cards.write(one, tmp_path / "page" / one.test)
+    (tmp_path / "link").symlink_to(tmp_path / "page")
+    with pytest.raises(ConfigError, match=r"^--against: .*link is the page's own folder"):
+        refuse_incomparable(tmp_path / "page", [tmp_path / "link"], [])
+
+
 def test_no_pair_that_can_be_compared_is_no_result() -> None:
     assert Order("x", "2 runs of 1 cell (seed 1)", []).sentence() == (
         "With 2 runs of 1 cell (seed 1) nothing can be told about the order: no two tests have "
