@@ -57,7 +57,8 @@ class AqmCompareEcdfPlotter(ComparePlotter):
         """Draw groups of runs, at most MOST_LINES, in one panel for each direction, and note what
         is left out, pooled or lost. ways: "download", "upload" or both."""
         groups = self.groups_of(runs, together=True)
-        axes = self.grid(1, len(ways), sharey=True, sharex=True)
+        shared = self.shares_scale(runs, ways)
+        axes = self.grid(1, len(ways), sharey=True, sharex=shared)
         for axis, direction in zip(axes, ways, strict=True):
             lines = [(group.label, group.look, values(self.quantity, group.runs, direction))
                      for group in groups]
@@ -65,7 +66,7 @@ class AqmCompareEcdfPlotter(ComparePlotter):
                 self.note_lost(f"{label}, {direction}", samples)
             self._draw_lines(axis, lines)
             axis.set_title(direction, fontsize="medium")
-        self._label_axes(axes, len(ways))
+        self._label_axes(axes, len(ways), shared)
 
     def _draw_panels(self, runs: Sequence[Run], conditions: ConditionGrid, ways: Sequence[str]
                      ) -> None:
@@ -146,13 +147,14 @@ class AqmCompareEcdfPlotter(ComparePlotter):
                                    label=label)
         self.handles = max(self.handles, drawn, key=len)
 
-    def _label_axes(self, axes: Sequence[Any], columns: int) -> None:
+    def _label_axes(self, axes: Sequence[Any], columns: int, shared: bool = True) -> None:
         """Set the scales of all panels, and label the value axis of those that have no panel below
         them, and the axis of shares of those that have none to their left.
 
         Args:
             axes: the panels, row by row.
             columns: number of panels in a row.
+            shared: whether all panels have the same scale of values.
         """
         label = self.quantity.label if columns == 1 else self.quantity.short
         for index, axis in enumerate(axes):
@@ -167,4 +169,5 @@ class AqmCompareEcdfPlotter(ComparePlotter):
                 axis.set_ylabel("share of probes" if self.quantity.unit == "ms"
                                 else "share of runs")
         if not self.quantity.log:
-            from_zero(axes, "x")
+            for panels in [axes] if shared else [[axis] for axis in axes]:
+                from_zero(panels, "x")

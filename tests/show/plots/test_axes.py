@@ -29,24 +29,49 @@ Draw = Callable[..., Any]
 Variant = Callable[..., Path]
 
 
-def five_times_slower_down(data: dict[str, Any]) -> None:
-    """A download as of a line with a fifth of the upload's rate."""
-    data["metadata"]["SERIES_META"]["TCP download"]["MEAN_VALUE"] /= 5
+def slower_down(factor: float) -> Callable[[dict[str, Any]], None]:
+    """A download as of a line whose upload has so many times its rate."""
+    def change(data: dict[str, Any]) -> None:
+        data["metadata"]["SERIES_META"]["TCP download"]["MEAN_VALUE"] /= factor
+
+    return change
 
 
 @pytest.mark.parametrize("kind", ["box", "violin"])
-def test_every_panel_holds_its_values_whole(kind: str, draw: Draw, variant: Variant) -> None:
-    """Also the one that is drawn after the first, and has five times as much."""
-    files = [variant(aqm, test="ndt7", aqm=aqm, change=five_times_slower_down)
+@pytest.mark.parametrize(("factor", "shared"), [(2.9, True), (3.1, False), (12.5, False)])
+def test_every_panel_holds_its_values_whole(kind: str, factor: float, shared: bool, draw: Draw,
+                                            variant: Variant) -> None:
+    """Also the one that is drawn after the first, and has more. On the upload's scale, downloads of
+    18.3 and 18.9 of 250 Mbit/s would be one."""
+    files = [variant(aqm, test="ndt7", aqm=aqm, change=slower_down(factor))
              for aqm in ("no_aqm", "fq_codel")]
     plotter = draw(f"compare_throughput_{kind}", files)
-    shown = [value for axis in plotter.axes for line in axis.get_lines()
-             if line.get_label() == "_values" for value in line.get_ydata()]
-    assert max(shown) > 4 * min(shown)
-    for axis in plotter.axes:
+    shown = [[value for line in axis.get_lines() if line.get_label() == "_values"
+              for value in line.get_ydata()] for axis in plotter.axes]
+    assert max(shown[1]) > 0.9 * factor * max(shown[0])
+    for axis, own in zip(plotter.axes, shown, strict=True):
         low, high = axis.get_ylim()
         assert low == 0
-        assert max(shown) < 0.96 * high  # so that the marker isn't cut in half
+        assert max(own) < 0.96 * high  # so that the marker isn't cut in half
+        assert shared or max(own) > 0.8 * high
+    assert (plotter.axes[0].get_ylim() == plotter.axes[1].get_ylim()) is shared
+    caption = " ".join(output(plotter).split())
+    assert ("a scale for each direction" in caption) is not shared
+    assert "a mark a value where there are few" in caption
+    assert "quartiles" not in caption
+
+
+@pytest.mark.parametrize(("factor", "shared"), [(2.9, True), (12.5, False)])
+def test_distributions_of_an_asymmetric_line_have_a_scale_each(
+        factor: float, shared: bool, draw: Draw, variant: Variant) -> None:
+    files = [variant(aqm, test="ndt7", aqm=aqm, change=slower_down(factor))
+             for aqm in ("no_aqm", "fq_codel")]
+    down, up = draw("compare_throughput_ecdf", files).axes
+    assert (down.get_xlim() == up.get_xlim()) is shared
+    for axis in (down, up):
+        highest = max(line.get_xdata().max() for line in axis.get_lines())
+        assert axis.get_xlim()[0] == 0
+        assert shared or highest > 0.8 * axis.get_xlim()[1]
 
 
 def test_distribution_of_throughput_keeps_off_the_edge(draw: Draw) -> None:
