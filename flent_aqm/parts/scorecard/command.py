@@ -133,8 +133,8 @@ def _selected_tests(args: argparse.Namespace, own: Path | None) -> Sequence[Cont
         own: file of the user's test, if any.
 
     Raises ConfigError for an unknown test, for names together with --all, for the name of the
-    user's test without its file, or if there is nothing to do: no name, no --all, no test of the
-    user's and no --against.
+    user's test without its file, for --worst latency of a test that shows none, or if there is
+    nothing to do: no name, no --all, no test of the user's and no --against.
     """
     from flent_aqm.parts.scorecard.contestant import CONTESTANTS, contestant, why_not
     from flent_aqm.tools.own import NAME
@@ -150,12 +150,22 @@ def _selected_tests(args: argparse.Namespace, own: Path | None) -> Sequence[Cont
     if not (names or own or args.all or args.against):
         raise ConfigError("no test given; name a test, such as ndt7, your own file, or --all; "
                           f"known: {', '.join(one.name for one in contestants)}")
+    def silent(one: Contestant) -> str:
+        """Return why the latency of a test can't be searched, "" if it can or isn't to be."""
+        return "it shows no latency" if args.worst == "latency" and not one.shown.latency else ""
+
     if not args.all:
-        return [contestant(name) for name in names if name != NAME]
+        named = [contestant(name) for name in names if name != NAME]
+        for one in named:
+            if why := silent(one):
+                raise ConfigError(f"--worst latency: {one.label}: {why}; give --worst throughput, "
+                                  "or another test")
+        return named
+    left_out = {one.name: why_not(one) or silent(one) for one in contestants}
     for one in contestants:
-        if missing := why_not(one):
-            print(f"left out: {one.label}: {missing}", file=sys.stderr)
-    return [one for one in contestants if not why_not(one)]
+        if left_out[one.name]:
+            print(f"left out: {one.label}: {left_out[one.name]}", file=sys.stderr)
+    return [one for one in contestants if not left_out[one.name]]
 
 
 def _own_file(args: argparse.Namespace) -> Path | None:

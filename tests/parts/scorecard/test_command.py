@@ -241,6 +241,23 @@ def test_all_tests_are_those_that_this_machine_has(
     assert len(err.splitlines()) == len(contestant.CONTESTANTS) - 2
 
 
+def test_latency_of_test_that_shows_none_is_not_searched(
+        run: Run, tmp_path: Path, asked: list[tuple[object, ...]],
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would end a search of all tests at the first of them, after its runs."""
+    words = ("--worst", "latency", "--runs", "10", "-o", tmp_path)
+    status, _, err = run("ndt7", "iperf3_upload", *words)
+    assert (status, asked) == (1, [])
+    assert err == ("flent-aqm: --worst latency: iperf3, upload alone: it shows no latency; give "
+                   "--worst throughput, or another test\n")
+    monkeypatch.setattr(contestant, "why_not", lambda one: (
+        "" if one.name in ("ndt7", "iperf3_upload") else "no program"))
+    status, _, err = run("--all", *words)
+    assert (status, asked) == (0, [("ndt7", "latency", 10, "ndt7", {}), ("page",)])
+    assert "left out: iperf3, upload alone: it shows no latency" in err
+    assert run("iperf3_upload", "--worst", "throughput", "--runs", "10", "-o", tmp_path)[0] == 0
+
+
 @pytest.mark.parametrize(("is_folder", "what"), [
     (True, "it is a folder"), (False, "No such file or directory")])
 def test_file_that_is_none_is_named(is_folder: bool, what: str, run: Run, tmp_path: Path) -> None:
