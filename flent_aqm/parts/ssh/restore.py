@@ -431,8 +431,10 @@ def _parse_class(device: str, line: str, burst: Burst) -> Node | None:
         "mpu": None, "level": None, "buffer": None, "cbuffer": None})
     if options is None:
         raise _not_restorable(device, line)
+    # shown behind each burst, taken once
+    mpu = shown.get("mpu", "0b").removesuffix("b")
     return own, parent, ["class", "replace", "dev", device, "parent", parent, "classid", own,
-                         "htb", *options]
+                         "htb", *options, *(["mpu", mpu] if mpu != "0" else [])]
 
 
 def _handle_of_queue(class_handle: str) -> str:
@@ -536,7 +538,8 @@ def _time_writer(kept: Callable[[int], Expected]) -> Callable[[str], str]:
     return write
 
 
-_codel_time, _pie_time = _time_writer(codel_us), _time_writer(psched_us)
+# PIE and netem keep times in ticks of the packet scheduler.
+_codel_time, _ticks_time = _time_writer(codel_us), _time_writer(psched_us)
 
 
 def _seconds_for_tc(text: str) -> str:
@@ -603,11 +606,14 @@ def _convert_sfq(words: Words) -> Words | None:
 
 def _convert_tbf(words: Words) -> Words | None:
     """Convert TBF's options from the words that tc shows to those that it takes, but leave the
-    burst as shown: the caller converts it. None if one is unknown or lacks its value, or rate or
-    burst is missing."""
+    burst as shown: the caller converts it. None if one is unknown or lacks its value, if rate or
+    burst is missing, or if bytes are counted in ATM's cells: tc shows another burst then than it
+    takes."""
     options = _convert_options(words, {"rate": str, "burst": str, "lat": str, "mpu": str,
                                        "linklayer": str})
-    return options if options and {"rate", "burst"} <= set(options[::2]) else None
+    if options is None or not {"rate", "burst"} <= set(options[::2]):
+        return None
+    return options if _option_values(options).get("linklayer", "ethernet") == "ethernet" else None
 
 
 def _convert_prio(words: Words) -> Words | None:
@@ -636,6 +642,8 @@ _CAKE_FLAGS = (
 def _convert_cake(words: Words) -> Words | None:
     """Convert CAKE's options from the words that tc shows to those that it takes. None if one is
     unknown or lacks its value."""
+    if words[:2] == ["bandwidth", "unlimited"]:  # tc takes the second word alone
+        words = words[1:]
     return _convert_options(words, {"bandwidth": str, "rtt": str, "overhead": str, "mpu": str,
                                     "memlimit": str, "fwmark": str}, ["unlimited", *_CAKE_FLAGS])
 
@@ -663,10 +671,10 @@ _WRITERS: dict[str, Callable[[Words], Words | None]] = {
     "htb": _options_writer(r2q=str, default=str, ver=None, direct_qlen=str),
     "tbf": _convert_tbf,
     "prio": _convert_prio,
-    "pie": _options_writer(["ecn", "bytemode"], limit=_packets_for_tc, target=_pie_time,
+    "pie": _options_writer(["ecn", "bytemode"], limit=_packets_for_tc, target=_ticks_time,
                            tupdate=str,
                            alpha=str,
                            beta=str),
-    "netem": _options_writer(limit=str, seed=None, delay=str, loss=str),
+    "netem": _options_writer(limit=str, seed=None, delay=_ticks_time, loss=str),
     "drr": _without_options,
 }

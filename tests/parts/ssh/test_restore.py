@@ -90,8 +90,8 @@ def test_tree_is_built_from_the_root_on() -> None:
                "qdisc htb 1: root r2q 10 default 0x10 ver 3.17 direct_qlen 1000\n"
                "qdisc ingress ffff: parent ffff:fff1 ----------------",
         classes="class htb 1:10 parent 1:1 leaf 110: prio 0 quantum 125000 rate 10Mbit "
-                "overhead 34b ceil 10Mbit linklayer ethernet burst 1600b/1 mpu 0b cburst 1600b/1 "
-                "mpu 0b level 0 buffer 00004e20 cbuffer 00004e20\n"
+                "overhead 34b ceil 10Mbit linklayer ethernet burst 1600b/1 mpu 64b cburst 1600b/1 "
+                "mpu 64b level 0 buffer 00004e20 cbuffer 00004e20\n"
                 "class htb 1:1 root rate 10Mbit ceil 10Mbit burst 1600b/1 mpu 0b cburst 1600b/1 "
                 "mpu 0b level 7 buffer 00004e20 cbuffer 00004e20\n"
                 "class fq_codel 110:1 parent 110:") == [
@@ -100,7 +100,7 @@ def test_tree_is_built_from_the_root_on() -> None:
         ("tc class replace dev wan parent 1: classid 1:1 htb rate 10Mbit ceil 10Mbit burst 1600b "
         "cburst 1600b"),
         ("tc class replace dev wan parent 1:1 classid 1:10 htb prio 0 quantum 125000 rate 10Mbit "
-        "overhead 34 ceil 10Mbit linklayer ethernet burst 1600b cburst 1600b"),
+        "overhead 34 ceil 10Mbit linklayer ethernet burst 1600b cburst 1600b mpu 64"),
         ("tc qdisc replace dev wan parent 1:10 handle 110: fq_codel limit 10240 flows 1024 "
         "quantum 1514 target 5ms interval 100ms memory_limit 32Mb ecn drop_batch 64")]
 
@@ -129,9 +129,11 @@ def test_queues_below_mq_come_after_it() -> None:
     (("cake bandwidth 9Mbit diffserv3 triple-isolate nonat nowash no-ack-filter split-gso "
      "rtt 100ms raw overhead 0"), ("bandwidth 9Mbit diffserv3 triple-isolate nonat nowash "
      "no-ack-filter split-gso rtt 100ms raw overhead 0")),
-    ("cake unlimited besteffort flows", "unlimited besteffort flows"),
+    ("cake bandwidth unlimited autorate-ingress besteffort flows",
+     "unlimited autorate-ingress besteffort flows"),
     ("tbf rate 10Mbit burst 1600b/1 lat 50ms linklayer ethernet",
      "rate 10Mbit burst 1600b lat 50ms linklayer ethernet"),
+    ("netem limit 1000 delay 998us", "limit 1000 delay 999us"),
     ("prio bands 3 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1",
      "bands 3 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1"),
     ("pfifo_fast bands 3 priomap 1 2 2 2", ""), ("pfifo limit 100p", "limit 100"),
@@ -160,6 +162,8 @@ def test_queue_is_made_again_in_the_words_that_tc_takes(shown: str, restored: st
     ({"qdiscs": "qdisc codel 1: below 2:"}, "be restored exactly: "),
     ({"qdiscs": "qdisc codel 1: root limit 1;reboot"}, "be restored exactly: "),
     ({"qdiscs": "qdisc tbf 1: root rate 10Mbit lat 50ms"}, "be restored exactly: "),
+    ({"qdiscs": "qdisc tbf 1: root rate 10Mbit burst 5670b/1 mpu 0b lat 49.6ms linklayer atm"},
+     "be restored exactly: "),
     ({"qdiscs": "qdisc prio 1: root bands 3 priomap 1 2"}, "be restored exactly: "),
     ({"classes": "class htb 1:1 root colour blue"}, "exactly: 'class htb 1:1 root col"),
     ({"classes": "class htb 1:1 below 1:"}, "classes of kind htb"),

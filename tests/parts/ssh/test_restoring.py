@@ -27,7 +27,8 @@ def test_session_when_it_ends_leaves_the_router_as_found(in_guest: InGuest, rout
 # What tc shows of these is not what it takes, or less than the kernel has. For down and for up.
 QUEUES = (("tbf rate 8419kbit burst 4000 latency 50ms", "codel target 500us ce_threshold 1ms ecn"),
           ("tbf rate 100mbit burst 32kb latency 400ms", "pie target 999us"),
-          ("fq limit 500", "cake bandwidth 8419kbit memlimit 3mb"))
+          ("fq limit 500", "cake bandwidth 8419kbit memlimit 3mb"),
+          ("netem delay 999us", "cake"))
 
 
 def test_queues_that_tc_shows_in_other_words_than_it_takes_come_back(in_guest: InGuest) -> None:
