@@ -102,7 +102,7 @@ def _may_have_testbed(path: Path) -> bool:
 
 def with_values_as_typed(parser: Any) -> Any:
     """Change Flent's argument parser so that --batch-override takes values that Flent refuses
-    because of their =, such as test_parameters=a=1;b=2 and router_model=omnia+cores=2 (see
+    because of their =, such as test_parameters=a=1;b=2 and link_trace=seeded+mean_mbps=20 (see
     keys_and_values()). Return the parser. In a Flent that measures a run on a testbed, it is not
     changed."""
     if not os.environ.get(environment.CELL):

@@ -38,16 +38,17 @@ _LISTS_OF_RATES = ("for_rate", f"for_{_OF_RATE}")
 # All text after it is its value, also = and ;.
 _TEST_PARAMETERS = re.compile(r"(?:^|;)\s*(test_parameters)\s*=", re.IGNORECASE)
 
-# A router's or host's model, which may have = in it, such as omnia+cores=2, up to the next ;
-_MODEL = re.compile(r"(?:^|(?<=;))\s*((?:router|client|server)_model)\s*=([^;]*)", re.IGNORECASE)
+# A key and its value: all text up to the next ; outside of quotes. It may have = in it, such as
+# router_model=omnia+cores=2 or link_trace=seeded+mean_mbps=20.
+_KEY_AND_VALUE = re.compile(
+    r"""(?:^|(?<=;))\s*([^=;"'\s]+)\s*=((?:"[^"]*"|'[^']*'|[^;"'])*)(?=;|$)""")
 
 
 def keys_and_values(stock: Callable[[str], dict[str, str]], text: str) -> dict[str, str]:
-    """Parse the text of --batch-override as Flent does, except for two kinds of keys: the value of
-    test_parameters is all text after it, and that of router_model, client_model or server_model is
-    all text up to the next ; and may have = in it. Return the values by key. For the other parts,
-    raises argparse's ArgumentTypeError, as Flent's parser does, if one isn't KEY=VALUE or has
-    further = in its value, and ValueError for unbalanced quotes.
+    """Parse the text of --batch-override as Flent does, but a value may have = in it. The value of
+    test_parameters is all text after it. Return the values by key. Raises argparse's
+    ArgumentTypeError, as Flent's parser does, for a part that isn't KEY=VALUE, and ValueError for
+    unbalanced quotes.
 
     Args:
         stock: Flent's parser. It splits at each ; outside of quotes, and the parts at = outside of
@@ -55,9 +56,16 @@ def keys_and_values(stock: Callable[[str], dict[str, str]], text: str) -> dict[s
         text: the option's value.
     """
     parameters = _TEST_PARAMETERS.search(text)
+    pairs = {}
+    for_stock = []
     others = text[:parameters.start()] if parameters else text
-    pairs = {key: _unquoted(value) for key, value in _MODEL.findall(others)}
-    pairs |= stock(_MODEL.sub("", others))
+    end = 0
+    for match in _KEY_AND_VALUE.finditer(others):
+        if "=" in match[2]:
+            pairs[match[1]] = _unquoted(match[2])
+            for_stock.append(others[end:match.start()])
+            end = match.end()
+    pairs |= stock("".join([*for_stock, others[end:]]))
     return pairs | ({parameters[1]: _unquoted(text[parameters.end():])} if parameters else {})
 
 

@@ -171,13 +171,18 @@ def test_list_of_a_single_word_for_a_switch_is_told_as_one() -> None:
     ("test_parameters=", {"test_parameters": ""}),
     ("aqm=codel; rate_mbps=5", {"aqm": "codel", "rate_mbps": "5"}),
     ("router_model=omnia+cores=2", {"router_model": "omnia+cores=2"}),
+    ("link_trace=seeded+mean_mbps=20;aqm=pie; link_up_access = starlink+gap_ms=5+period_s=9",
+     {"link_trace": "seeded+mean_mbps=20", "aqm": "pie",
+      "link_up_access": "starlink+gap_ms=5+period_s=9"}),
+    ("router_program='env A=1 sh -c \"a; b\"';aqm=pie",
+     {"router_program": 'env A=1 sh -c "a; b"', "aqm": "pie"}),
     ("aqm=pie; client_model = 'ideal+rx_packet_ns=5' ;rate_mbps=5;test_parameters=router_model=1",
      {"aqm": "pie", "client_model": "ideal+rx_packet_ns=5", "rate_mbps": "5",
       "test_parameters": "router_model=1"}),
 ])
 def test_values_with_equals_signs_are_read_as_typed(text: str, values: dict[str, str]) -> None:
-    """Test parameters take all that follows, a model what is before the next ;, and Flent's own
-    reader the rest."""
+    """Test parameters take all that follows, other keys what is before the next ;, and Flent's own
+    reader those without a further = sign."""
     from flent.util import keyval
 
     assert keys_and_values(keyval, text) == values
