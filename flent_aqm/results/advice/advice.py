@@ -14,7 +14,7 @@ from dataclasses import replace
 from statistics import median
 
 from flent_aqm.base.words import significant
-from flent_aqm.results.advice.measured import BUSY, IDLE, Configuration, Measured, Sqm
+from flent_aqm.results.advice.measured import BOTH, BUSY, IDLE, Configuration, Measured, Sqm
 from flent_aqm.results.metrics.flows import DIRECTIONS
 
 # Latency that a load may add. DSLReports' grade is B for more (dslreports.com/faq/17930).
@@ -26,8 +26,8 @@ _ONE_WAY_MS = ((400.0, "calls break"), (150.0, "people in calls talk over each o
 _SLIGHT = "games and calls suffer"
 # Share of lost packets above which words are lost: ITU-T G.1010 (11/2001), table I.1.
 MOST_LOST_PCT = 3.0
-# A test that carries less of what the line can, in all directions, doesn't keep it busy. CoDel at
-# long round trips carries more than half.
+# A load that carries less of what the line can doesn't keep it busy. CoDel at long round trips
+# carries more than half.
 LEAST_BUSY_PCT = 50.0
 _LOSSY = "words in calls get lost"
 _NOTHING_ELSE = "Nothing else was measured that could be advised instead."
@@ -58,9 +58,10 @@ def advise(conditions: Conditions) -> list[str]:
     a configuration's runs add less and others don't, or if it adds little, and its losses may be
     chance. There are two sentences, on the worst fault and its remedy, if a configuration is not
     good under a load that isn't open. Otherwise it is one: that runs disagree, that losses may be
-    chance, that no run carried half (LEAST_BUSY_PCT) of what the line can, or what the load adds at
-    most, and that all is well. One more is about a line that loses 3 % of the probes even if it is
-    idle: it isn't well then. One more names the configurations that allow no advice, with the
+    chance, that no load carried half (LEAST_BUSY_PCT) of what the line can, or what the loads add
+    at most, and that all is well. Loads that carried less than half in all runs are left out of the
+    last one, and named in one more. One more is about a line that loses 3 % of the probes even if
+    it is idle: it isn't well then. One more names the configurations that allow no advice, with the
     reason. If none allows any, that reason is the only sentence.
 
     Args:
@@ -83,14 +84,21 @@ def advise(conditions: Conditions) -> list[str]:
                 *([_left_out_sentence(unknown)] if unknown else [])]
     # What the idle line loses, too, is told by that sentence.
     unsure = [case for case in unsure if not _loses_if_idle(case[1])]
-    if not (bad or torn or unsure) and (most_pct := _most_utilisation_pct(cases)) < LEAST_BUSY_PCT:
-        not_busy = (f"No advice: the test carried at most {_two(most_pct)} % of what the line can, "
-                    "and how its queues behave when it is busy is not known.")
-        return [not_busy, *left_out]
-    if not bad:
+    if not bad and (torn or unsure):
         return [_disagreement_sentence(*torn[0][1:]) if torn
-                else _unsure_sentence(*unsure[0][1:]) if unsure
-                else _all_good_sentence(cases, anyway is None), *left_out]
+                else _unsure_sentence(*unsure[0][1:]), *left_out]
+    if not bad:
+        most_pct = _most_utilisation_pct(cases)
+        slack = {busy: pct for busy, pct in most_pct.items() if pct < LEAST_BUSY_PCT}
+        if len(slack) == len(most_pct):
+            return [(f"No advice: the test carried at most {_two(max(slack.values()))} % of what "
+                     "the line can, and how its queues behave when it is busy is not known."),
+                    *left_out]
+        return [_all_good_sentence([case for case in cases if case[2] not in slack],
+                                   anyway is None and not slack),
+                *(f"{busy.capitalize()} carried at most {_two(pct)} % of what the line can: how "
+                  "its queues behave when they keep it busy is not known."
+                  for busy, pct in slack.items()), *left_out]
     title, worst, busy = max(bad, key=lambda case: (
         max(case[1].added_ms(case[2]), MOST_ADDED_MS), case[1].lost_pct(case[2])))
     return [_fault_sentence(worst, busy, title if len(conditions) > 1 else "",
@@ -98,14 +106,27 @@ def advise(conditions: Conditions) -> list[str]:
             _remedy_sentence(worst, busy, title, conditions), *left_out]
 
 
-def _most_utilisation_pct(cases: Sequence[tuple[str, Configuration, str]]) -> float:
-    """Return the largest share of what TCP can carry that a run carried in any direction, in
-    percent. Infinite if there is a run of which it is known for no direction.
+def _most_utilisation_pct(cases: Sequence[tuple[str, Configuration, str]]) -> dict[str, float]:
+    """Return load -> the largest share of what TCP can carry that a run carried under it, in
+    percent (_utilisation_pct()).
 
-    cases: (title of the condition, configuration, load), at least one.
+    cases: (title of the condition, configuration, load).
     """
-    return max(max(run.utilisation_pct.values(), default=math.inf)
-               for _, configuration, _ in cases for run in configuration.runs)
+    most_pct: dict[str, float] = {}
+    for _, configuration, busy in cases:
+        most_pct[busy] = max(most_pct.get(busy, 0.0), *(
+            _utilisation_pct(run, busy) for run in configuration.runs))
+    return most_pct
+
+
+def _utilisation_pct(run: Measured, busy: str) -> float:
+    """Return the share of what TCP can carry that a run carried while `busy` ("downloads",
+    "uploads" or BOTH) kept the line busy, in percent, in the direction in which it is larger.
+    Directions that the run loads at another time are left out. Infinite if it is known for no
+    other."""
+    return max((share for direction, share in run.utilisation_pct.items()
+                if BUSY[direction] in (busy, *({*BUSY.values()} - {*run.loaded_ms}))),
+               default=math.inf)
 
 
 def _why_none(configuration: Configuration) -> str:
@@ -207,7 +228,7 @@ def _idle_loss_sentence(title: str, configuration: Configuration, is_alone: bool
             "no setting of a queue mends that.")
 
 
-def _all_good_sentence(cases: Sequence[tuple[str, Configuration, str]], is_idle_good: bool) -> str:
+def _all_good_sentence(cases: Sequence[tuple[str, Configuration, str]], is_all_told: bool) -> str:
     """Return the text for a line that is good in all cases: the most latency that a load adds, in
     the median, and that nothing has to be changed. Instead of the latter, it tells by how much the
     95th percentile grows if that is 30 ms (MOST_ADDED_MS) or more, and why losses of a run are not
@@ -215,7 +236,8 @@ def _all_good_sentence(cases: Sequence[tuple[str, Configuration, str]], is_idle_
 
     Args:
         cases: (title of the condition, configuration, what kept the line busy), at least one.
-        is_idle_good: the idle line loses little. Otherwise the text is about the latency alone.
+        is_all_told: the idle line loses little, and every load kept the line busy. Otherwise the
+            text is about the latency alone.
     """
     most = max(one.added_ms(busy) for _, one, busy in cases)
     everywhere = "" if len({id(one) for _, one, _ in cases}) == 1 else ", in any of these runs"
@@ -231,9 +253,9 @@ def _all_good_sentence(cases: Sequence[tuple[str, Configuration, str]], is_idle_
         of = f" with {slowest.name}" if everywhere else ""
         told.append(f"But busy {slow} add {_ms(tail_ms)} to the 95th percentile{of}: calls and "
                     "games falter for moments.")
-    if is_idle_good and unknown:
+    if unknown:
         told.append(f"Whether packets were lost is not known: {unknown}.")
-    if told or not is_idle_good:
+    if told or not is_all_told:
         return " ".join([f"{added}, which is good.", *told])
     return f"{added}: calls and games run well, and nothing has to be changed."
 
@@ -285,7 +307,8 @@ def _remedy_sentence(worst: Configuration, busy: str, title: str, conditions: Co
     isn't advised. But if the load adds too much latency, the line has a constant rate, nothing else
     was measured in the condition, and the router is not known to limit latency, it advises SQM for
     the directions whose load adds too much: a lower rate in another one would cost throughput and
-    mend nothing.
+    mend nothing. If it is the router's SQM that leaves no room below the line's rate, it advises
+    a lower one for these directions.
 
     Args:
         worst: the worst configuration.
@@ -322,7 +345,7 @@ def _remedy_sentence(worst: Configuration, busy: str, title: str, conditions: Co
         return (f"Set SQM in your router to {SQM_PCT} % of the line's rate for "
                 f"{' and '.join(slow)}, measured one direction at a time, then measure again.")
     if len(conditions[title]) == 1:
-        return _NOTHING_ELSE
+        return _room_sentence(worst, slow) or _NOTHING_ELSE
     return _no_remedy_sentence(worst, busy, conditions[title])
 
 
@@ -354,10 +377,35 @@ def _is_good_everywhere(configuration: Configuration, conditions: Conditions) ->
                if other.name == configuration.name for busy in other.busy)
 
 
+def _room_sentence(configuration: Configuration, busy: Sequence[str]) -> str:
+    """Return the sentence that SQM's rates leave no room below the line's, with the rates to set,
+    90 % (SQM_PCT) of the line's, for the directions that `busy` loads and in which the rate is
+    above 95 % (MOST_PCT) of the line's. "" if there is none, or the line has no constant rate.
+
+    Args:
+        configuration: the configuration, in which these loads add too much latency.
+        busy: the loads.
+    """
+    sqm = configuration.sqm
+    if sqm is None or not configuration.fixed_rate:
+        return ""
+    lines_mbps = {one: line_mbps for one, own_mbps, line_mbps in (
+        (BUSY["download"], sqm.down_mbps, sqm.modem_down_mbps),
+        (BUSY["upload"], sqm.up_mbps, sqm.modem_up_mbps))
+        if {one, BOTH} & {*busy} and 100 * own_mbps > MOST_PCT * line_mbps}
+    if not lines_mbps:
+        return ""
+    rates = "/".join(f"{SQM_PCT / 100 * one:g}" for one in lines_mbps.values())
+    return (f"SQM's rate leaves no room below the line's: set it to {rates} Mbit/s for "
+            f"{'/'.join(lines_mbps)} ({SQM_PCT} % of "
+            f"{'/'.join(f'{one:g}' for one in lines_mbps.values())}), then measure again.")
+
+
 def _no_remedy_sentence(worst: Configuration, busy: str, here: Sequence[Configuration]) -> str:
     """Return the sentence that no good configuration was measured. It is about losses if the worst
     one is fast, otherwise about latency. If one kept it below the limit under this load, the best
-    of them is named, with the reason why it isn't good. Configurations whose losses are not known
+    of them is named, with the reason why it isn't good. If not, and the best one is SQM without
+    room below the line's rate, it says which rate to set. Configurations whose losses are not known
     are left out where the sentence is about losses.
 
     Args:
@@ -378,7 +426,9 @@ def _no_remedy_sentence(worst: Configuration, busy: str, here: Sequence[Configur
         if least.added_ms(busy) >= MOST_ADDED_MS:
             # Of settings that add the same, none has a lead to tell.
             lead = f"; {did}" if _ms(least.added_ms(busy)) != _ms(worst.added_ms(busy)) else ""
-            return f"Nothing that was measured kept it below {_ms(MOST_ADDED_MS)}{lead}."
+            slow = [one for one in least.busy if not _is_fast(least, one)]
+            room = f" {text}" if (text := _room_sentence(least, slow)) else ""
+            return f"Nothing that was measured kept it below {_ms(MOST_ADDED_MS)}{lead}.{room}"
     return (f"Nothing that was measured can be advised instead: {did}, but "
             f"{_why_not(least, busy, worst)}.")
 

@@ -239,6 +239,24 @@ def test_no_rate_where_router_manages_latency_or_line_has_no_one_rate(
     assert "Nothing else was measured" in text
 
 
+@pytest.mark.parametrize(("share", "down_ms", "up_ms", "rates"), [
+    (1.0, 300, 300, "36/9 Mbit/s for downloads/uploads (90 % of 40/10)"),
+    (0.96, 1, 300, "9 Mbit/s for uploads (90 % of 10)"), (0.95, 300, 300, "")])
+def test_sqm_without_room_below_the_line_is_told_a_lower_rate(
+        share: float, down_ms: float, up_ms: float, rates: str) -> None:
+    """Alone, and where it is the best that was measured. At 95 % the cause is another."""
+    set_it = f"SQM's rate leaves no room below the line's: set it to {rates}, then measure again."
+    tight = sqm(share, run(down_ms, up_ms))
+    assert output(tight).endswith(
+        set_it if rates else "Nothing else was measured that could be advised instead.")
+    if share == 1:
+        text = output(tight, line(run(600, 600)))
+        assert text.endswith(f"kept it below 30 ms; least added 100% cake, 300 ms. {set_it}")
+        assert "room" not in output(replace(tight, fixed_rate=False))
+    if not rates:
+        assert "room" not in output(tight, line(run(600, 600)))
+
+
 def test_no_rate_where_runs_differ_in_throughput() -> None:
     """In the slow direction; that of the other one is not advised."""
     text = output(line(run(300, mbps=(38, 9.5)), run(300, mbps=(30, 9.5))))
@@ -555,6 +573,29 @@ def test_line_that_was_never_busy_is_not_called_good(
         Measured(20.0, {"uploads": 20.5}, {"upload": 4.7}, utilisation_pct=share)])
         for number, share in enumerate(shares_pct)]
     assert advise({"": tried})[0].startswith(advice)
+
+
+@pytest.mark.parametrize(("downloads_pct", "slack"), [
+    (50.0, ""), (13.4, (" Downloads carried at most 13 % of what the line can: how its queues "
+                        "behave when they keep it busy is not known."))])
+def test_direction_that_was_never_busy_is_not_called_good(downloads_pct: float, slack: str) -> None:
+    """A lossy line lets TCP fill the slow direction only. What another direction carried at another
+    time tells nothing of it; at the same time it does."""
+    def one(*loads: str) -> Configuration:
+        return Configuration("x", [Measured(
+            20.0, dict.fromkeys(loads, 20.5), {},
+            utilisation_pct={"download": downloads_pct, "upload": 60.0})])
+
+    text = output(one("downloads", "uploads"))
+    assert text == (f"Busy uploads add no more than 0.5 ms, which is good.{slack}" if slack else
+                    "Busy downloads or uploads add no more than 0.5 ms: calls and games run well, "
+                    "and nothing has to be changed.")
+    for loads in ("downloads", BOTH):
+        assert output(one(loads)).endswith("nothing has to be changed.")
+    assert output(replace(one("downloads", "uploads"), runs=[
+        *one("downloads", "uploads").runs, replace(one("downloads", "uploads").runs[0],
+                                                   utilisation_pct={})])).startswith(
+        "Busy downloads or uploads add no more than ")
 
 
 def test_bad_line_is_told_though_the_test_carried_little() -> None:
