@@ -107,8 +107,9 @@ class NetnsTestbed:
         if algorithm == defaults.TCP_CONGESTION_CONTROL:
             return []
         return [" ".join((
-            f"TCP's congestion control is {algorithm} where a test requests none: this machine",
-            f"lets namespaces have {defaults.TCP_CONGESTION_CONTROL} only if the sysctl",
+            f"TCP's congestion control is {algorithm} where a test requests none, as NDT7's upload",
+            "always, so that these runs don't compare with the lab's: this machine lets",
+            f"namespaces have {defaults.TCP_CONGESTION_CONTROL} only if the sysctl",
             "net.ipv4.tcp_allowed_congestion_control lists it"))]
 
     def prepare(self) -> None:

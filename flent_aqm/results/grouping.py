@@ -12,9 +12,10 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
+from flent_aqm.base.defaults import TCP_CONGESTION_CONTROL
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.words import plain
-from flent_aqm.results.metrics.settings import Setting
+from flent_aqm.results.metrics.settings import HOST_CC, Setting
 from flent_aqm.spec import key as batch_key
 from flent_aqm.spec.kernel import STOCK
 from flent_aqm.spec.queues.table import QUEUES
@@ -33,7 +34,7 @@ TITLE = "title"
 KNOWN = ("test", AQM, RATE, SHAPER_RATE, "burst_shaping", "cross_traffic", "base_delay_ms",
          "router_model", "testbed", "kernel")
 # Values of settings that files don't record if they have them.
-UNRECORDED_DEFAULTS: Mapping[str, Setting] = {"kernel": STOCK}
+UNRECORDED_DEFAULTS: Mapping[str, Setting] = {"kernel": STOCK, HOST_CC: TCP_CONGESTION_CONTROL}
 # Stands for the value of a setting that a file doesn't record.
 NOT_TOLD = "not told"
 # Settings by which runs are never distinguished: they differ between repetitions, or follow from

@@ -35,11 +35,12 @@ from flent_aqm.results.grouping import (
 from flent_aqm.results.metrics.compare import two_groups
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.scores import Scores, Value, scores
-from flent_aqm.results.metrics.settings import Setting
+from flent_aqm.results.metrics.settings import HOST_CC, Setting
 from flent_aqm.results.metrics.table import LOST, Unavailable, digits, middle
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.keys import QUEUE_PREFIXES
 from flent_aqm.spec.scenario import KEYS
+from flent_aqm.spec.testbeds import NETNS
 from flent_aqm.sweep.in_brief import cell_settings
 
 # Settings by which runs are grouped by default, if the runs differ in them. Other settings in which
@@ -110,7 +111,7 @@ def show(
 
     Raises ConfigError if `group_by` has a setting that no cell has.
     """
-    settings = [cell_settings(cell) for cell in cells]
+    settings = [cell_settings(cell) | _settings_of_hosts(cell) for cell in cells]
     differing = factors(settings)
     keys = list(group_by)
     if not keys:
@@ -378,6 +379,18 @@ def _print_open_commands(console: Console, cells: Sequence[Cell]) -> None:
     # A file's name need not have its queue's between dashes.
     if any(cell.scenario.router.aqm != aqm for cell in there) and f"-{last}-" in there[-1].name:
         console.print(f"  flent-gui {folder}/*-{last}-*.flent.gz", markup=False, soft_wrap=True)
+
+
+def _settings_of_hosts(cell: Cell) -> dict[str, Setting]:
+    """Return the settings that a cell's data file has from the machine that ran it: HOST_CC, in
+    namespaces. Empty for other testbeds, if it is Cubic, and if there is no valid file."""
+    if cell.scenario.lab.testbed != NETNS or not cell.data_file.exists():
+        return {}
+    try:
+        of_file = load_run(cell.data_file).settings
+    except BadResult:
+        return {}
+    return {HOST_CC: of_file[HOST_CC]} if HOST_CC in of_file else {}
 
 
 def _scores(cell: Cell, scored: Mapping[Path, Scores]) -> Scores:

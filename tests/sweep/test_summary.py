@@ -19,7 +19,7 @@ from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.sweep import summary, sweep
-from tests.files import RUNS
+from tests.files import RUNS, load, packed
 
 NONE = Unavailable("the test has no download")
 LOST = Unavailable("2 % of the probes were lost", lost=True)
@@ -148,6 +148,19 @@ def test_long_settings_are_folded_and_numbers_stay_whole(tmp_path: Path) -> None
         assert text.count(number) == 2
     words = [line.split()[0] for line in text.splitlines() if line.strip()]
     assert f"{flows[:59]}…" in "".join(words)
+
+
+@pytest.mark.parametrize(("algorithm", "is_told"), [("bbr", True), ("cubic", False), (None, False)])
+def test_congestion_control_of_the_machine_is_told_beside_the_labs(
+        tmp_path: Path, algorithm: str | None, is_told: bool) -> None:
+    """What requests none, as NDT7's upload, differs by it from the lab, where it is Cubic."""
+    cells = [cell(tmp_path, number, aqm="no_aqm", testbed=testbed)
+             for number, testbed in enumerate(("virtual", "netns"))]
+    data = load(next(RUNS.glob("*.flent.gz")))
+    data["metadata"]["AQM"]["hosts"] = {"tcp_congestion_control": algorithm}
+    cells[1].data_file.write_bytes(packed(data))
+    text = table(cells, scores(cells, Scores(1.0, 1.0, 1.0, 1.0)), ["testbed"])
+    assert ("Lines also differ in host_congestion_control." in text) is is_told
 
 
 @pytest.mark.parametrize("width", [80, 160])

@@ -18,6 +18,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from flent_aqm.base.defaults import TCP_CONGESTION_CONTROL
 from flent_aqm.base.errors import BadResult, NotAvailable
 from flent_aqm.base.words import plain, significant
 from flent_aqm.results.data_file import DataFile, Numbers, a_number, read_data_file
@@ -35,7 +36,7 @@ from flent_aqm.results.metrics.flows import (
 )
 from flent_aqm.results.metrics.probes import MAX_LOST, Probe, read_probe, until
 from flent_aqm.results.metrics.queue_samples import QUEUES, RUNNER, QueueSamples, queues
-from flent_aqm.results.metrics.settings import Setting, settings_of
+from flent_aqm.results.metrics.settings import HOST_CC, Setting, settings_of
 from flent_aqm.results.metrics.turns import turns
 from flent_aqm.results.metrics.window import Window
 from flent_aqm.results.reading.limits import limits
@@ -532,7 +533,7 @@ def _samples(probe: Probe, windows: Sequence[Window], inside: NDArray[numpy.bool
 
 def _settings(metadata: Mapping[str, Any]) -> dict[str, Setting]:
     """Return the settings by which runs are grouped, by name, from a file's metadata: those of
-    settings_of(), and `length_s` and `host` if the file has them."""
+    settings_of(), `length_s` and `host` if the file has them, and HOST_CC if it isn't Cubic."""
     settings = settings_of(
         _words(metadata.get("NAME", "")), _words(metadata.get("TITLE") or ""),
         _words(metadata.get("BATCH_NAME") or ""), _shown_settings(metadata, "TEST_PARAMETERS"),
@@ -542,6 +543,9 @@ def _settings(metadata: Mapping[str, Any]) -> dict[str, Setting]:
         settings["length_s"] = length_s
     if isinstance(host, str):
         settings["host"] = _words(host)
+    algorithm = _object_at(metadata, "AQM", "hosts").get("tcp_congestion_control")
+    if isinstance(algorithm, str) and algorithm != TCP_CONGESTION_CONTROL:
+        settings[HOST_CC] = _words(algorithm)
     return settings
 
 

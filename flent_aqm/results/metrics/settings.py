@@ -19,6 +19,9 @@ _WAYS = ("down", "up")
 _PARAMETERS = {"aqm_parameters": "aqm_", "up_aqm_parameters": "up_aqm_",
                "shaper_parameters": "shaper_"}
 
+# TCP's congestion control on the hosts where a test requests none, if it isn't the package's own.
+HOST_CC = "host_congestion_control"
+
 # Value of rate_mbps for a line that nothing is known to limit.
 NO_SHAPER = "no shaper"
 
