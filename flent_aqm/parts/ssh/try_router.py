@@ -21,11 +21,13 @@ EXAMPLE = ("flent-aqm try-router -- flent-aqm doctor --testbed ssh://root@192.16
            "--server 10.0.0.2")
 # Printed before the shell's first prompt.
 _WELCOME = """\
-The router is root@192.168.1.1, the server 10.0.0.2. Type any command of docs/routers.md, such as
+The router is root@192.168.1.1, the server 10.0.0.2. Type any command of
+docs/routers.md, such as
   flent-aqm doctor --testbed ssh://root@192.168.1.1 --server 10.0.0.2
   ssh root@192.168.1.1 tc qdisc
-While the shell waits for you, hours leap by. To stop a sweep in the middle and look at what it
-leaves, put all of it on one line: flent … & sleep 20; kill -9 %1; ssh root@192.168.1.1 tc qdisc
+While the shell waits for you, hours leap by. To stop a sweep in the middle and
+look at what it leaves, put all of it on one line:
+  flent … & sleep 20; kill -9 %1; ssh root@192.168.1.1 tc qdisc
 exit ends both; files that you wrote to this folder are kept."""
 
 

@@ -42,10 +42,12 @@ class Framed(Plotter):
         heading: title in place of the plot's description, "" for that.
         notes: texts of the caption, see note().
         handles: artists of matplotlib that the legend shows, each with its label.
+        legends: the legend, once it is made.
     """
 
     metadata: Any
     description: str
+    legends: list[Any]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -79,6 +81,10 @@ class Framed(Plotter):
         Return a note for the caption, or "". The default does nothing."""
         return ""
 
+    def fit_labels(self) -> None:
+        """Hook for subclasses: fit labels of axes to the size of the figure. Called again when a
+        window has changed its size. The default does nothing."""
+
     # Methods that Flent calls.
 
     def init(self, config: Any = None, axis: Any = None) -> None:
@@ -95,13 +101,18 @@ class Framed(Plotter):
             super().init(*filter(None, (config, axis)))
 
     def size_legends(self, event: Any = None) -> None:
-        """Wrap title and caption again. Called by Flent when a window has changed its size. Do
-        nothing for a part of a plot, or before title and legend were made. matplotlib places the
-        legend. event: not used."""
+        """Wrap title, caption and labels of axes again, and make the legend again with as many
+        columns as there is room for. Called by Flent when a window has changed its size. Do nothing
+        for a part of a plot, or before title and legend were made. event: not used."""
         if self._part_axis is None and self.title is not None:
             with self._fonts():
+                for legend in self.legends:
+                    legend.remove()
+                self.legends = []
+                self._title_of_legend = self._make_legend()
                 self._fit_title()
                 self._place_caption()
+                self.fit_labels()
 
     def save(self, results: Sequence[Any]) -> None:
         """Add title, legend and caption (not for a part of a plot), and save the figure to the
@@ -159,6 +170,8 @@ class Framed(Plotter):
         title. Do nothing for an empty title of the figure. Called after _make_legend()."""
         text = wrapped(self.title or "", self.figure.get_figwidth())
         if self._title_of_legend:
+            if self.figure.get_suptitle():  # as before a window changed its size
+                self.figure.suptitle("")
             legend, = self.legends
             legend.set_title("\n".join(filter(None, (text, self.legend_title))))
         elif text:
@@ -227,7 +240,8 @@ class Framed(Plotter):
             above = across and not below
             columns = self.legend_columns or (
                 min(4, legend_columns(labels, width)) if across else 1)
-            if long and narrow and is_height_open(self.fig_width, self.fig_height):
+            if (long and narrow and not self.in_window
+                    and is_height_open(self.fig_width, self.fig_height)):
                 self.figure.set_figheight(
                     self.figure.get_figheight() + LEGEND_LINE * math.ceil(len(labels) / columns))
             legend = self.figure.legend(

@@ -34,12 +34,15 @@ from flent_aqm.show.plots.values import QUANTITIES, directions, values, why_no_d
 from flent_aqm.spec.testbeds import NETNS, VIRTUAL
 
 MOST_ROWS = 6
+_SHARE = "share of probes"
 # Width of a picture whose size the user did not set.
 WIDTH_INCHES = 9.6
 # Relative widths of the two panels of a row.
 _WIDTHS = (2.6, 1)
 # Height of a row, and of all text above and below the rows, in inches.
 ROW_HEIGHT, WORDS_HEIGHT = 2.6, 1.2
+# In a lower row, the label of its axis is longer than the panel is high.
+LEAST_ROW_HEIGHT = 1.8
 # Height of a row in a narrow picture, whose two panels are one above the other.
 NARROW_ROW_HEIGHT = 3.0
 # Share of a place that all bars of a queue fill. Directions that differ by less than ALIKE share a
@@ -62,6 +65,8 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
     drawn. If the user groups by one setting, it takes the place of the queue. If by more, the last
     two take the places of test and queue. Then runs that differ in other settings are pooled.
     """
+
+    _panels: Sequence[Any] = ()
 
     def draw(self, runs: Sequence[Run], results: Sequence[Any]) -> None:
         if not directions(runs):
@@ -101,10 +106,8 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
                 raise NotAvailable(f"none of the runs{shown} has a latency under load: "
                                    f"{reason}") from None
         axes[-2].set_xlabel("round-trip time under load (ms)")
-        # In a small window, the panel is less wide than the label.
-        width_inches = self.figure.get_figwidth()
-        axes[-1].set_xlabel(wrapped("throughput (Mbit/s)", width_inches if (
-            width_inches < PAPER_INCHES) else width_inches / sum(_WIDTHS)))
+        self._panels = axes
+        self.fit_labels()
         from_zero(axes[1::2], "x")
         self.heading = f"Latency while a test loads {_link_text(drawn)}"
         self.handles = [line_key(side, looks[side]) for side in sides]
@@ -122,6 +125,21 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
         self.note("p99: of all probes of a line" if has_p99 else "")
         self.note_pooled(runs, (*names, sides_are))
         self.note(about(runs, counted, "probes", probes_of(runs)))
+
+    def fit_labels(self) -> None:
+        """Label the throughput in as many lines as the panel's width takes, and the share of probes
+        at every panel, or at the middle one alone if there is no room for more."""
+        if not self._panels:
+            return
+        width_inches, height_inches = self.figure.get_size_inches()
+        narrow = width_inches < PAPER_INCHES
+        self._panels[-1].set_xlabel(wrapped(
+            "throughput (Mbit/s)", width_inches if narrow else width_inches / sum(_WIDTHS)))
+        left = self._panels[0::2]
+        least_inches = NARROW_ROW_HEIGHT if narrow else LEAST_ROW_HEIGHT
+        low = height_inches < WORDS_HEIGHT + len(left) * least_inches
+        for place, axis in enumerate(left):
+            axis.set_ylabel("" if low and place != len(left) // 2 else _SHARE)
 
     def _row_title(self, runs: Sequence[Run], names: Sequence[str], row: Sequence[Any]) -> str:
         """Return the values of a row's settings that differ among the runs, as text, such as
@@ -173,7 +191,7 @@ def draw_latencies(axis: Any, latencies: Mapping[str, Numbers], looks: Mapping[s
     axis.set_xscale("log")
     name_latency_axis(axis)
     axis.set_ylim(0, 1.02)
-    axis.set_ylabel("share of probes")
+    axis.set_ylabel(_SHARE)
     axis.yaxis.set_major_formatter(PercentFormatter(1))
     axis.grid(visible=True, alpha=0.3)
 

@@ -156,12 +156,18 @@ def test_settings_of_ours_are_labelled_and_explained(tmp_path: Path) -> None:
 VIEW = WINDOW + """
 import json
 from pathlib import Path
-folder, file, *more = sys.argv[1:]
+folder, files, *more = sys.argv[1:]
+files = json.loads(files)
 sys.path.insert(0, folder)
 from pictures import drawn_texts, misplaced
 window.resize(1142, 775)  # as it is at first
-load([file])
+load(files)
 tab = window.viewArea.widget(0)
+window.viewArea.setCurrentIndex(0)
+until(lambda: tab.async_fig is None)
+with tab.updates_disabled():
+    for number in range(1, len(files)):
+        tab.add_extra(window.viewArea.widget(number).results)
 told = {}
 for plot in (tab.settings.PLOT, *more):
     if plot in told:
@@ -180,12 +186,26 @@ os._exit(0)
 """
 
 
+NO_AQM = RUNS.parent / "batches" / "quick" / "ndt7-no_aqm.flent.gz"
+
+
+def test_words_of_several_runs_have_room_in_the_window(tmp_path: Path, variant: Variant) -> None:
+    """Its picture is made for a window of another size, before it is shown in this one."""
+    files = [variant(f"{aqm}-{share}", aqm=aqm, shaper=shaper, modem_down_mbps=50, modem_up_mbps=8,
+                     rate_down_mbps=50 * share, rate_up_mbps=8 * share)
+             for aqm, shaper, share in (("no_aqm", "none", 1), ("cake", "cake", 0.9),
+                                        ("cake", "cake", 1))]
+    _, views = driven(VIEW, tmp_path, Path(__file__).parent, json.dumps([*map(str, files)]),
+                      "ping_cdf", "latency_tail")
+    assert [text for text in views["ping_cdf"][1] if "cake, " in text]
+    assert {plot: faults for plot, (faults, _) in views.items() if faults} == {}
+
+
 def test_first_view_answers_and_can_be_read(tmp_path: Path) -> None:
     """Latency beside throughput, at the window's first size; nor are words of Flent's plots cut or
     on each other in tests of ours."""
     first, views = driven(VIEW, tmp_path, Path(__file__).parent,
-                          RUNS.parent / "batches" / "quick" / "ndt7-no_aqm.flent.gz",
-                          "all", "totals", "box_totals", "ping")
+                          json.dumps([str(NO_AQM)]), "all", "totals", "box_totals", "ping")
     assert first == next(iter(views)) == "latency_and_throughput"
     assert {plot: faults for plot, (faults, _) in views.items() if faults} == {}
     title = next(text for text in views[first][1] if text.startswith("Latency while"))
