@@ -280,12 +280,17 @@ def is_more(less: Sequence[float], more: Sequence[float], room: float,
     """
     if not of_any(more, 50) > of_any(less, 50) + room:
         return False
-    # The least p that so many runs can have.
-    if 2 / math.comb(len(less) + len(more), len(less)) >= p_limit:
+    if least_p(len(less), len(more)) >= p_limit:
         return max(less) < min(more)
     from scipy import stats
 
     return float(stats.mannwhitneyu(less, more).pvalue) < p_limit
+
+
+def least_p(runs: int, others: int) -> float:
+    """Return the least p-value that Mann and Whitney's test can have with so many runs of two
+    queues: that of runs which all lie on one side of all others."""
+    return 2 / math.comb(runs + others, runs)
 
 
 def is_slower(fast: QueueRuns, slow: QueueRuns, percent: float) -> bool:

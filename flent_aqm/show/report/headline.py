@@ -17,6 +17,7 @@ from flent_aqm.results.metrics.compare import two_groups
 from flent_aqm.results.metrics.flows import DIRECTIONS
 from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.show.report.findings import (
+    FALSE_SHARE,
     LEAST_LOST_PCT,
     SAME_THROUGHPUT_SHARE,
     Condition,
@@ -25,6 +26,7 @@ from flent_aqm.show.report.findings import (
     Standing,
     is_less_mbps,
     is_more,
+    least_p,
     lose_alike,
     standing,
 )
@@ -514,7 +516,8 @@ def _in_brackets(one: Standing, among: Sequence[Standing]) -> str:
 def _number_of_runs_sentence(standings: Sequence[Standing], compared_word: str, all_runs: int,
                              apart: Sequence[str]) -> str:
     """Return the sentence on the number of runs that were compared, followed by one on runs that
-    were not, if any. It warns of chance if a queue has a single run.
+    were not, if any. It warns of chance if a queue has so few runs, three or fewer, that chance
+    alone keeps them apart from as many others with a probability of 5 % (FALSE_SHARE) or more.
 
     Args:
         standings: conditions with several queues. The other arguments are as for headline().
@@ -523,8 +526,9 @@ def _number_of_runs_sentence(standings: Sequence[Standing], compared_word: str, 
     low, high = min(counts), max(counts)
     each = f"{low}" if low == high else f"{low} to {high}"
     where = " in each condition" if len(standings) > 1 else ""
-    chance = (": how much of the difference is chance, single runs don't tell." if low == 1
-              else ".")
+    few = "single" if low == 1 else "so few"
+    chance = (f": how much of the difference is chance, {few} runs don't tell."
+              if least_p(low, low) >= FALSE_SHARE else ".")
     others = all_runs - sum(counts)
     but = f" that is alike in {_listed_settings(apart)}" if apart else ""
     rest = (f" {'One more run has' if others == 1 else f'{others} more runs have'} no latency "

@@ -106,7 +106,7 @@ SENTENCES = (
     r"A lost probe counts as later than any other\.",
     rf"What is compared differs in {NAMES}, too\.",
     (r"From \d+ runs, \d+( to \d+)? of each \w+( in each condition)?"
-     r"(: how much of the difference is chance, single runs don't tell)?\."),
+     r"(: how much of the difference is chance, (single|so few) runs don't tell)?\."),
     (r"(One more run has|\d+ more runs have) no latency under load, or no other \w+ to be "
      rf"compared with( that is alike in {NAMES})?\."),
 )
@@ -301,7 +301,10 @@ CASES: dict[str, tuple[Rows, Rows]] = {
          [row("codel", FAST, up_aqm="codel"), row("no_aqm", SLOW, up_aqm="no_aqm")]),
     "From 2 runs, 1 of each queue: how much of the difference is chance, single runs don't tell.":
         (both(FAST, SLOW), both(FAST, SLOW, runs=2)),
-    "From 4 runs, 2 of each queue.": (both(FAST, SLOW, runs=2), both(FAST, SLOW)),
+    # Of two runs each, chance alone keeps one in three pairs of queues apart.
+    "From 6 runs, 3 of each queue: how much of the difference is chance, so few runs don't tell.":
+        (both(FAST, SLOW, runs=3), both(FAST, SLOW, runs=4)),
+    "From 8 runs, 4 of each queue.": (both(FAST, SLOW, runs=4), both(FAST, SLOW, runs=3)),
     "From 5 runs, 1 to 2 of each queue in each condition: how much of the difference is chance":
         ([*rated((FAST, SLOW), (FAST, SLOW)), row("codel", FAST, rate_mbps=10.0)],
          rated((FAST, SLOW), (FAST, SLOW))),
