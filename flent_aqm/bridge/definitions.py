@@ -88,7 +88,7 @@ def load_test(stock: Function) -> Function:
     all tests that measure a series in ms, except those whose names the test's own plots have.
     Before a test of this package runs, except on a testbed, it raises ConfigError for an unknown
     test parameter. For the test of the command line, a data file or a batch, it raises ConfigError
-    if the plot can't be written to a file of the wanted name.
+    if the plot, or the text of another format, can't be written to a file of the wanted name.
 
     stock: Flent's method.
     """
@@ -98,7 +98,7 @@ def load_test(stock: Function) -> Function:
     @wraps(stock)
     def load_test(self: Any, test_name: str | None = None, informational: bool = False) -> None:
         if test_name is None:
-            _refuse_no_picture(self)
+            _refuse_name_of_output(self)
         if informational and test_name is None and is_unknown(self, _stock_dir()):
             define_from_series(self)
             return
@@ -112,16 +112,20 @@ def load_test(stock: Function) -> Function:
     return load_test
 
 
-def _refuse_no_picture(settings: Any) -> None:
+def _refuse_name_of_output(settings: Any) -> None:
     """Raise ConfigError if a plot is to be written to a file whose name is none of a picture
-    (PICTURES). Flent itself finds that out after it has measured, and leaves an empty file.
+    (PICTURES), or anything else to a file that is named so. Flent itself finds the first out after
+    it has measured, and leaves an empty file; for the second, it writes text.
 
     settings: Flent's settings.
     """
-    if settings.FORMAT == "plot" and settings.OUTPUT != "-" \
-            and not str(settings.OUTPUT).endswith(PICTURES):
+    is_picture = str(settings.OUTPUT).endswith(PICTURES)
+    if settings.FORMAT == "plot" and settings.OUTPUT != "-" and not is_picture:
         raise ConfigError(f"-o: {settings.OUTPUT!r} is no name of a picture; expected one that "
                           f"ends with {', '.join(PICTURES[:-1])} or {PICTURES[-1]}")
+    if settings.FORMAT != "plot" and is_picture:
+        raise ConfigError(f"-o: {settings.OUTPUT!r} is the name of a picture, and what would be "
+                          "written is text; give a plot (-p PLOT, and no -f), or another name")
 
 
 def _check_parameters(settings: Any, test_name: str | None) -> None:

@@ -69,6 +69,18 @@ def test_name_that_is_no_pictures_is_refused_before_a_file_of_it_is_made(
                      cwd=tmp_path).returncode == 0
 
 
+@pytest.mark.parametrize("words", [
+    (RUNS / "ndt7.flent.gz",), ("-f", "csv", RUNS / "ndt7.flent.gz"),
+    ("-p", "all", "-f", "stats", RUNS / "ndt7.flent.gz"), ("iperf3_upload", "-H", "127.0.0.1")])
+def test_text_is_not_written_under_the_name_of_a_picture(
+        words: tuple[str | Path, ...], tmp_path: Path) -> None:
+    done = run_flent(*words, "-o", "x.png", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (
+        1, ("ERROR: -o: 'x.png' is the name of a picture, and what would be written is text; give "
+            "a plot (-p PLOT, and no -f), or another name\n"))
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(("test", "plot", "told"), [
     ("iperf3_upload", "delay_parts", "Nothing to plot: the file does not record where its probes"),
     ("speedtest_idle", "throughput", EMPTY), ("speedtest_idle", "all", "")])
