@@ -28,6 +28,8 @@ USUAL = (NDT7, HTTP)
 # Service -> Python package that it needs.
 _MODULES = {NDT7: "websockets", HTTP: "h2", HTTP3: "aioquic", WEBRTC: "aiortc"}
 _LONGEST_CC_NAME = 15
+# The congestion control that NDT7's protocol asks for.
+_USUAL_CC = "bbr"
 _LONGEST_S = 3600
 
 
@@ -83,9 +85,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="certificate, PEM (default: a self-signed one, in memory)")
     parser.add_argument("--key", metavar="FILE", help="private key of --cert, PEM")
     parser.add_argument(
-        "--congestion-control", default="bbr", metavar="NAME",
-        help="TCP congestion control of NDT7; a kernel that lacks it uses its own default "
-        "(default: %(default)s)")
+        "--congestion-control", default=_USUAL_CC, metavar="NAME",
+        help="TCP congestion control of NDT7; a kernel that lacks the default uses its own, and "
+        "another one must be there (default: %(default)s)")
     parser.add_argument("--most-connections", type=int, default=MOST_CONNECTIONS, metavar="N",
                         help="serve at most N connections at once; others wait (default: "
                              "%(default)s)")
@@ -223,6 +225,18 @@ def _check_options(args: argparse.Namespace) -> None:
     if not (name.isascii() and name.replace("_", "").isalnum() and len(name) <= _LONGEST_CC_NAME):
         raise ConfigError(f"--congestion-control {name!r}: expected a name such as bbr or cubic, "
                           f"of up to {_LONGEST_CC_NAME} letters, digits and _")
+    if name != _USUAL_CC and _congestion_control_for(name) != name:
+        raise ConfigError(f"--congestion-control {name}: this kernel lacks it, or doesn't let this "
+                          "user have it; it has those of `sysctl "
+                          "net.ipv4.tcp_available_congestion_control`")
+
+
+def _congestion_control_for(name: str) -> str:
+    """Return the congestion control that a socket uses after a request for one by its name."""
+    from flent_aqm.servers.ndt7.tcp import use_congestion_control
+
+    with socket.socket() as sock:
+        return use_congestion_control(sock, name)
 
 
 def _tls_source(args: argparse.Namespace, what: str) -> TlsSource:

@@ -60,6 +60,7 @@ def test_signal_ends_the_server_with_status_0(
         (["--bind", "a..b", "--no-tls"], "cannot listen on a..b"),
         (["--bind", "a" * 64, "--no-tls"], f"cannot listen on {'a' * 64}"),
         (["--congestion-control", "b b r"], "a name such as bbr or cubic, of up to 15 letters"),
+        (["--congestion-control", "foo"], "--congestion-control foo: this kernel lacks it"),
         (["--duration", "3600.0001"], "--duration 3600.0001: expected more than 0 and at"),
         (["--duration", "nan"], "more than 0 and at most 3600"),
         (["--duration", "4000"], "--duration 4000.0: expected more than 0 and at most 3600 sec"),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from typing import Any
 
 import pytest
 from websockets.exceptions import ConnectionClosedError
+
+from flent_aqm.servers.ndt7.tcp import use_congestion_control
 
 from .conftest import RunningServer, StartServer, read_until_closed, reset, upgrade_request
 
@@ -116,13 +119,18 @@ def test_bbr_is_used_where_the_kernel_has_it(download: Download) -> None:
         assert not any("BBRInfo" in one for one in download.measurements)
 
 
-def test_unknown_congestion_control_falls_back_to_the_default(start_server: StartServer) -> None:
-    """A kernel without the wanted one serves all the same, and the log tells."""
-    server = start_server("--no-tls", "--duration", "0.2", "--congestion-control", "no_such_thing")
+def test_unknown_congestion_control_falls_back_to_the_default() -> None:
+    """A kernel without BBR serves all the same."""
+    default = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
+    with socket.socket() as sock:
+        assert use_congestion_control(sock, "no_such_thing") == default
+
+
+def test_log_names_the_congestion_control_that_was_used(start_server: StartServer) -> None:
+    server = start_server("--no-tls", "--duration", "0.2", "--congestion-control", "reno")
     with server.connect("download") as client:
         client.recv()
-    default = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
-    assert server.next_log()["congestion_control"] == default
+    assert server.next_log()["congestion_control"] == "reno"
 
 
 def test_measurements_of_the_client_are_recorded(server: RunningServer) -> None:
