@@ -254,10 +254,13 @@ def test_hostile_text_of_files_is_shown_as_text(tmp_path: Path, browser: Browser
 
 def test_failed_runs_are_listed_with_their_causes(tmp_path: Path, browser: Browser) -> None:
     """From the sweep's state, damaged files, and tools' errors."""
+    def half(whole: dict[str, Any]) -> None:
+        whole["metadata"]["SERIES_META"]["TCP upload"]["ERROR"] = ["server went away"]
+        whole["raw_values"]["TCP upload"].pop()  # otherwise it is a copy of the other run
+
     folder = tmp_path / "sweep"
     write_run(folder / "good.flent.gz")
-    write_run(folder / "half.flent.gz", "ndt7", lambda whole: whole["metadata"]["SERIES_META"][
-        "TCP upload"].update(ERROR=["server went away"]))
+    write_run(folder / "half.flent.gz", "ndt7", half)
     (folder / "damaged.flent.gz").write_bytes(b"no gzip")
     # A run that failed first and was made again has its file.
     status.write(folder, status.Status(["flent", "-B", "x.batch"], 5, 0, 1.0, 2.0, {
