@@ -256,7 +256,7 @@ def test_failed_runs_are_listed_with_their_causes(tmp_path: Path, browser: Brows
     """From the sweep's state, damaged files, and tools' errors."""
     def half(whole: dict[str, Any]) -> None:
         whole["metadata"]["SERIES_META"]["TCP upload"]["ERROR"] = ["server went away"]
-        whole["raw_values"]["TCP upload"].pop()  # otherwise it is a copy of the other run
+        whole["raw_values"]["Ping (ms) UDP irtt"].pop()  # otherwise it is a copy of the other run
 
     folder = tmp_path / "sweep"
     write_run(folder / "good.flent.gz")
