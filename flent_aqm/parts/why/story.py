@@ -101,8 +101,7 @@ class Cause(StrEnum):
 class Idle(StrEnum):
     """Why a queue neither dropped nor marked: NEVER_FULL (drop-tail), BURST_ALLOWANCE (PIE),
     INTERVAL (CoDel), BELOW_TARGET (no packet waited longer than CoDel's target, or half of PIE's)
-    or CANT_TELL.
-    ACTED: it did drop or mark."""
+    or CANT_TELL. ACTED: it did drop or mark."""
 
     ACTED = ""
     NEVER_FULL = "never full"
@@ -186,9 +185,9 @@ class StandingQueue:
         rate_mbps: rate at which their packets came until the probe did, from the first that came in
             the round trip before since_s or later.
         line_mbps: rate of the line, 0 if it isn't known.
-        flight_kb: their bytes in flight when the queue began to stand, and when the probe came.
-            Twice the latter if the queue didn't stand before. None if they are not TCP, or there
-            was no flow.
+        flight_kb: their bytes in flight, in kB, when the queue began to stand, and when the probe
+            came. If the queue didn't stand before, both are of when the probe came. None if they
+            are not TCP, or there was no flow.
         path_kb: bytes that the path holds without a queue, in kB: the line's rate times the round
             trip. 0 if either is not known.
         silence_ms: length of the silence before a burst or a retransmission, or of the line's stop.
