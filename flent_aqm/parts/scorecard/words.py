@@ -35,9 +35,9 @@ def sentences(card: Card) -> list[str]:
 
 
 def _shows_no_latency(card: Card) -> str:
-    """Return the sentence that a test shows no latency, if the card has readings, but not the score
-    latency_to_median. "" otherwise."""
-    if "latency_to_median" in card.scores or not card.readings:
+    """Return the sentence that a test shows no latency, if the card has readings, but none of them
+    shows one under load. "" otherwise."""
+    if not card.readings or any(one.telling for one in card.readings):
         return ""
     return ("It shows no latency: a line that stalls looks like any other of the same "
             "speed.")
@@ -95,8 +95,8 @@ def typical(cases: Sequence[Stall]) -> tuple[str, str]:
 def _hidden_latency(card: Card) -> str:
     """Return the sentence about the latency that the test shows on lines that stall: its median
     beside the true one, and the line where it shows the smallest part of the true one, or, if the
-    true one is less than 10 % larger even there, that it nowhere shows less than there was. "" if
-    stalls() has no line."""
+    true one is less than 10 % larger even there, that it nowhere shows a tenth less than there was,
+    or less. "" if stalls() has no line."""
     stalled = stalls(card)
     if not stalled:
         return ""
@@ -104,13 +104,19 @@ def _hidden_latency(card: Card) -> str:
     worst = max(stalled, key=lambda one: one.true_ms / one.shown_ms)
     text = f"On lines that stall for {true} this test says {shown}"
     if worst.true_ms < worst.shown_ms * (1 + _RIGHT):
-        return f"{text}, and nowhere less than there was."
+        part = "" if worst.true_ms <= worst.shown_ms else "a tenth "
+        return f"{text}, and nowhere {part}less than there was."
     return f"{text}; at worst {_in_ms(worst.shown_ms)} of {_in_ms(worst.true_ms)} ({worst.where})."
 
 
 def _in_ms(value: float) -> str:
     """Return a time in whole ms as text, "less than 1 ms" below 1."""
-    return f"{value:.0f} ms" if value >= 1 else "less than 1 ms"
+    return _whole(value, "ms")
+
+
+def _whole(value: float, unit: str) -> str:
+    """Return a number as text without decimals and with its unit, "less than 1 UNIT" below 1."""
+    return f"{value:.0f} {unit}" if value >= 1 else f"less than 1 {unit}"
 
 
 def _percent(share: float) -> str:
@@ -195,8 +201,9 @@ def _time_and_traffic(card: Card) -> str:
     megabytes, seconds = card.scores.get("megabytes"), card.scores.get("seconds")
     if megabytes is None or seconds is None:
         return ""
-    return (f"A test loads the line for {seconds.value:.0f} s with {megabytes.value:.0f} MB, at "
-            f"most {megabytes.most:.0f} MB.")
+    most = megabytes.most or 0.0
+    return (f"A test loads the line for {_whole(seconds.value, 's')} with "
+            f"{_whole(megabytes.value, 'MB')}{f', at most {most:.0f} MB' if most >= 1 else ''}.")
 
 
 _SENTENCES: Sequence[Callable[[Card], str]] = (

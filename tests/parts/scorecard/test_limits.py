@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import errno
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -62,7 +63,17 @@ def test_latency_is_hidden_from_a_tenth_on(shown_ms: float, nowhere: bool) -> No
     """330 ms are a tenth more than 300."""
     way = DirectionValues(shown_ms=shown_ms, others_median_ms=200.0, others_p95_ms=330.0,
                           idle_ms=20.0)
-    assert ("nowhere less than there was" in " ".join(sentences(card(way)))) is nowhere
+    assert ("nowhere a tenth less than there was" in " ".join(sentences(card(way)))) is nowhere
+
+
+@pytest.mark.parametrize("median_ms", [200.0, math.inf, None])
+@pytest.mark.parametrize("shown_ms", [250.0, None])
+def test_latency_that_is_shown_is_not_denied_where_the_true_one_is_missing(
+        shown_ms: float | None, median_ms: float | None) -> None:
+    """A true median that is lost, as half of the probes were, gives no score."""
+    way = DirectionValues(shown_ms=shown_ms, others_median_ms=median_ms, others_p95_ms=math.inf,
+                          idle_ms=20.0)
+    assert ("It shows no latency" in " ".join(sentences(card(way)))) is (shown_ms is None)
 
 
 @pytest.mark.parametrize(("least", "most", "text"), [
@@ -324,6 +335,7 @@ def test_only_places_that_stall_under_all_tests_are_compared() -> None:
 
 @pytest.mark.parametrize(("megabytes", "seconds", "text"), [
     (10.0, 20.0, ["A test loads the line for 20 s with 10 MB, at most 10 MB."]), (10.0, None, []),
+    (0.3, 0.4, ["A test loads the line for less than 1 s with less than 1 MB."]),
     (None, 20.0, []), (None, None, [])])
 def test_cost_of_a_test_is_told_with_both_its_parts(
         megabytes: float | None, seconds: float | None, text: list[str]) -> None:
