@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -220,8 +219,10 @@ def _parse_seeds(text: str | None) -> Sequence[int]:
     numbers from 0 to 10^18 - 1 with commas between them."""
     if text is None:
         return ()
-    words = text.split(",")
-    if not all(re.fullmatch("[0-9]{1,18}", word.strip()) for word in words):
+    from flent_aqm.spec.readers import seed
+
+    try:
+        return [seed("--seeds", word.strip()) for word in text.split(",")]
+    except ConfigError:
         raise ConfigError(f"--seeds: {text[:60]!r}; expected whole numbers from 0 to 10^18 - 1 "
-                          "with commas, such as 4,5,6")
-    return [int(word) for word in words]
+                          "with commas, such as 4,5,6") from None

@@ -674,11 +674,10 @@ def _why(run: WatchedRun, stop: _Stop, ahead: Column, main: int | None,
                               for at_ns in (min(since_ns, arrived_ns), arrived_ns))
         flights = before_kb, then_kb
     path_kb = line_mbps * run.base_rtt_ns / 8e6
-    cause, silence_ms = _cause(run, stop, ahead, main, mine, times, line_mbps, round_ns)
     # A second server has a round trip of its own.
-    if (cause is Cause.FILLS and flights and 0 < flights[1] <= path_kb
-            and run.cell.scenario.path.dest2_delay_ms is None):
-        cause = Cause.BUNCH
+    fits = (flights is not None and 0 < flights[1] <= path_kb
+            and run.cell.scenario.path.dest2_delay_ms is None)
+    cause, silence_ms = _cause(run, stop, ahead, main, mine, times, line_mbps, round_ns, fits)
     return StandingQueue(cause, since_s, until_s, name, len(sending), rate_mbps, line_mbps,
                          flights, silence_ms, path_kb)
 
@@ -709,7 +708,8 @@ def _sending(stop: _Stop, alone: StandingQueue, until_ns: int, cross: frozenset[
 
 
 def _cause(run: WatchedRun, stop: _Stop, ahead: Column, main: int, mine: Column,
-           times: tuple[int, int, int], line_mbps: float, round_ns: int) -> tuple[Cause, float]:
+           times: tuple[int, int, int], line_mbps: float, round_ns: int, fits: bool
+           ) -> tuple[Cause, float]:
     """Return the cause of a standing queue, and the length of a sender's silence before it, or of
     the line's stop, in ms. The length is 0 for other causes. For a place with a queue for each
     flow, only STOP, DIP, WIFI, SHARED_BUCKET, TURN and CANT_TELL are possible.
@@ -724,9 +724,11 @@ def _cause(run: WatchedRun, stop: _Stop, ahead: Column, main: int, mine: Column,
             left (came, if it never left).
         line_mbps: usual rate of the place, 0 if it isn't known.
         round_ns: about a round trip without queues.
+        fits: what the flows of the main one's name have in flight is known to fit into the path.
     """
     since_ns, arrived_ns, until_ns = times
     passage = stop.passage
+    kind = _kind(run.cell.scenario, stop)
     main_ahead = ahead[passage.flow[ahead] == main]
     main_bytes = int(passage.frame_bytes[main_ahead].sum())
     wait_ns = until_ns - arrived_ns
@@ -741,15 +743,15 @@ def _cause(run: WatchedRun, stop: _Stop, ahead: Column, main: int, mine: Column,
             return Cause.DIP, 0.0
     if _in_aggregates(run, stop, ahead):
         return Cause.WIFI, 0.0
-    if _kind(run.cell.scenario, stop) in _FLOW_QUEUES:
+    if kind in _FLOW_QUEUES:
+        if main == passage.flow[stop.row]:
+            return Cause.CANT_TELL, 0.0
         # Only packets of the same bucket have to leave in the order in which they came.
         in_order = bool((passage.arrival_no[main_ahead] < passage.arrival_no[stop.row]).all())
-        if (main_bytes > _turn_bytes(_parameters(run, stop)) and in_order
-                and main != passage.flow[stop.row]):
+        if main_bytes > _turn_bytes(_parameters(run, stop)) and in_order:
             return Cause.SHARED_BUCKET, 0.0
-        if wait_ns * line_mbps <= sent_bytes * 8000 and main != passage.flow[stop.row]:
-            return Cause.TURN, 0.0
-        return Cause.CANT_TELL, 0.0
+        is_turn = wait_ns * line_mbps <= sent_bytes * 8000
+        return (Cause.TURN if is_turn else Cause.CANT_TELL), 0.0
     key = stop.ledger.flows[main]
     if key.protocol != TCP:
         return Cause.NOT_TCP, 0.0
@@ -770,16 +772,12 @@ def _cause(run: WatchedRun, stop: _Stop, ahead: Column, main: int, mine: Column,
     began = _flight_kb(stop, main, since_ns - round_ns)
     then = _flight_kb(stop, main, since_ns)
     # A sender notices a drop a round trip later.
-    lost_ns = _acted_ns(passage, mine[passage.fate[mine] == Fate.DROPPED],
-                        _kind(run.cell.scenario, stop))
+    lost_ns = _acted_ns(passage, mine[passage.fate[mine] == Fate.DROPPED], kind)
     lost_before = (lost_ns > since_ns - round_ns) & (lost_ns < arrived_ns - 2 * round_ns)
     grows = then >= _DOUBLES * began
     if grows and not lost_before.any() and arrived_ns - since_ns < 20 * round_ns:
         return Cause.SLOW_START, 0.0
-    # A line that is never idle while a flow has more in flight than fits into the path.
-    if float(passage.frame_bytes[main_ahead].sum()) > 0:
-        return Cause.FILLS, 0.0
-    return Cause.CANT_TELL, 0.0
+    return (Cause.BUNCH if fits else Cause.FILLS), 0.0
 
 
 def _turn_bytes(parameters: Mapping[str, int]) -> int:

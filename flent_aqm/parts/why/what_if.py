@@ -431,5 +431,5 @@ def _flow_called(run: WatchedRun, ledger: Ledger, word: str) -> tuple[str, int, 
             known[f"{name} (port {key.ports[0]})"] = None
             if word.lower() in name or word in map(str, key.ports):
                 return direction, index, name
-    raise ConfigError(f"--drop-packet: no TCP flow with a load's data "
-                      f"is called {word[:40]!r}; the run has {', '.join(known) or 'none'}")
+    raise ConfigError(f"--drop-packet: no TCP flow with a load's data is called {word[:40]!r}; the "
+                      f"run has {', '.join(known) or 'none'}")

@@ -84,26 +84,36 @@ def advise(conditions: Conditions) -> list[str]:
                 *([_left_out_sentence(unknown)] if unknown else [])]
     # What the idle line loses, too, is told by that sentence.
     unsure = [case for case in unsure if not _loses_if_idle(case[1])]
-    if not bad and (torn or unsure):
-        return [_disagreement_sentence(*torn[0][1:]) if torn
-                else _unsure_sentence(*unsure[0][1:]), *left_out]
     if not bad:
-        most_pct = _most_utilisation_pct(cases)
-        slack = {busy: pct for busy, pct in most_pct.items() if pct < LEAST_BUSY_PCT}
-        if len(slack) == len(most_pct):
-            return [(f"No advice: the test carried at most {_two(max(slack.values()))} % of what "
-                     "the line can, and how its queues behave when it is busy is not known."),
-                    *left_out]
-        return [_all_good_sentence([case for case in cases if case[2] not in slack],
-                                   anyway is None and not slack),
-                *(f"{busy.capitalize()} carried at most {_two(pct)} % of what the line can: how "
-                  "its queues behave when they keep it busy is not known."
-                  for busy, pct in slack.items()), *left_out]
+        told = ([_disagreement_sentence(*torn[0][1:])] if torn
+                else [_unsure_sentence(*unsure[0][1:])] if unsure
+                else _good_sentences(cases, anyway is None))
+        return [*told, *left_out]
     title, worst, busy = max(bad, key=lambda case: (
         max(case[1].added_ms(case[2]), MOST_ADDED_MS), case[1].lost_pct(case[2])))
     return [_fault_sentence(worst, busy, title if len(conditions) > 1 else "",
                             len(cases) > len(worst.busy)),
             _remedy_sentence(worst, busy, title, conditions), *left_out]
+
+
+def _good_sentences(cases: Sequence[tuple[str, Configuration, str]], is_idle_good: bool
+                    ) -> list[str]:
+    """Return the sentences for a line on which no load adds or loses too much: that the loads which
+    kept it busy are good, and for each other one what it carried, or that none kept it busy.
+
+    Args:
+        cases: (title of the condition, configuration, load), at least one.
+        is_idle_good: the idle line loses little.
+    """
+    most_pct = _most_utilisation_pct(cases)
+    slack = {busy: pct for busy, pct in most_pct.items() if pct < LEAST_BUSY_PCT}
+    if len(slack) == len(most_pct):
+        return [(f"No advice: the test carried at most {_two(max(slack.values()))} % of what the "
+                 "line can, and how its queues behave when it is busy is not known.")]
+    return [_all_good_sentence([case for case in cases if case[2] not in slack],
+                               is_idle_good and not slack),
+            *(f"{busy.capitalize()} carried at most {_two(pct)} % of what the line can: how its "
+              "queues behave when they keep it busy is not known." for busy, pct in slack.items())]
 
 
 def _most_utilisation_pct(cases: Sequence[tuple[str, Configuration, str]]) -> dict[str, float]:

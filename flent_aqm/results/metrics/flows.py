@@ -271,7 +271,7 @@ def _mean_mbps(reported: float | None, at_s: Numbers, mbps: Numbers, length_s: N
     if not length_s.sum() > 0:
         return None
     # Intervals that overlap last longer together than the time from the first to the last.
-    lasts_s = max(float(at_s.max() - (at_s - length_s).min()), float(length_s.sum()))
+    lasts_s = max(_lasts_s(at_s, length_s), float(length_s.sum()))
     return float((mbps * length_s).sum()) / lasts_s
 
 
@@ -284,8 +284,18 @@ def gaps_s(flow: Flow) -> float:
     """
     if not flow.length_s.any():
         return 0.0
-    lasts_s = float(flow.at_s.max() - (flow.at_s - flow.length_s).min())
-    return max(0.0, lasts_s - float(flow.length_s.sum()))
+    return max(0.0, _lasts_s(flow.at_s, flow.length_s) - float(flow.length_s.sum()))
+
+
+def _lasts_s(at_s: Numbers, length_s: Numbers) -> float:
+    """Return the time from the begin of the first interval to the end of the last, in s. There must
+    be an interval.
+
+    Args:
+        at_s: end of each interval in epoch seconds.
+        length_s: length of each interval.
+    """
+    return float(at_s.max() - (at_s - length_s).min())
 
 
 def _points(name: str, field: str, samples: Sequence[Mapping[str, Any]]) -> Points:

@@ -167,9 +167,9 @@ class Run:
                                                     if flow.is_expected)
                          + " are too few to tell when the load ran: it is taken to last as long as "
                          "the settings LENGTH and DELAY say")
-        gaps = {flow.name: gaps_s(flow) for flow in self.flows
+        gaps = {flow.name: gap_s for flow in self.flows
                 if not flow.has_own_mean and not flow.is_expected
-                and gaps_s(flow) > NOTED_GAPS * (flow.end_s - flow.start_s)}
+                and (gap_s := gaps_s(flow)) > NOTED_GAPS * (flow.end_s - flow.start_s)}
         if gaps:
             lines.append(f"no samples of {_join_names(gaps)} for up to "
                          f"{significant(max(gaps.values()), 2)} s in all, which count as 0 Mbit/s: "

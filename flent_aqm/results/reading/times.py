@@ -46,8 +46,10 @@ def refuse_odd_times(top: Mapping[str, Any], series_meta: Mapping[str, Mapping[s
     _refuse_lengths(top["metadata"])
     lasting_s = 0.0
     for name in dict.fromkeys([*raw, *series_meta]):
-        lasting_s += _lasts_s(name, series_meta.get(name, {}), raw.get(name, ()))
-        _refuse_set_back(name, raw.get(name, ()))
+        samples = raw.get(name, ())
+        times_s = _checked_s(name, [one.get("t") for one in samples])
+        lasting_s += _lasts_s(name, series_meta.get(name, {}), samples, times_s)
+        _refuse_set_back(name, times_s)
         refuse_too_long(lasting_s, "all its series together last", within)
     steps = top.get("x_values")
     if isinstance(steps, list):
@@ -78,20 +80,21 @@ def _refuse_lengths(metadata: Mapping[str, Any]) -> None:
                             f"to {most:g}")
 
 
-def _lasts_s(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> float:
+def _lasts_s(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, Any]],
+             times_s: NDArray[numpy.float64]) -> float:
     """Return how long a series lasts, in s: from the earliest to the latest of its samples and the
     start and end of its load, plus its longest interval (`dur`) and, if its unit is ms, its largest
     RTT, because these lie before a sample's time. Values that are missing or no numbers are left
     out; a part of this sum without any value is 0. Raises BadResult if the absolute value of a
-    time, interval or RTT exceeds 1e10 s (LATEST_S).
+    time of the load, an interval or an RTT exceeds 1e10 s (LATEST_S).
 
     Args:
         name: name of the series, for the message.
         meta: its entry in SERIES_META.
         samples: its raw samples.
+        times_s: their times, of _checked_s().
     """
-    times = _checked_s(name, [*(one.get("t") for one in samples),
-                              *(meta.get(key) for key in WINDOW)])
+    times = numpy.concatenate((times_s, _checked_s(name, [meta.get(key) for key in WINDOW])))
     before = _checked_s(name, (one["dur"] for one in samples if "dur" in one))
     lasts_s = _extent(times) + _largest(before)
     if meta.get("UNITS") == "ms":
@@ -99,16 +102,15 @@ def _lasts_s(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, 
     return lasts_s
 
 
-def _refuse_set_back(name: str, samples: Sequence[Mapping[str, Any]]) -> None:
+def _refuse_set_back(name: str, times_s: NDArray[numpy.float64]) -> None:
     """Raise BadResult if a sample's time is more than 30 s (BACK_S) earlier than that of the sample
     before: a clock was set back, and which samples were taken under load can't be told.
 
     Args:
         name: name of the series, for the message.
-        samples: its raw samples, in the file's order.
+        times_s: times of its raw samples, in the file's order.
     """
-    times = _checked_s(name, [one.get("t") for one in samples])
-    back_s = -float(numpy.diff(times).min()) if times.size > 1 else 0.0
+    back_s = -float(numpy.diff(times_s).min()) if times_s.size > 1 else 0.0
     if back_s > BACK_S:
         raise BadResult(f"times in {name!r} go back by {significant(back_s)} s: a clock was set "
                         "back during the run")

@@ -69,6 +69,18 @@ class ComparePlotter(ChartPlotter):
             self.note("a scale for each direction")
         return shared
 
+    def begin_at_zero(self, axes: Sequence[Any], which: str, *, shared: bool) -> None:
+        """Let the scales of a throughput begin at zero. Latency has a logarithmic one.
+
+        Args:
+            axes: the panels.
+            which: axis of the values, "x" or "y".
+            shared: whether all panels have one scale, see shares_scale().
+        """
+        if not self.quantity.log:
+            for panels in [axes] if shared else [[axis] for axis in axes]:
+                from_zero(panels, which)
+
     def _draw(self, runs: Sequence[Run], ways: Sequence[str]) -> None:
         """Draw self.quantity of the runs for each direction, and add the number of samples to
         self.counted. To be implemented by subclasses.
@@ -103,9 +115,7 @@ class AqmCompareSidesPlotter(ComparePlotter):
             if self.quantity.log:
                 name_latency_axis(axis, "y")
         self.counted += sum(sizes)
-        if not self.quantity.log:
-            for panels in [axes] if shared else [[axis] for axis in axes]:
-                from_zero(panels)
+        self.begin_at_zero(axes, "y", shared=shared)
         axes[-1].set_xlabel(axis_label(conditions.along))
         fit_labels(self, axes[-1])
         self.note("from left to right as above")

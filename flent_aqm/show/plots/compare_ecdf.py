@@ -17,7 +17,7 @@ from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.show.groups import word
 from flent_aqm.show.looks import Look, line_key, wrapped
-from flent_aqm.show.plots.axes import from_zero, name_latency_axis
+from flent_aqm.show.plots.axes import name_latency_axis
 from flent_aqm.show.plots.compare import ComparePlotter
 from flent_aqm.show.plots.latency import ecdf
 from flent_aqm.show.plots.paper import PAPER_INCHES, is_height_open
@@ -168,6 +168,4 @@ class AqmCompareEcdfPlotter(ComparePlotter):
             if index % columns == 0:
                 axis.set_ylabel("share of probes" if self.quantity.unit == "ms"
                                 else "share of runs")
-        if not self.quantity.log:
-            for panels in [axes] if shared else [[axis] for axis in axes]:
-                from_zero(panels, "x")
+        self.begin_at_zero(axes, "x", shared=shared)
