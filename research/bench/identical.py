@@ -232,7 +232,9 @@ def verdict_of(name: str, circumstances: list[str], router_model: str, before: V
         if message:
             differed.append((circumstance, message))
             print(f"{name}, {circumstance}: {message}", flush=True)
-    print(f"{name}: {runs - len(differed)} of {runs} identical", flush=True)
+    failed = sum(_is_of_first_run(one) for one, _ in differed)
+    print(f"{name}: {runs - (len(differed) - failed)} of {runs} identical"
+          if runs > 1 or not failed else f"{name}: none made", flush=True)
     return Verdict(name, runs, differed)
 
 

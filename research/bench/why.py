@@ -115,9 +115,9 @@ def _cost(command: str, file: Path) -> Cost:
 
 
 def main() -> None:
-    """Measure the figures, as often as the first word of the command line says (3 times without
-    it). Write them to a new file why-DATE.json in the folder results, with the machine's load, on
-    which the wall's seconds depend."""
+    """Measure figures(), with the first word of the command line as `repeat` (3 without it). Write
+    them to a new file why-DATE.json in the folder results, with the machine's load, on which the
+    wall time depends."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("repeat", nargs="?", type=int, default=3, help="measurements per figure")
     repeat = parser.parse_args().repeat

@@ -149,9 +149,13 @@ def test_first_run_that_failed_is_forgotten_once_it_is_made(
     failed = identical.verdict_of(name, circumstances, "ideal", before)
     assert failed == identical.Verdict(name, 2, [*before.differed,
                                                  ("first run for load", "full disk")])
+    assert capsys.readouterr().out.endswith(f"{name}: 1 of 2 identical\n")
     assert identical.verdict_of(name, circumstances, "ideal", failed) == identical.Verdict(
         name, 4, before.differed)
     assert capsys.readouterr().out.endswith(f"{name}: 3 of 4 identical\n")
+    ends = iter(["full disk"])
+    assert identical.verdict_of(name, circumstances, "ideal", None).runs == 1
+    assert capsys.readouterr().out.endswith(f"{name}: none made\n")
 
 
 def test_process_that_a_signal_kills_hides_no_faults(

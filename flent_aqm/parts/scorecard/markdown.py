@@ -71,7 +71,6 @@ def page(cards: Sequence[Card], orders: Sequence[Order] = ()) -> str:
 
 
 def escape_cell(text: str) -> str:
-    """Return a text, which may come from a file, for a cell of a Markdown table: with `|` escaped,
-    blanks in place of line breaks, and "?" in place of other characters that can't be printed. HTML
-    and other Markdown stay as they are."""
+    """Return a text, which may come from a file, for a cell of a Markdown table: as a single line
+    that can be printed (plain()), with `|` escaped. HTML and other Markdown stay as they are."""
     return plain(text).replace("|", "\\|")

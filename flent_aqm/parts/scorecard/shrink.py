@@ -157,7 +157,8 @@ def _trials(place: Place) -> Iterator[_Trial]:
 
 def _smallest_change(lines: Lines, place: Place, trial: _Trial, right: Point) -> Change:
     """Return the change, of a number the smallest towards the trial's end with which the error
-    vanishes, as at most four bisections find it while runs are left.
+    vanishes, as at most four bisections find it. They end early if no runs are left, or one has no
+    result.
 
     Args:
         lines: runs the test on lines.
@@ -173,7 +174,9 @@ def _smallest_change(lines: Lines, place: Place, trial: _Trial, right: Point) ->
         if middle in (near, far):
             break
         point = lines.point(trial.setting.put(place, middle))
-        if point and is_right(point.shown, point.true):
+        if point is None:
+            break
+        if is_right(point.shown, point.true):
             right, far = point, middle
         else:
             near = middle

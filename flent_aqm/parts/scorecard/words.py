@@ -13,7 +13,7 @@ from statistics import median
 
 from flent_aqm.base.words import counted
 from flent_aqm.parts.scorecard.card import Card
-from flent_aqm.parts.scorecard.reading import WORSE
+from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues
 from flent_aqm.parts.scorecard.scores import BAD_MS, rates
 from flent_aqm.results.metrics.flows import DIRECTIONS
 
@@ -59,15 +59,13 @@ class Stall:
 
 
 def stalls(card: Card) -> list[Stall]:
-    """Return the runs and directions in which the line stalls and the test shows a latency above 0:
-    the true 95th percentile under load is known and more than 100 ms (BAD_MS) above the median on
+    """Return the runs and directions in which the line stalls and the test shows a latency: the
+    true 95th percentile under load is known and more than 100 ms (BAD_MS) above the median on
     the idle line. Of a run that has a shown latency, but none per direction, the worse direction
     counts. Directions in which so many probes were lost, about one in twenty or more, that the
     percentile is a lost one are left out. Empty if there is none."""
-    return [Stall(way.shown_ms, way.others_p95_ms, f"{one.words}, {_LOADING[name]}")
-            for one in card.readings for name, way in one.telling
-            if way.shown_ms and way.others_p95_ms and math.isfinite(way.others_p95_ms)
-            and (way.rise_p95_ms or 0) > BAD_MS]
+    return [stall for one in card.readings for name, way in one.telling
+            if (stall := _stall(way, f"{one.words}, {_LOADING[name]}"))]
 
 
 def stalls_of_all(cards: Sequence[Card]) -> Mapping[str, list[Stall]]:
@@ -76,13 +74,20 @@ def stalls_of_all(cards: Sequence[Card]) -> Mapping[str, list[Stall]]:
     direction. The shown latency is the one without a direction if the test shows such a one,
     otherwise the larger one of both directions. Tests without the score latency_to_median, such as
     those that show no latency, are left out. All tests have the same places in the same order."""
-    by_test = {card.row: {one.place: Stall(way.shown_ms, way.others_p95_ms, one.words)
-                           for one in card.readings if (way := one.ways[WORSE]).shown_ms
-                           and way.others_p95_ms and math.isfinite(way.others_p95_ms)
-                           and (way.rise_p95_ms or 0) > BAD_MS}
+    by_test = {card.row: {one.place: stall for one in card.readings
+                          if (stall := _stall(one.ways[WORSE], one.words))}
                for card in cards if "latency_to_median" in card.scores}
     common = set.intersection(*map(set, by_test.values())) if by_test else set()
     return {test: [cases[place] for place in sorted(common)] for test, cases in by_test.items()}
+
+
+def _stall(way: DirectionValues, where: str) -> Stall | None:
+    """Return the latency that the test shows in a direction, or in the worse one, beside the true
+    one. None if it shows none or the line doesn't stall, as in stalls(). where: Stall.where."""
+    if way.shown_ms is None or way.others_p95_ms is None or not math.isfinite(way.others_p95_ms) \
+            or (way.rise_p95_ms or 0) <= BAD_MS:
+        return None
+    return Stall(way.shown_ms, way.others_p95_ms, where)
 
 
 def typical(cases: Sequence[Stall]) -> tuple[str, str]:
@@ -101,7 +106,7 @@ def _hidden_latency(card: Card) -> str:
     if not stalled:
         return ""
     shown, true = typical(stalled)
-    worst = max(stalled, key=lambda one: one.true_ms / one.shown_ms)
+    worst = max(stalled, key=lambda one: one.true_ms / one.shown_ms if one.shown_ms else math.inf)
     text = f"On lines that stall for {true} this test says {shown}"
     if worst.true_ms < worst.shown_ms * (1 + _RIGHT):
         part = "" if worst.true_ms <= worst.shown_ms else "a tenth "
@@ -153,17 +158,20 @@ def _wrong_side_of_100_ms(card: Card) -> str:
 
 
 def _line_counts(card: Card, subject: str, words_by_score: Mapping[str, str]) -> str:
-    """Return a sentence that gives scores which are shares of lines as numbers of lines. Scores
-    that the card doesn't have are left out of it. "" if it has none of them.
+    """Return a sentence that gives scores which are shares of runs as numbers of lines, or of runs
+    if the test ran more than once on a line with the same queue and bulk flow. Scores that the card
+    doesn't have are left out of it. "" if it has none of them.
 
     Args:
         card: the test's card.
         subject: beginning of the sentence.
         words_by_score: name of the score -> its part of the sentence. Its first {} becomes the
-            number of lines for which the score's case is true, the second one that of all, such as
+            number for which the score's case is true, the second one that of all, such as
             "8 lines".
     """
-    parts = [words.format(round(score.value * score.count), counted(score.count, "line"))
+    once = len({one.without_seed for one in card.readings}) == len(card.readings)
+    noun = "line" if once else "run"
+    parts = [words.format(round(score.value * score.count), counted(score.count, noun))
              for name, words in words_by_score.items() if (score := card.scores.get(name))]
     return f"{subject} {' and '.join(parts)}." if parts else ""
 

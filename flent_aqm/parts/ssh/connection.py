@@ -47,8 +47,8 @@ class SshConnection:
     Args:
         testbed: address of the form ssh://[user@]host[:port].
 
-    start() and run() raise TestbedError. Its text is the message of ssh or of the host, or says how
-    the program ended.
+    start() and run() raise TestbedError if the host can't be reached, and start() raises
+    ToolMissing without an ssh client.
     """
 
     def __init__(self, testbed: str) -> None:

@@ -449,10 +449,15 @@ def _parts(stops: Sequence[_Stop], answer: Answer | None, scenario: Scenario,
 
 def _other_cause(run: WatchedRun, number: int, parts: Sequence[TimePart], stop: _Stop
                  ) -> Cause | None:
-    """Return the cause if the probe waited longer elsewhere than in a queue that the capture shows,
-    and longer than 1 ms: PROCESSOR if it was for the router's processor, WIFI if it was at the
-    client and the run has a Wi-Fi channel, and CANT_TELL for any other place outside the routers.
-    CARD whenever _held_by_cards() is true. None otherwise.
+    """Return the cause if the probe waited longer elsewhere than in a queue: the first of these
+    that is true, or else None.
+
+    - PROCESSOR: it waited for the routers' processors longer than 1 ms and than in their queues,
+      both ways together, as the routers' model tells it.
+    - CARD: the moderation of the hosts' cards explains its round trip (_held_by_cards()).
+    - WIFI: it was at the client longer than 1 ms and than at `stop`, and the run has a Wi-Fi
+      channel.
+    - CANT_TELL: it was so long at another place outside the routers.
 
     Args:
         run: the run.

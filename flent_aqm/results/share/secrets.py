@@ -48,6 +48,10 @@ NOBODY = frozenset(("user", "root", "nobody", "shared", "public", "guest", "defa
                     "sudo", "adm", "wheel", "users", "netdev", "plugdev", "docker", "audio"))
 _MOST_USERS = 100
 _FIRST_PERSON = 1000
+# IPv4 networks whose addresses are looked for in numbers, too (RFC 1918, RFC 3927). Those of public
+# ones can't be told from other numbers.
+_PRIVATE_NETWORKS = [ipaddress.ip_network(text) for text in (
+    "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16")]
 
 
 class Secrets:
@@ -555,12 +559,9 @@ def is_stand_in_of_router(text: str) -> bool:
 
 
 def _is_private(value: int) -> bool:
-    """Return whether a number below 2^32 is an IPv4 address of a private network, or of a link
-    (169.254.0.0/16), that reveals a machine. Loopback, reserved addresses, 0.0.0.0/8, and those for
-    documentation and benchmarks don't count."""
+    """Return whether a number below 2^32 is an IPv4 address of _PRIVATE_NETWORKS."""
     address = ipaddress.ip_address(value)
-    return address.is_private and not (address.is_loopback or address.is_reserved) \
-        and value >> 24 != 0 and not tells_of_nobody(str(address))
+    return any(address in network for network in _PRIVATE_NETWORKS)
 
 
 def host_names(metadata: Mapping[str, Any]) -> Iterator[str]:

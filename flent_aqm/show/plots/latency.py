@@ -604,8 +604,9 @@ def _span_starts_s(probe: Probe, load: Window | None, length_s: float) -> Number
 
 
 def _percentile_ms(latencies: Numbers, percent: float) -> float:
-    """Return a percentile (0 to 100) of sorted latencies in ms, infinite if it is a lost probe, NaN
-    if fewer than SAMPLES_BEYOND samples lie beyond it."""
+    """Return a percentile (0 to 100) of sorted latencies in ms, infinite if it is a lost probe. NaN
+    if there are too few samples: fewer than SAMPLES_BEYOND above a percentile of 50 or more, or
+    below another one (samples_beyond())."""
     if samples_beyond(latencies.size, percent) < SAMPLES_BEYOND:
         return math.nan
     return of_sorted(latencies, percent)

@@ -312,7 +312,7 @@ def test_line_that_stalls_has_three_values(missing: str | None) -> None:
     """What the test shows, the true percentile, and the idle line. A lost percentile is no
     number."""
     way = DirectionValues(shown_ms=0.5, others_median_ms=60.0, others_p95_ms=300.0, idle_ms=20.0)
-    for value in (None, 0.0) if missing in ("shown_ms", "others_p95_ms") else (None,):
+    for value in (None, 0.0) if missing == "others_p95_ms" else (None,):
         one = replace(way, **{missing: value}) if missing else way
         assert len(stalls(card(one))) == len(stalls_of_all([card(way, one)])["x"]) - 1 == (
             missing is None)

@@ -21,7 +21,7 @@ from flent_aqm.parts.scorecard import figure, terminal
 from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues, Reading
 from flent_aqm.parts.scorecard.steps import print_and_write_page
-from flent_aqm.parts.scorecard.words import _in_ms, sentences
+from flent_aqm.parts.scorecard.words import _in_ms, sentences, stalls_of_all
 
 EVIL = "<script>alert(1)</script> | x"
 
@@ -143,6 +143,27 @@ def test_words_are_for_lay_readers() -> None:
     (0.99, "less than 1 ms"), (1.0, "1 ms"), (1.6, "2 ms"), (250.2, "250 ms")])
 def test_time_below_a_millisecond_is_said_so(value: float, text: str) -> None:
     assert _in_ms(value) == text
+
+
+def test_latency_of_zero_is_shown_too() -> None:
+    """It is the smallest part of any true one."""
+    runs = [replace(one, ways={name: replace(way, shown_ms=0.0) if way.shown_ms else way
+                               for name, way in one.ways.items()})
+            for one in card("x", 0.5).readings]
+    some = replace(card("x", 0.5), readings=[*card("x", 0.5).readings[:-1], runs[-1]])
+    assert "at worst less than 1 ms of 325 ms" in sentences(some)[0]
+    none = replace(some, readings=runs)
+    assert sentences(none)[0].startswith("On lines that stall for 225 ms this test says less than "
+                                         "1 ms; at worst less than 1 ms of ")
+    assert len(stalls_of_all([none, card("y", 0.5)])[none.row]) == 5
+
+
+def test_runs_of_one_line_are_counted_as_runs() -> None:
+    """With two seeds of each line, twelve runs rise by more than 100 ms on six lines."""
+    once = card("x", 0.1)
+    twice = replace(once, readings=[*once.readings, *once.readings])
+    assert "5 of 5 lines above 100 ms" in " ".join(sentences(once))
+    assert "10 of 10 runs above 100 ms" in " ".join(sentences(twice))
 
 
 @pytest.mark.parametrize(("shown", "nowhere"), [(0.92, True), (0.9, False), (0.6, False)])

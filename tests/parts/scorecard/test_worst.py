@@ -164,6 +164,20 @@ def test_change_whose_run_failed_is_not_denied() -> None:
         "a round trip of 5 ms", "a round trip of 160 ms", "10 Mbit/s", "300 Mbit/s"])
 
 
+def test_step_of_the_bisection_without_a_result_says_nothing() -> None:
+    """A failed run doesn't count as one with the error: no smaller change is claimed."""
+    class Failing(World):
+        def reading(self, place: Place) -> Reading | None:
+            return None if place.buffer.buffer_ms not in (None, 10, 400) else super().reading(place)
+
+    lines = Lines(AIMS["latency"], Failing(), 100)
+    wrong = lines.point(place(rtt_ms=40, beside=""))
+    assert wrong is not None
+    buffer = next(one for one in changes(lines, wrong)[0] if "buffer" in one.after)
+    assert buffer.after == "a buffer of 10 ms"
+    assert lines.failed == 2  # the other end of the range, and one step
+
+
 def test_test_that_is_right_on_all_lines_has_nothing_to_mend() -> None:
     """Of a throughput that is the possible one."""
     worst_line = seek("throughput", 20, World())

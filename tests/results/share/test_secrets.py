@@ -45,6 +45,8 @@ HARMLESS = (
     "f47ac10b-58cc-4372-a567-0e02b2c3d479", "ssh://root@router", "00:00:00:00:00:00",
     "http://server:8080/x", "/home/user/x", "1.2.3.4.5", "quick-2026-11-21T083614",
     "192.0.2.7", "2001:db8::7", "::", "127.0.0.1", "gemodel 1% 10%", "git@github",
+    # 192.0.0.0, which no host has, and the number of bytes 0xc0 in the other byte order
+    "crc 000000c0", "c00000c0", "3221225472",
 )
 
 
