@@ -19,8 +19,8 @@ from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, program_
 logger = get_logger(__name__)
 INTERVAL_S = 0.2
 # Seconds after the test's length at which iperf3 is considered hung. Connecting and exchanging
-# results over a full queue takes seconds.
-WATCHDOG_MARGIN_S = 20
+# results over a full queue takes round trips, of up to 24 s for 1000 packets at 0.5 Mbit/s.
+WATCHDOG_MARGIN_S = 60
 
 # Options of iperf3 by direction.
 _WORDS = {"upload": [], "download": ["-R"], "both": ["--bidir"]}

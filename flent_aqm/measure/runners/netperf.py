@@ -13,8 +13,8 @@ from flent_aqm.measure.load_window import START, received
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner
 
 # Seconds after the test's length at which netperf is considered hung. Connecting and exchanging
-# results over a full queue takes seconds.
-WATCHDOG_MARGIN_S = 30
+# results over a full queue takes round trips, of up to 24 s for 1000 packets at 0.5 Mbit/s.
+WATCHDOG_MARGIN_S = 60
 # An interval longer than this multiple of the requested length includes waiting.
 _WAITED = 1.25
 

@@ -16,7 +16,9 @@ from flent_aqm.base.errors import BadResult
 from flent_aqm.base.flent_api import IrttRunner, PingRunner, RunnerCheckError
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
 
-WATCHDOG_MARGIN_S = 15
+# Seconds after its length at which irtt is considered hung. It waits for the last answers three
+# times as long as the longest round trip, and a queue of 1000 packets holds 24 s at 0.5 Mbit/s.
+WATCHDOG_MARGIN_S = 90
 # Seconds to wait for the answers to the last probes.
 ANSWERS_S = 1.0
 # A tool that is to be stopped after another's end is started for so many seconds longer than the

@@ -149,3 +149,18 @@ def test_form_for_data_files_is_what_the_test_understands() -> None:
 
 def fail(text: str) -> None:
     pytest.fail(text)
+
+
+@pytest.mark.lab
+def test_probe_whose_answers_take_many_seconds_is_waited_for(tmp_path: Path) -> None:
+    """1000 packets at 0.5 Mbit/s are 24 s, and irtt waits three times as long."""
+    shutil.copy(resource_dir("batches") / "base.batch", tmp_path)
+    (tmp_path / "try.batch").write_text(
+        "[Batch::try]\ninherits = base\noutput_path = results\ntest_name = aqm_flows\n"
+        "rate_mbps = 0.5\ntest_parameters = flows=1xudp4\n")
+    done = run_flent("-B", "try.batch", cwd=tmp_path, timeout_s=600)
+    assert done.returncode == 0, done.stderr
+    file, = tmp_path.glob("results/*.flent.gz")
+    answers = [one["val"] for one in load(file)["raw_values"]["Ping (ms) UDP irtt"]
+               if "val" in one]
+    assert max(answers) > 8000
