@@ -22,7 +22,8 @@ MOST_ADDED_MS = 30.0
 # ITU-T G.114 (05/2003): above a one-way delay of 150 ms people in a call interrupt each other,
 # above 400 ms a call is not possible. The one-way delay is half of the idle RTT, and all that the
 # load adds.
-_ONE_WAY_MS = ((400.0, "calls break"), (150.0, "people in calls talk over each other"))
+_BROKEN = "calls break"
+_ONE_WAY_MS = ((400.0, _BROKEN), (150.0, "people in calls talk over each other"))
 _SLIGHT = "games and calls suffer"
 # Share of lost packets above which words are lost: ITU-T G.1010 (11/2001), table I.1.
 MOST_LOST_PCT = 3.0
@@ -294,6 +295,8 @@ def _fault_sentence(worst: Configuration, busy: str, title: str, several: bool) 
     also = (f" and {lost}" if _is_lossy(worst, busy) and not worst.loss_may_be_chance(busy)
             else "")
     effect = _noticed_effect(worst.runs, busy)
+    if also and effect != _BROKEN:
+        effect += f", and {_LOSSY}"
     added = _ms(worst.added_ms(busy))
     # The other direction would seem to be well otherwise.
     others = [other for other in worst.busy if other != busy and not _is_fast(worst, other)]

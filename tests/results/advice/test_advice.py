@@ -73,6 +73,16 @@ def lossy(lost_pct: float, added_ms: float = 1.0) -> Measured:
     return Measured(20.0, {"uploads": 20.0 + added_ms}, {"upload": 9.5}, {"uploads": lost_pct})
 
 
+@pytest.mark.parametrize(("added_ms", "lost_pct", "effect"), [
+    (200, 39, "people in calls talk over each other, and words in calls get lost"),
+    (100, 39, "games and calls suffer, and words in calls get lost"),
+    (500, 39, "calls break"), (200, 2, "people in calls talk over each other")])
+def test_effect_of_losses_beside_latency_is_told(added_ms: float, lost_pct: float, effect: str
+                                                 ) -> None:
+    """People may talk over each other and not hear half of it."""
+    assert f": {effect}." in output(line(lossy(lost_pct, added_ms)))
+
+
 @pytest.mark.parametrize(("lost_pct", "is_fine"), [(2.9, True), (3.0, False), (18, False)])
 def test_line_that_loses_packets_is_not_fine(lost_pct: float, is_fine: bool) -> None:
     """However little it adds: a short queue is fast, and drops."""
