@@ -64,8 +64,9 @@ def sentence(comparison: PairedSides, judged: Sequence[JudgedMetric]) -> str:
     """Return the verdict in one sentence: the metrics that are worse, mixed, better and can't be
     told, by name, the first three of each verdict as _named() gives them, the number of runs of the
     test side that failed, if any, and the number of metrics that are the same. If there is nothing
-    but the same, the sentence says so, and whether all samples are identical, or how many runs have
-    no partner, for which the verdict can't tell.
+    but the same, the text says so, and how many runs have no partner, for which the verdict can't
+    tell, or whether all samples are identical. Then one more sentence names settings that
+    differ between the sides, which these runs may just not reach.
 
     If more runs failed on the test side than chance explains, the sentence begins with "Worse:" and
     the numbers of runs that failed on one side alone, in place of the number of failed runs.
@@ -90,7 +91,12 @@ def sentence(comparison: PairedSides, judged: Sequence[JudgedMetric]) -> str:
                 f"{counted(sum(comparison.alone.values()), 'run')} without a partner can't be "
                 "judged: make the missing runs, or leave these out.")
     if comparison.identical == comparison.pairs and not parts:
-        return f"The same: all {counted(comparison.pairs, 'pair')} have identical samples."
+        # Of a kernel it is examined which of the changed lines ran.
+        names = [name for name in comparison.compared if name != KERNEL][:MOST_NUMBERS]
+        no_effect = (f" Here {', '.join(names)} had no effect; whether another line or other hosts "
+                     "would show one, these runs can't tell.") if names else ""
+        return (f"The same: all {counted(comparison.pairs, 'pair')} have identical samples."
+                f"{no_effect}")
     if not parts:
         return f"The same in all {counted(same, 'metric')}."
     return _capitalize_first(f"{'; '.join(parts)}; the same: {counted(same, 'metric')}.")
@@ -165,7 +171,7 @@ def markdown(heading: str, comparison: PairedSides, judged: Sequence[JudgedMetri
         failed: lines that name the runs that failed or could not be made.
     """
     alone = sum(comparison.alone.values())
-    told = {name: ["not set" if value == NOTHING else value for value in values]
+    told = {name: ["not set" if value in (NOTHING, "") else value for value in values]
             for name, values in comparison.compared.items()}
     compared = "; ".join(f"{name} {ours} (base) and {theirs} (test)" for name, (ours, theirs)
                          in told.items()) or "no setting; the sides are alike"
