@@ -38,7 +38,7 @@ class Grammar(Protocol):
 
     @property
     def held_bytes(self) -> int:
-        """Number of received bytes that are kept because they can't be processed yet. In HTTP/2, an
+        """Number of received bytes in memory, most of which can't be processed yet. In HTTP/2, an
         estimate: see Inbound.held_bytes in http2_bulk.py."""
 
     @property

@@ -57,8 +57,9 @@ class Http1:
 
     @property
     def held_bytes(self) -> int:
-        """Number of received bytes that wait for the end of a response or for more bytes. See
-        Grammar.held_bytes."""
+        """Number of received bytes in memory: those that wait for the end of a response or for more
+        bytes, and, until the response to a request with content of known length has ended, those
+        that arrived with the request's head. See Grammar.held_bytes."""
         return len(self._waiting) + len(self._http.trailing_data[0])
 
     @property
@@ -83,7 +84,8 @@ class Http1:
         Raises as received() does."""
         while not self._transport.is_closing():
             if self._busy():
-                if self._waiting or self._http.trailing_data[0]:
+                # What h11 has of a content that bypasses it was copied to _waiting.
+                if self._waiting or (not self._past_h11 and self._http.trailing_data[0]):
                     # The client sends requests without reading the responses.
                     self._transport.pause_reading()
                 return

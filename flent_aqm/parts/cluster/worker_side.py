@@ -128,17 +128,17 @@ def _store_kernel(folder: Path, kernel: str, version: str, program: bytes) -> No
 
 
 def run(cell: Cell, wanted: RequiredVersions, sweep: str) -> RunOutput:
-    """Make a run in a virtual lab and return its output. If the run fails, or its lab can't be
-    made, the output has the reason in `fault`. From the first call on, this thread stays on one
-    core.
+    """Make a run in a virtual lab and return its output. If the run fails, its lab can't be made,
+    or stop() ends it, the output has the reason in `fault`. From the first call on, this thread
+    stays on one core.
 
     Args:
         cell: the run's settings.
         wanted: names the kernel to use.
         sweep: identifier of the sweep, for stop().
 
-    Raises LabError if the kernel is missing, the sweep was stopped, or this machine's disk or
-    memory fails, ToolMissing if FLENT_AQM_KERNEL is set and isn't a program.
+    Raises LabError if the kernel is missing, the sweep was stopped before, or the system reports an
+    error, such as for a full disk; ToolMissing if FLENT_AQM_KERNEL is set and isn't a program.
     """
     _bind_to_core()
     lab_kernel = locate.kernel_of(wanted.kernel_hash)

@@ -58,8 +58,8 @@ _AFTER_S, _AFTER_IPV6_S = 0.0345678, 0.0002345
 @dataclass(frozen=True)
 class RunOutcome:
     """The outcome of a run: one probe, and the load's latency, glitches and throughput. None stands
-    for a value that the run doesn't have, such as the throughput of a direction without a flow. Of
-    a failed run, only `change` and `fault` are set.
+    for a value that the run doesn't have, such as the throughput of a direction without a flow, and
+    a percentile that is a lost probe. Of a failed run, only `change` and `fault` are set.
 
     Attributes:
         change: what was changed: `key=value,…`, "without a packet at …", or UNCHANGED.
@@ -147,9 +147,10 @@ def is_glitch(probe_ms: float | None, idle_ms: float) -> bool:
 
 def outcome(change: str, data: Mapping[str, Any], run: Run, number: int) -> RunOutcome:
     """Return the outcome of a run. The RTT of probe `number` is None if it was lost or the run has
-    no such probe, and a metric is None if the run doesn't have it. If the first latency series has
-    no answered probe, only `change` and `fault` are set. Raises NotAvailable if the run has no
-    latency series, which with_series() refuses before.
+    no such probe. A metric is None if the run doesn't have it, and the 99th percentile also if it
+    is a lost probe. If the first latency series has no answered probe, only `change` and `fault`
+    are set. Raises NotAvailable if the run has no latency series, which with_series() refuses
+    before.
 
     Args:
         change: what was changed, for the table.

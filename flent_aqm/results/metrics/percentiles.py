@@ -38,8 +38,7 @@ def percentile(samples: ArrayLike, percent: float) -> float:
 
 def percentile_or_lost(samples: ArrayLike, percent: float) -> float:
     """Return a percentile as percentile() does, but infinity where that raises LostProbe. Lost
-    probes are infinite in `samples`. Raises TooFewSamples if fewer than 10 samples lie beyond the
-    percentile."""
+    probes are infinite in `samples`. Raises TooFewSamples if samples_beyond() is less than 10."""
     values = numpy.sort(numpy.asarray(samples, dtype=float))
     beyond = samples_beyond(values.size, percent)
     if beyond < SAMPLES_BEYOND:

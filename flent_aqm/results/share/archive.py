@@ -188,9 +188,9 @@ def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
 def pack_overrides(sources: Sequence[Path], target: Path) -> None:
     """Write the `--batch-override` arguments of the sweeps' commands, as each folder's sweep.json
     records them, to `target`/batch/overrides.txt: each different KEY=VALUE of a command once, one a
-    line. If the commands have different ones, each command's are a paragraph with a heading. The
-    folder is made if it is missing. Secrets are replaced as in a batch file, and lines that were
-    changed are printed. Nothing is written if there are no such arguments.
+    line. If the commands have different ones, each command's are a paragraph with a heading.
+    `target`/batch is made if it is missing. Secrets are replaced as in a batch file, and lines that
+    were changed are printed. Nothing is written if there are no such arguments.
 
     Args:
         sources: the folders of the data files.

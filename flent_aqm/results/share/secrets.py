@@ -35,8 +35,8 @@ COMMON = frozenset((
     "speedtest", "debian", "ubuntu", "linux", "openwrt", "lab", "user", "root", "ms", "be", "bk",
     "ef", "avg", "sum", "first", "second", "capture", "queues", "cross", "rate", "of", "the"))
 
-_SSH_HOST = re.compile(r"ssh://(?:[^@/]*@)?([A-Za-z][\w.-]*)(?::\d+)?/?")
-_URL_HOST = re.compile(r"\b[a-z][a-z0-9+]*://(?:[^\s/@]*@)?([A-Za-z][\w.-]*)")
+_SSH_HOST = re.compile(r"ssh://(?:[^@/]*@)?([A-Za-z0-9][\w.-]*)(?::\d+)?/?")
+_URL_HOST = re.compile(r"\b[a-z][a-z0-9+]*://(?:[^\s/@]*@)?([A-Za-z0-9][\w.-]*)")
 # Suffixes of file names, which look like names of domains with three parts.
 _FILE_NAMES = re.compile(
     r"\.(?:gz|py|sh|conf|batch|json|log|pcap|txt|md|html?|csv|png|svg|xz|bz2|zip|deb|so|c|h|inc|flent|"
@@ -567,14 +567,15 @@ def _is_private(value: int) -> bool:
 def host_names(metadata: Mapping[str, Any]) -> Iterator[str]:
     """Yield the names or addresses of the hosts that took part, from the metadata in which Flent
     and this package record them: HOST, HOSTS, LOCAL_HOST, test parameters with "host" in their
-    name, and the names of routers behind ssh in AQM. One may occur several times."""
+    name, and, in AQM, the names of the router and of the servers' machine behind ssh, but not their
+    addresses. One may occur several times."""
     aqm = metadata.get("AQM")
     requested = aqm.get("requested") if isinstance(aqm, dict) else None
     requested = requested if isinstance(requested, dict) else {}
     for key in ("testbed", "server_testbed"):
-        # A router's name may also occur elsewhere, such as in an error of ssh.
+        # A name may also occur elsewhere, such as in an error of ssh.
         match = _SSH_HOST.fullmatch(str(requested.get(key)))
-        if match:
+        if match and not is_address(match[1]):
             yield match[1]
     parameters = metadata.get("TEST_PARAMETERS")
     parameter_hosts = [value for key, value in parameters.items() if "host" in str(key).lower()] \

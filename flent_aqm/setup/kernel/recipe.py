@@ -195,12 +195,12 @@ def current_recipe(source: KernelSource, series: str = "") -> Recipe:
     the user.
 
     Args:
-        source: source version or tree.
+        source: source version or tree. Its age isn't checked.
         series: series of the source, such as "6.12", by which an old source gets its backport. ""
-            for no backport.
+            for no backport and no check.
 
-    Raises SetupError if the source is too old and there is no backport, ToolMissing if it gets a
-    backport and set-up hasn't chosen the source of the lab's kernel yet.
+    Raises SetupError if `series` is too old and has no backport, ToolMissing if it has one and
+    set-up hasn't chosen the source of the lab's kernel yet.
     """
     patches = sorted(PATCHES.glob("*.patch"))
     return Recipe(source, FRAGMENT.read_text(encoding="utf-8"),

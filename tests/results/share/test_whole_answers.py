@@ -217,6 +217,7 @@ def test_samples_of_numbers_are_not_copied() -> None:
     ({"AQM": {"requested": 5}}, []),
     ({"AQM": {"requested": {"testbed": "ssh://root@nas7:22", "server_testbed": "ssh://nas8/"}}},
      ["nas7", "nas8"]),
+    ({"AQM": {"requested": {"testbed": "ssh://root@2nd-router"}}}, ["2nd-router"]),
     ({"AQM": {"requested": {"testbed": "virtual", "server_testbed": "ssh://root@10.0.0.1"}}}, []),
     ({"HOST": "a", "HOSTS": ["b", 7, "c,d"], "LOCAL_HOST": "e f;g",
       "TEST_PARAMETERS": {"ping_hosts": "h,i", "HOST_2": "j", "cc": "k", "x_host": 7}},
