@@ -9,6 +9,7 @@ of the output has gone. `lab` passes on its command's status. `replay` has its o
 from __future__ import annotations
 
 import argparse
+import errno
 import io
 import os
 import resource
@@ -16,7 +17,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from flent_aqm.base.errors import AqmError
+from flent_aqm.base import environment
+from flent_aqm.base.errors import AqmError, cause_of
 from flent_aqm.base.words import plain
 from flent_aqm.commands.table import COMMANDS, fill, module_of
 
@@ -24,13 +26,23 @@ from flent_aqm.commands.table import COMMANDS, fill, module_of
 MAY_BE_MISSING = ("pyarrow",)
 # Least limit on the address space: reading a file takes 400 MB, and programs in Go start with 800.
 LEAST_BYTES = 1_000_000 << 10
+# What the machine can lack for any command: the system's error -> what the user can do about it.
+_OF_MACHINE = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room on the disk, or write to another one"),
+    **dict.fromkeys((errno.EMFILE, errno.ENFILE), "raise the limit: ulimit -n"),
+    **dict.fromkeys((errno.ENOMEM, errno.EAGAIN),
+                    "end other programs, or raise the limits on memory and processes: ulimit -a"),
+    errno.EIO: "check this disk or terminal",
+    errno.EROFS: "write to another folder",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand (or print the version, or without words an overview) and return the exit
     status: that of the subcommand (0 for success), or after an error, which is printed to standard
-    error, 1 for an expected one (AqmError, out of memory, a Python package that a distribution may
-    lack), 3 for any other (with a crash log, if it can be written), 130 if interrupted. 141,
+    error, 1 for an expected one (AqmError, out of memory or room on the disk, a Python package that
+    a distribution may lack), 3 for any other (with a crash log, if it can be written), 130 if
+    interrupted. 141,
     without a message, after a BrokenPipeError, as when the reader of the output has gone; standard
     output is then discarded. Raises SystemExit for wrong usage (status 2), and after the text of
     --help (status 0).
@@ -56,7 +68,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader (head, less) has gone. Python's own flush at exit must not fail too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:
+        return _report_os_error(words, error)
     except ModuleNotFoundError as error:
+        if environment.WITHOUT_PLOTS in os.environ and environment.WITHOUT_PLOTS in str(error):
+            print(f"flent-aqm: {error}", file=sys.stderr)
+            return 1
         if error.name not in MAY_BE_MISSING:
             return _report_defect(words, error)
         print(f"flent-aqm: {words[0]} needs the Python package {error.name}, which is not "
@@ -65,8 +82,8 @@ def main(argv: Sequence[str] | None = None) -> int:
               "environment, which installs it, too", file=sys.stderr)
         return 1
     except MemoryError:
-        print("flent-aqm: out of memory; set a higher limit, or give fewer files at "
-              "once", file=sys.stderr)
+        print("flent-aqm: out of memory; end other programs, raise the limit (ulimit -v), or "
+              "give fewer files at once", file=sys.stderr)
         return 1
     except Exception as error:
         return _report_defect(words, error)
@@ -80,6 +97,22 @@ def _refuse_little_memory() -> None:
         raise AqmError(f"ulimit -v is {limit >> 10} KiB; expected an address space of "
                        f"{LEAST_BYTES >> 10} KiB or more, and 4 GiB for the lab; raise the limit: "
                        "ulimit -v unlimited, if need be as root, who may raise hard limits")
+
+
+def _report_os_error(words: Sequence[str], error: OSError) -> int:
+    """Report an OSError that no command has expected. If it tells what the machine lacks, such as
+    room on the disk, print a line on standard error and return the exit status 1. Otherwise it is a
+    defect, see _report_defect().
+
+    Args:
+        words: words of the command line without the program's name.
+        error: the error.
+    """
+    if error.errno not in _OF_MACHINE:
+        return _report_defect(words, error)
+    where = "" if error.filename is None else f"{plain(error.filename)}: "
+    print(f"flent-aqm: {where}{cause_of(error)}; {_OF_MACHINE[error.errno]}", file=sys.stderr)
+    return 1
 
 
 def _report_defect(words: Sequence[str], error: Exception) -> int:

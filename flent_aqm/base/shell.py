@@ -139,7 +139,13 @@ def start_error(error: OSError, words: Sequence[str], cwd: Path | None,
     if not isinstance(error, PermissionError | FileNotFoundError | NotADirectoryError):
         return error
     if not is_there:
-        return ToolMissing(f"{name} is not installed, or not on PATH; see flent-aqm doctor")
+        or_path = "" if os.sep in name else ", or not on PATH"
+        return ToolMissing(f"{path} is not installed{or_path}; see flent-aqm doctor")
+    if os.path.isdir(path):
+        return ToolMissing(f"{path} can't be started: it is a folder; expected a program")
+    if isinstance(error, PermissionError) and not os.path.lexists(path):
+        return ToolMissing(f"{path} can't be started: {cause_of(error)}; let this user enter all "
+                           "folders of its path, or install it elsewhere")
     if isinstance(error, PermissionError):
         # such as a program with capabilities that a container doesn't grant
         return ToolMissing(f"{path} can't be started: {cause_of(error)}; give it the right to be "
@@ -194,7 +200,8 @@ def _exchange(process: subprocess.Popen[bytes], unwritten: bytes, timeout_s: flo
                 why = (f"still running after {timeout_s:g} s, so it was killed"
                        if process.poll() is None else "a process that it left behind still had "
                        f"its output open after {timeout_s:g} s")
-                raise _LimitExceeded(f"{_decode(output[process.stderr.fileno()])}{why}")
+                # The reason stands on a line of its own, also after a line without an end.
+                raise _LimitExceeded(f"{_decode(output[process.stderr.fileno()])}\n{why}")
             if sum(map(len, output.values())) > MOST_BYTES:
                 raise _LimitExceeded(f"stopped, because it printed more than {MOST_BYTES >> 20} "
                                      "MiB")

@@ -12,7 +12,9 @@ from typing import Any
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
+from flent_aqm.bridge.definitions import stock_dir
 from flent_aqm.bridge.exit_status import tell
+from flent_aqm.bridge.unknown_test import is_unknown
 from flent_aqm.show.plots.paper import (
     HEIGHT_BY_WIDTH,
     drop_untouched,
@@ -44,11 +46,18 @@ def get_plotconfig(stock: Callable[..., Any]) -> Callable[..., Any]:
             drop_untouched(settings.OUTPUT)
             sys.exit(tell(ConfigError(
                 f"the test {settings.NAME} has no plot {name!r}"
-                f"{did_you_mean(str(name), settings.PLOTS)}; flent {settings.NAME} --list-plots "
-                "lists all")))
+                f"{did_you_mean(str(name), settings.PLOTS)}; {_where_plots_are(settings)}")))
         return stock(settings, plot)
 
     return get_plotconfig
+
+
+def _where_plots_are(settings: Any) -> str:
+    """Return the end of a message: the command that lists a test's plots, or the plots themselves
+    if the test is not installed, of which that command knows nothing."""
+    if is_unknown(settings, stock_dir()):
+        return f"known: {', '.join(settings.PLOTS)}"
+    return f"flent {settings.NAME} --list-plots lists all"
 
 
 class _WidthAction(argparse.Action):

@@ -90,6 +90,12 @@ def main(args: argparse.Namespace) -> int:
     file. Return the exit status: 0 if the condition holds for all files or groups, 1 if it fails,
     can't be decided or a file is damaged, MISTAKE (2) after a ConfigError, which is printed."""
     try:
+        if args.median_by is not None and not parse_keys(args.median_by):
+            raise ConfigError(f"--median-by: {args.median_by!r} names no setting; give one or "
+                              "more, such as --median-by aqm,rate")
+        if args.pool and args.median_by is None:
+            raise ConfigError("--pool: needs --median-by, which groups the runs, such as "
+                              "--median-by aqm --pool seed")
         condition = parse(args.expression)
         files = find_files(args.files)
         wanted = leaves(condition)

@@ -68,7 +68,7 @@ def main(args: argparse.Namespace) -> int:
     """
     # Imported late, because --help needs none of these modules.
 
-    from flent_aqm.results.grouping import ALIASES, check_keys
+    from flent_aqm.results.grouping import ALIASES
     from flent_aqm.results.many_files import counted_once, find_files
     from flent_aqm.show.figures.gather import BASE_DELAY, gather
     from flent_aqm.show.figures.study import FIGURES, grid, of_least_delay, on_grid
@@ -81,7 +81,7 @@ def main(args: argparse.Namespace) -> int:
     wanted = args.figure or [figure.number for figure in FIGURES]
     unknown = [number for number in wanted if not 1 <= number <= len(FIGURES)]
     if unknown:
-        raise ConfigError(f"--figure {unknown[0]}: expected 1 to {len(FIGURES)}")
+        raise ConfigError(f"--figure: {unknown[0]}; expected a number from 1 to {len(FIGURES)}")
     filters = [_split_filter(text) for text in args.where]
     paths = find_files(args.results)
     rows, faults = gather(paths, args.jobs)
@@ -91,16 +91,18 @@ def main(args: argparse.Namespace) -> int:
     _print_left_out(faults)
     filters = [(ALIASES.get(key, key), value) for key, value in filters]
     if rows:
-        check_keys([row.settings for row in rows], [key for key, _ in filters])
+        _refuse_unknown_keys(rows, filters)
     usable = len(rows)
     rows = [row for row in rows if all(_matches(row.settings.get(key), value)
                                        for key, value in filters)]
     if not rows:
         reasons = [f"{len(faults)} can't be used"] if faults else []
+        advice = ""
         if usable:
             reasons.append(f"--where excludes {usable}")
+            advice = f"; give {_of_filters(filters)}"
         raise ConfigError(f"none of {counted(len(paths), 'file')} has a run to draw: "
-                          f"{', '.join(reasons)}")
+                          f"{', '.join(reasons)}{advice}")
     if not any(row.has(test=args.test) for row in rows):
         tests = ", ".join(sorted({str(row.settings["test"]) for row in rows}))
         what, or_another = ("the runs that --where leaves are of", ", or another --where") \
@@ -164,7 +166,7 @@ def _draw_speedtests(args: argparse.Namespace) -> int:
     """
     import matplotlib
 
-    from flent_aqm.results.grouping import ALIASES, check_keys
+    from flent_aqm.results.grouping import ALIASES
     from flent_aqm.results.many_files import each_file, find_files
     from flent_aqm.show.figures.speedtests import SpeedtestRow, in_order, page_of, row_of
 
@@ -184,12 +186,9 @@ def _draw_speedtests(args: argparse.Namespace) -> int:
             faults.append(text if plain(path) in text else f"{plain(path)}: {text}")
     _print_left_out(faults)
     if excluded and not pages:
-        check_keys([row.settings for row in excluded], [key for key, _ in filters])
-        what, together = (("settings and values", " together") if len(filters) > 1 else
-                          ("a setting and value", ""))
+        _refuse_unknown_keys(excluded, filters)
         raise ConfigError(f"--where excludes all runs of speed tests ({len(excluded)}) in "
-                          f"{counted(len(paths), 'file')}; give {what} that some of them have"
-                          f"{together}")
+                          f"{counted(len(paths), 'file')}; give {_of_filters(filters)}")
     if not pages:
         damaged = f" ({len(faults)} can't be used)" if faults else ""
         batch = Path("batches", "speedtests.batch")
@@ -331,8 +330,30 @@ def _split_filter(text: str) -> tuple[str, str]:
     has no "=" or no key. The value may be empty."""
     key, equals, value = text.partition("=")
     if not equals or not key:
-        raise ConfigError(f"--where {text}: expected KEY=VALUE, such as router_model=omnia")
+        raise ConfigError(f"--where: {text!r}; expected KEY=VALUE, such as router_model=omnia")
     return key, value
+
+
+def _refuse_unknown_keys(rows: Sequence[Any], filters: Sequence[tuple[str, str]]) -> None:
+    """Raise ConfigError if --where names a setting that no run records.
+
+    Args:
+        rows: the runs, with `settings`.
+        filters: keys and values of --where.
+    """
+    from flent_aqm.results.grouping import check_keys
+
+    try:
+        check_keys([row.settings for row in rows], [key for key, _ in filters])
+    except ConfigError as fault:
+        raise ConfigError(f"--where: {fault}") from None
+
+
+def _of_filters(filters: Sequence[tuple[str, str]]) -> str:
+    """Return what --where should name, for a message that it excludes all runs. filters: keys and
+    values of --where, at least one."""
+    return ("settings and values that some of them have together" if len(filters) > 1 else
+            "a setting and value that some of them have")
 
 
 def _matches(value: object, wanted: str) -> bool:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import sys
 from pathlib import Path
@@ -75,7 +76,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mlab-server", action="store_true",
                         help="run M-Lab's ndt-server, which must be on PATH, instead of this "
                              "package's")
-    parser.add_argument("--wall-limit", metavar="S", type=float, default=defaults.WALL_LIMIT_S,
+    parser.add_argument("--wall-limit", metavar="S", type=_wall_limit_s,
+                        default=defaults.WALL_LIMIT_S,
                         help="stop the lab after S seconds of wall time (default: %(default)g)")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND")
 
@@ -127,6 +129,18 @@ def main(args: argparse.Namespace) -> int:
         results=args.results, wall_limit_s=args.wall_limit)
 
 
+def _wall_limit_s(text: str) -> float:
+    """Parse the value of --wall-limit. Raises ConfigError if it is not a number of seconds above
+    0 and below 10^9."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < 1e9:
+        raise ConfigError(f"--wall-limit: {text!r}; expected a number of seconds above 0")
+    return seconds
+
+
 def _servers(commands: list[str], ready: str | None) -> dict[str, object]:
     """Return the batch keys for --server and --ready: "server_program", the commands joined to one
     text with BETWEEN between them, and "server_ready_s". None is the value for an option that is
@@ -158,9 +172,12 @@ def _aqm_parameter_keys(words: list[str]) -> dict[str, str]:
 
 
 def _set_keys(words: list[str]) -> dict[str, str]:
-    """Return the batch keys given with --set, with their values, "" without a "=". The last value
-    of a key counts. Raises ConfigError if a key is unknown. Keys that begin with a prefix of
-    parameters, such as aqm_, are not checked here."""
+    """Return the batch keys given with --set, with their values. The last value of a key counts.
+    Raises ConfigError if a word has no "=" or no key, or if a key is unknown. Keys that begin with
+    a prefix of parameters, such as aqm_, are not checked here."""
+    for word in words:
+        if not word.partition("=")[0].strip() or "=" not in word:
+            raise ConfigError(f"--set: {word!r}; expected KEY=VALUE, such as modem_mbps=20")
     settings = dict(word.partition("=")[::2] for word in words)
     refuse_unknown_scenario_keys("--set", settings)
     return settings

@@ -98,8 +98,8 @@ def publish(args: argparse.Namespace, files: Sequence[Path], copy: Callable[[Pat
         print(f"flent-aqm: {plain(names)}: cleaned; read them before you publish: names in a "
               "command or title that look like other words are not recognised", file=sys.stderr)
     else:
-        print(f"flent-aqm: the folder has no batch file: {why_none}; --batch FILE adds it",
-              file=sys.stderr)
+        print(f"flent-aqm: the folder has no batch file: {why_none}; --batch FILE adds it, as it "
+              "was when the runs were made", file=sys.stderr)
     for name, why in checked.not_again.items():
         print(f"flent-aqm: {name}: not repeated: {plain(why)}", file=sys.stderr)
     return int(any(one.testbed == VIRTUAL and one.name in checked.not_again for one in packed))

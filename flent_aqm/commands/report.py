@@ -68,7 +68,7 @@ def main(args: argparse.Namespace) -> int:
             why = why_unreadable(Path(status.RESULTS))
             raise ConfigError(
                 (f"the folder ./results can't be read: {why}" if why else "there are no data files "
-                 "in ./results and its subfolders, of which deeper ones are not searched")
+                 "in ./results or the folders in it; folders below these are not searched")
                 + "; name data files or folders")
         results = [newest]
     if args.follow:
@@ -79,8 +79,8 @@ def main(args: argparse.Namespace) -> int:
         files_of(results)  # which refuses what isn't there
         raise ConfigError("no page to write is named; add -o FILE, such as -o report.html")
     if output.suffix not in (".html", ".htm"):
-        raise ConfigError(f"{output}: the report is an HTML page; expected a name that ends in "
-                          ".html")
+        raise ConfigError(f"-o {output}: the report is an HTML page; expected a name that ends in "
+                          ".html or .htm")
     rows, damaged, folders = read(results, args.jobs)
     require_content(rows, damaged, folders)
     title = args.title or purpose_of(folders) or title_of(results)

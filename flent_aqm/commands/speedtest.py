@@ -174,17 +174,20 @@ def main(args: argparse.Namespace) -> int:
 
 def _refuse_unfit(output: Path) -> None:
     """Raise ConfigError if no data file can be written to a path, which is found before the line is
-    measured: if something other than a regular file is there, or if the path can't be looked up,
-    such as one that is too long."""
+    measured: if something other than a regular file is there, if the path can't be looked up, such
+    as one that is too long, or if this user may not write to its folder, which must exist."""
     try:
-        if stat.S_ISREG(os.stat(output).st_mode):
-            return
-        why = "is there and not a regular file"
+        why = "" if stat.S_ISREG(os.stat(output).st_mode) else "is there and not a regular file"
     except FileNotFoundError:
-        return
+        why = ""
     except OSError as error:
         why = f"can't be written: {cause_of(error)}"
-    raise ConfigError(f"-o: {plain(output)} {why}; give another name")
+    if why:
+        raise ConfigError(f"-o: {plain(output)} {why}; give another name")
+    folder = output.absolute().parent
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ConfigError(f"-o: {plain(folder)}: this user may not write to this folder; name a "
+                          "file in another one")
 
 
 def _print_head(request: SpeedtestRequest, mode: str, idle_s: int) -> None:

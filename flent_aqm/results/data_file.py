@@ -138,7 +138,9 @@ def as_data_file(whole: Any, path: Path, within: Limits | None = None) -> DataFi
     version = top.get("version", 1)
     if type(version) is not int or not 1 <= version <= NEWEST_VERSION:
         raise BadResult(f"its format version is {shown(version)}; known: 1 to "
-                        f"{NEWEST_VERSION}, as Flent writes them")
+                        f"{NEWEST_VERSION}, as Flent writes them"
+                        + (": read it with a newer flent-aqm" if type(version) is int
+                           and version > NEWEST_VERSION else ""))
     metadata = a_dict(top.get("metadata"), "metadata")
     _refuse_too_much(metadata)
     _refuse_deep("metadata", [metadata])

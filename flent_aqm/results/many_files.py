@@ -81,8 +81,8 @@ def _why_no_files(folder: Path) -> str:
     if why := why_unreadable(folder):
         return f"this folder can't be read: {why}"
     names = ", ".join(f"*{suffix}" for suffix in SUFFIXES)
-    return (f"no data files ({names}) in this folder or below it; hidden files, links, and folders "
-            "that can't be read are left out")
+    return (f"no data files ({names}, or *{NETPERF_WRAPPER_SUFFIX} of netperf-wrapper) in this "
+            "folder or below it; hidden files, links, and folders that can't be read are left out")
 
 
 def _why_unusable(path: Path) -> str:
@@ -171,7 +171,8 @@ def counted_once(runs: Sequence[SampledRun]) -> tuple[list[SampledRun], str]:
     if not copies:
         return kept, ""
     again, of = copies[0]
-    return kept, (f"{len(copies)} of {len(runs)} files repeat another one sample by sample, such "
+    verb = "repeats" if len(copies) == 1 else "repeat"
+    return kept, (f"{len(copies)} of {len(runs)} files {verb} another one sample by sample, such "
                   f"as {plain(again.path)} and {plain(of.path)}: the same run, which counts once")
 
 
@@ -250,11 +251,14 @@ def _work_on_run(work: Callable[[Run], Result], data: DataFile) -> Result:
 
 def _result_or_error(work: Callable[[DataFile], Result], path: Path) -> Result | BadResult:
     """Return the result of `work` for a file. If reading the file or `work` raises BadResult,
-    return a BadResult with its text. For any other error, return a BadResult that begins with the
-    path and calls the error a bug."""
+    return a BadResult with its text. If memory runs out, return one that says so. For any other
+    error, return a BadResult that begins with the path and calls the error a bug."""
     try:
         return work(read_data_file(path))
     except BadResult as error:
         return BadResult(str(error))
+    except MemoryError:
+        return BadResult(f"{path}: out of memory; end other programs, raise the limit (ulimit "
+                         "-v), or read fewer files at once")
     except Exception as error:  # an error in one file must not affect the others
         return BadResult(f"{path}: {a_defect(error)}")

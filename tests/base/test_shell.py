@@ -38,8 +38,10 @@ def test_program_that_may_not_be_run_is_told_of(start: Start, tmp_path: Path) ->
         start([program])
     with pytest.raises(ToolMissing, match="/program can't be started: Permission denied"):
         start(["program"], env={"PATH": str(tmp_path)})
-    with pytest.raises(ToolMissing, match="none is not installed"):
+    with pytest.raises(ToolMissing, match=r"/none is not installed; see flent-aqm doctor$"):
         start([tmp_path / "none"])
+    with pytest.raises(ToolMissing, match=rf"^{tmp_path} can't be started: it is a folder; expect"):
+        start([tmp_path])
     with pytest.raises(ToolMissing, match="none is not installed, or not on PATH"):
         start(["none"], env={"PATH": f"{tmp_path}:{program}"})
 
@@ -85,6 +87,14 @@ def test_script_without_an_interpreter_line_is_named_with_its_path(start: Start,
                                           ".* script without a first line such as #!/bin/sh; mend "
                                           "or remove it"):
         start(["ssh"], env={"PATH": str(tmp_path)})
+
+
+def test_program_in_a_closed_folder_is_not_blamed() -> None:
+    """The right to be executed would not help. Root may look into any folder."""
+    error = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    assert str(start_error(error, ["/closed/program"], None, None)) == (
+        "/closed/program can't be started: Permission denied; let this user enter all folders of "
+        "its path, or install it elsewhere")
 
 
 def test_machine_that_can_start_nothing_is_not_blamed_on_the_program() -> None:
@@ -140,3 +150,5 @@ def test_program_that_does_not_end_is_ended() -> None:
         run(["sh", "-c", "sleep 60 & exit 0"], timeout_s=1)
     with pytest.raises(CommandFailed, match="still running after 1 s"):
         run(["sh", "-c", "exec >&- 2>&-; sleep 60"], timeout_s=1)
+    with pytest.raises(CommandFailed, match="with signal 9: still running after 1 s, so it was"):
+        run(["sh", "-c", "printf 'waiting...' >&2; exec sleep 60"], timeout_s=1)

@@ -47,6 +47,14 @@ def test_file_of_an_unknown_test_draws(golden: str, plot: str | None, tmp_path: 
     assert picture.stat().st_size > 10_000
 
 
+def test_plot_that_an_unknown_test_lacks_is_told_with_those_it_has(tmp_path: Path) -> None:
+    """flent my_own_test --list-plots would find none."""
+    ended = flent(private(tmp_path, "stock_ping"), "-o", tmp_path / "plot.png", "-p", "ms_cdfs")
+    assert ended.returncode == 1
+    assert ("ERROR: the test my_own_test has no plot 'ms_cdfs'; did you mean 'ms_cdf'?; known: "
+            "ms_timeseries, ms_cdf, ms_box, ") in ended.stderr
+
+
 def test_hostile_names_of_series_are_labels(tmp_path: Path) -> None:
     """A formula that matplotlib can't read, a format, a tag, a path."""
     file = private(tmp_path, "stock_ping", renamed={

@@ -160,4 +160,4 @@ def test_run_that_repeats_another_counts_once(
     monkeypatch.setattr(sys, "argv", ["study", str(tmp_path), "--router-model", IDEAL])
     assert study.main() == 0
     assert judged == [rows[0], *rows[2:]]
-    assert "1 of 5 files repeat another one sample by sample" in capsys.readouterr().err
+    assert "1 of 5 files repeats another one sample by sample" in capsys.readouterr().err

@@ -44,6 +44,7 @@ def test_same_samples_and_settings_are_one_run() -> None:
     kept, line = counted_once([first, again, other, bare, bare, Sampled(Path("f"), "hash",
                                                                         {"aqm": "pie"})])
     assert kept == [first, other, bare, bare]
+    assert counted_once([first, again])[1].startswith("1 of 2 files repeats another one sample by ")
     assert line == ("2 of 6 files repeat another one sample by sample, such as b and a: the same "
                     "run, which counts once")
     kept, line = counted_once([bare, Sampled(Path("d"))])
@@ -56,8 +57,8 @@ def test_number_of_jobs_is_one_or_more(words: list[str], jobs: int | None) -> No
     parser = argparse.ArgumentParser()
     add_jobs(parser)
     assert parser.parse_args(words).jobs == jobs
-    for word in ("0", "x", "1.5", "-1", "9" * 5000):
-        with pytest.raises(ConfigError, match=f"--jobs {word[:40]}: expected a whole number from"):
+    for word in ("", "0", "x", "1.5", "-1", "9" * 5000):
+        with pytest.raises(ConfigError, match=f"--jobs: '{word[:40]}'; expected a whole number"):
             parser.parse_args([f"--jobs={word}"])
 
 
@@ -108,8 +109,9 @@ def test_named_files_that_a_sweep_writes_beside_data_files_are_left_out(
     ("none", "not found; expected a data file or a folder of data files"),
     ("x\0", "embedded null byte; expected a data file or a folder of data files"),
     ("sweep.json/x", "Not a directory; expected a data file or a folder of data files"),
-    (".", ("no data files (*.flent.gz, *.flent, *.flent.bz2, *.flnt) in this folder or below "
-           "it; hidden files, links, and folders that can't be read are left out"))])
+    (".", ("no data files (*.flent.gz, *.flent, *.flent.bz2, *.flnt, or *.json.gz of "
+           "netperf-wrapper) in this folder or below it; hidden files, links, and folders that "
+           "can't be read are left out"))])
 def test_path_without_a_data_file_has_a_reason(name: str, why: str, tmp_path: Path) -> None:
     for there in ("sweep.json", "x.debug.log.gz"):
         (tmp_path / there).touch()

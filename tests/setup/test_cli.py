@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import resource
 import subprocess
 import sys
@@ -163,8 +165,50 @@ def test_memory_that_runs_out_is_told_in_a_line(
 
     monkeypatch.setattr(cli, "_run", run)
     assert main(["score"]) == 1
-    assert capsys.readouterr().err.splitlines() == [
-        "flent-aqm: out of memory; set a higher limit, or give fewer files at once"]
+    assert capsys.readouterr().err == (
+        "flent-aqm: out of memory; end other programs, raise the limit (ulimit -v), or give fewer "
+        "files at once\n")
+
+
+def test_full_disk_is_told_in_a_line(tmp_path: Path) -> None:
+    """As it is no defect either. Standard output has no name."""
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "flent_aqm.cli", "score", "--list"], stdout=full, check=False,
+            stderr=subprocess.PIPE, text=True, cwd=Path(cli.__file__).parents[1],
+            env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)})
+    assert (done.returncode, done.stderr) == (
+        1, "flent-aqm: No space left on device; make room on the disk, or write to another one\n")
+    assert not list(tmp_path.rglob("*.log"))
+
+
+@pytest.mark.parametrize(("error", "status", "text"), [
+    (OSError(errno.EMFILE, "Too many open files", "/x"),
+     1, "flent-aqm: /x: Too many open files; raise the limit: ulimit -n\n"),
+    (OSError(errno.ENXIO, "No such device or address", "/x"), 3, "flent-aqm: a bug in flent-aqm")])
+def test_what_the_machine_lacks_is_no_defect(
+        error: OSError, status: int, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    def run(words: list[str]) -> int:
+        raise error
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(cli, "_run", run)
+    assert main(["score"]) == status
+    assert capsys.readouterr().err.startswith(text)
+
+
+def test_plots_that_are_switched_off_are_no_defect(tmp_path: Path) -> None:
+    """numpy is there, but not for a command of a program with this variable."""
+    code = ("import sys, flent_aqm.bridge.hook as hook; "
+            "sys.meta_path.insert(0, hook._NoPlotsFinder()); from flent_aqm.cli import main; "
+            "sys.exit(main(['score', sys.argv[1]]))")
+    done = subprocess.run(
+        [sys.executable, "-c", code, RUNS / "ndt7.flent.gz"], check=False,
+        capture_output=True, text=True, cwd=Path(cli.__file__).parents[1],
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path), "FLENT_AQM_WITHOUT_PLOTS": "1"})
+    assert done.stderr.startswith("flent-aqm: numpy is switched off by FLENT_AQM_WITHOUT_PLOTS")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
 
 
 LONG = "x" * 300
@@ -192,6 +236,28 @@ def test_path_that_is_too_long_is_told_in_a_line(
     (tmp_path / "folder.flent.gz").mkdir()
     assert main(words) == 1
     assert capsys.readouterr().err.splitlines() == [f"flent-aqm: {reason}"]
+
+
+@pytest.mark.parametrize(("words", "reason"), [
+    (["--set", "modem_mbps"], "--set: 'modem_mbps'; expected KEY=VALUE, such as modem_mbps=20"),
+    (["--set", "=20"], "--set: '=20'; expected KEY=VALUE, such as modem_mbps=20"),
+    *((["--wall-limit", text], f"--wall-limit: {text!r}; expected a number of seconds above 0")
+      for text in ("x", "-3", "0", "nan", "inf"))])
+def test_option_of_lab_without_a_value_is_told_before_it_boots(
+        words: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lab", *words, "--", "true"]) == 1
+    assert capsys.readouterr().err == f"flent-aqm: {reason}\n"
+
+
+def test_folder_that_refuses_files_is_told_before_the_line_is_measured(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+        ) -> None:
+    """Root may write to any."""
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert main(["speedtest", "-o", str(tmp_path / "a.flent.gz")]) == 1
+    assert capsys.readouterr().err == (
+        f"flent-aqm: -o: {tmp_path}: this user may not write to this folder; name a file in "
+        "another one\n")
 
 
 def test_command_whose_library_debian_lacks_says_so(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy
 
 from flent_aqm.base.errors import NotAvailable
-from flent_aqm.base.words import significant
+from flent_aqm.base.words import counted, significant
 from flent_aqm.results.data_file import Numbers
 from flent_aqm.results.metrics.grades import step
 from flent_aqm.results.metrics.percentiles import trimmed_mean
@@ -85,7 +85,7 @@ def foreign_ms(run: Run, interval_s: float) -> Numbers:
     late = last_intervals(run, interval_s)
     probes = run.loaded()
     inside = late.holds_behind_start(probes.sent_s) & numpy.isfinite(probes.rtt_ms)
-    return _require_enough(probes.rtt_ms[inside], "answered probes", late)
+    return _require_enough(probes.rtt_ms[inside], "answered probe", "answered probes", late)
 
 
 def self_ms(run: Run, interval_s: float) -> Numbers:
@@ -97,7 +97,8 @@ def self_ms(run: Run, interval_s: float) -> Numbers:
                for flow in run.speed_test if (rtt := flow.tcp.get("tcp_rtt")) is not None]
     if not rtts_ms:
         raise NotAvailable("the file has no RTT of TCP_INFO of the loading flows")
-    return _require_enough(numpy.concatenate(rtts_ms), "samples of TCP_INFO", late)
+    return _require_enough(numpy.concatenate(rtts_ms), "sample of TCP_INFO", "samples of TCP_INFO",
+                           late)
 
 
 def last_intervals(run: Run, interval_s: float) -> Window:
@@ -149,17 +150,19 @@ def goresponsiveness_p90_estimate(run: Run) -> float:
                                 p90_ms(self_ms(run, GO_INTERVAL_S)))
 
 
-def _require_enough(samples_ms: Numbers, samples_name: str, late: Window) -> Numbers:
+def _require_enough(samples_ms: Numbers, one: str, several: str, late: Window) -> Numbers:
     """Return the samples unchanged. Raises NotAvailable if there are fewer than 10.
 
     Args:
         samples_ms: RTTs.
-        samples_name: name of the samples, plural, for the message.
+        one: name of a sample, for the message.
+        several: its plural.
         late: time in which they were taken, for the message.
     """
     if samples_ms.size < FEWEST_SAMPLES:
         raise NotAvailable(f"the last {significant(late.length_s)} s under load have "
-                           f"{samples_ms.size} {samples_name}, and {FEWEST_SAMPLES} are needed")
+                           f"{counted(samples_ms.size, one, several)}, and {FEWEST_SAMPLES} are "
+                           "needed")
     return samples_ms
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.base.words import for_plot, for_spreadsheet, plain, plain_lines
+from flent_aqm.base.words import counted, for_plot, for_spreadsheet, plain, plain_lines
 from flent_aqm.results.data_file import (
     DataFile,
     a_dict,
@@ -47,7 +47,7 @@ _DATES = ("TIME", "T0", "BATCH_TIME")
 _MEAN = "MEAN_VALUE"
 # Larger values, in any unit, can't have been measured. No axis could be drawn for them.
 BEYOND_ALL_MEASURE = 1e18
-_A_NUMBER = f"a number between -{BEYOND_ALL_MEASURE:g} and {BEYOND_ALL_MEASURE:g}"
+_A_NUMBER = f"a number above -{BEYOND_ALL_MEASURE:g} and below {BEYOND_ALL_MEASURE:g}"
 _NUMBER_OR_GAP = {int, float, type(None)}
 # A name that has no other meaning in a format string, path, spreadsheet or log.
 _NAME = re.compile(r"\w[\w+=,@~. -]*")
@@ -250,8 +250,7 @@ def _refuse_results(whole: dict[str, Any]) -> None:
     x_values, results = whole.get("x_values"), a_dict(whole.get("results"), "results")
     if x_values is None:
         raise BadResult("its x_values are missing; expected the times of its results")
-    if not isinstance(x_values, list) or not _all_numbers_or_none(x_values):
-        raise BadResult(f"its x_values are not a list in which each value is {_A_NUMBER}, or null")
+    _refuse_values("its x_values", x_values)
     if len(x_values) > MOST_STEPS:
         raise BeyondLimitsError(f"its x_values have {len(x_values):,} times; Flent can show up to "
                                 f"{MOST_STEPS:,}: measure again with a larger --step-size or a "
@@ -261,13 +260,24 @@ def _refuse_results(whole: dict[str, Any]) -> None:
         raise BadResult("its results are empty; expected at least one series")
     refuse_odd_names("results", results, MOST_RESULTS)
     for series, values in results.items():
-        if not isinstance(values, list) or len(values) != len(x_values) \
-                or not _all_numbers_or_none(values):
-            raise BadResult(f"its results of {series!r} are not a list that has, for each of its "
-                            f"x_values, {_A_NUMBER}, or null")
+        what = f"its results of {series!r}"
+        _refuse_values(what, values)
+        if len(values) != len(x_values):
+            raise BadResult(f"{what} have {counted(len(values), 'value')}; expected one for each "
+                            f"of its {len(x_values):,} x_values")
         if for_spreadsheet(series) != series:
             raise BadResult(f"the name of its series {series!r} begins with =, +, - or @, which "
                             "spreadsheets take for a formula; rename it in the file")
+
+
+def _refuse_values(what: str, values: Any) -> None:
+    """Raise BadResult, with the first wrong value, unless `values` is a list in which each value is
+    None or a number between -1e18 and 1e18 (BEYOND_ALL_MEASURE). what: names the values, plural."""
+    if not isinstance(values, list):
+        raise BadResult(f"{what} are {shown(values)}; expected a list of numbers")
+    if not _all_numbers_or_none(values):
+        wrong = next(value for value in values if not _all_numbers_or_none([value]))
+        raise BadResult(f"{what} have the value {shown(wrong)}; expected {_A_NUMBER}, or null")
 
 
 def _refuse_samples(series: str, samples: Sequence[dict[str, Any]]) -> None:
@@ -286,7 +296,7 @@ def _refuse_samples(series: str, samples: Sequence[dict[str, Any]]) -> None:
     for key in dict.fromkeys(chain.from_iterable(samples)):
         if _mixed({type(sample[key]) for sample in samples if key in sample}):
             raise BadResult(f"samples of {series!r} have values of several kinds for "
-                            f"{key[:40]!r}; expected only numbers, only text or only lists")
+                            f"{key[:40]!r}; expected numbers alone, or no number")
 
 
 def _mixed(types: set[type]) -> bool:

@@ -113,7 +113,8 @@ def _refuse_set_back(name: str, times_s: NDArray[numpy.float64]) -> None:
     back_s = -float(numpy.diff(times_s).min()) if times_s.size > 1 else 0.0
     if back_s > BACK_S:
         raise BadResult(f"times in {name!r} go back by {significant(back_s)} s: a clock was set "
-                        "back during the run")
+                        "back during the run, so which samples were taken under load is not known; "
+                        "repeat the run, and let nothing set the clock meanwhile")
 
 
 def _checked_s(name: str, values: Iterator[Any] | Collection[Any], unit_s: float = 1.0
@@ -133,7 +134,8 @@ def _checked_s(name: str, values: Iterator[Any] | Collection[Any], unit_s: float
         times = numpy.array([numpy.inf])
     if times.size and not float(numpy.abs(times).max()) <= LATEST_S:
         worst = float(times[numpy.abs(times).argmax()])
-        raise BadResult(f"{name!r} has a time, interval or latency of {worst:g} s; expected "
+        # Many digits, because fewer could be those of the limit.
+        raise BadResult(f"{name!r} has a time, interval or latency of {worst:.15g} s; expected "
                         f"{-LATEST_S:g} to {LATEST_S:g} s, and times since 1970")
     return times
 

@@ -254,6 +254,13 @@ def _unit_hint(bare: Node, other: Node) -> str:
     return "" if leaves(other) else "; write the other number without a unit"
 
 
+def _condition_hint(one: Node, other: Node) -> str:
+    """Return that a condition can't be an operand, "" if neither of the two is one."""
+    if Truth.TRUTH not in (one.kind, other.kind):
+        return ""
+    return "; a condition has no number: join conditions by 'and' or 'or'"
+
+
 class _Parser:
     """Recursive-descent parser. Each method with the name of a rule of the grammar parses the rule
     at the next token, passes over its tokens, and returns the result. It raises ConfigError if the
@@ -368,7 +375,8 @@ class _Parser:
         """Return the kind that two numbers have. Raises ConfigError if they have different kinds,
         or if one is a condition. sign: the sign between them, for the message."""
         if not isinstance(left.kind, NumberKind) or left.kind is not right.kind:
-            hint = _unit_hint(left, right) or _unit_hint(right, left)
+            hint = (_unit_hint(left, right) or _unit_hint(right, left)
+                    or _condition_hint(left, right) or "; both have to be of one kind")
             raise ConfigError(f"{self.text!r}: {left.kind.value} {sign} {right.kind.value} can't "
                               f"be computed{hint}")
         return left.kind
@@ -412,7 +420,11 @@ class _Parser:
             if sign == "*" and NumberKind.SHARE in (one, other):
                 return Arithmetic(sign, left, right,
                                   other if one is NumberKind.SHARE else one, 100.0)
-        raise ConfigError(f"{self.text!r}: {one.value} {sign} {other.value} can't be computed")
+        hint = _condition_hint(left, right) or (
+            "; one factor has to be without a unit or in %" if sign == "*" else
+            "; the divisor has to be without a unit, or of the same kind")
+        raise ConfigError(f"{self.text!r}: {one.value} {sign} {other.value} can't be computed"
+                          f"{hint}")
 
     def factor(self) -> Node:
         """Parse a number, a metric, a function, or a condition or expression in brackets. Any

@@ -179,9 +179,9 @@ def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
     if not recorded:
         return "", "no sweep.json beside the data files names their batch"
     path = Path(name := _batch_path(recorded[0]))
-    if _digest(path) != recorded[0][name]:
-        return "", (f"{plain(path)} can't be read any more, or has changed since the runs were "
-                    "made")
+    if (digest := _digest(path)) != recorded[0][name]:
+        return "", f"{plain(path)} " + (
+            "has changed since the runs were made" if digest else "can't be read any more")
     return _copy_batch(path, recorded[0], target), ""
 
 

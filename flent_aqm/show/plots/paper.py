@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.words import significant
 
 # Units per inch. pt is TeX's point, in which \\the\\columnwidth is printed.
 _PER_INCH = {"in": 1.0, "cm": 2.54, "mm": 25.4, "pt": 72.27}
@@ -36,11 +37,13 @@ def parse_inches(text: str) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)", text.strip().lower())
     unit = (match[2] or "in") if match else ""
     if not match or unit not in _PER_INCH:
-        raise ConfigError(f"--width {text}: expected a number and a unit, such as 3.33in, 8.5cm, "
-                          "85mm or 240pt")
+        raise ConfigError(f"--width: {text!r}; expected a number and a unit, such as 3.33in, "
+                          "8.5cm, 85mm or 240pt, or a number of inches alone")
     width = round(float(match[1]) / _PER_INCH[unit], 9)
     if not _LEAST_INCHES <= width <= _MOST_INCHES:
-        raise ConfigError(f"--width {text}: expected {_LEAST_INCHES:g} to {_MOST_INCHES:g} inches")
+        bounds = [significant(inches * _PER_INCH[unit], 5)
+                  for inches in (_LEAST_INCHES, _MOST_INCHES)]
+        raise ConfigError(f"--width: {text!r}; expected {bounds[0]}{unit} to {bounds[1]}{unit}")
     return width
 
 

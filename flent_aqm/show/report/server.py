@@ -111,7 +111,8 @@ class ReportServer(ThreadingHTTPServer):
         except (OSError, OverflowError, UnicodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else None
             raise ConfigError(f"--host {host} --port {port}: can't listen there: "
-                              f"{reason or error}") from None
+                              f"{reason or error}; give an address of this machine, and a port "
+                              "that is free, 0 for any") from None
 
     @property
     def address(self) -> str:

@@ -154,6 +154,8 @@ def test_rpm_needs_ten_samples(make_run: MakeRun) -> None:
     with pytest.raises(NotAvailable, match=r"^the last 0\.09 s under load have 9 answered probes, "
                                            "and 10 are needed"):
         rpm.foreign_ms(make_run([10.0] * 9), rpm.IETF_INTERVAL_S)
+    with pytest.raises(NotAvailable, match=r"have 1 answered probe, and 10 are needed$"):
+        rpm.foreign_ms(make_run([10.0]), rpm.IETF_INTERVAL_S)
 
 
 @pytest.mark.parametrize(("points", "grade"), [

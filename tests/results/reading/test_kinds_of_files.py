@@ -101,7 +101,7 @@ def test_copies_of_a_run_count_once(
         save(tmp_path / f"{name}.flent.gz", golden)
     assert main(["score", "--by", "aqm", "--format", "csv", str(tmp_path)]) == 0
     output = capsys.readouterr()
-    assert "1 of 4 files repeat another one sample by sample, such as" in output.err
+    assert "1 of 4 files repeats another one sample by sample, such as" in output.err
     runs = {row["aqm"]: row["runs"] for row in csv.DictReader(output.out.splitlines())}
     assert runs == {"codel": "2", "sfq": "1"}
     assert main(["report", str(tmp_path), "-o", str(tmp_path / "x.html")]) == 0
@@ -129,5 +129,5 @@ def test_copies_of_a_file_of_flents_own_count_once(
     save(tmp_path / "c.flent.gz", at_another_time(golden, 60.0))
     assert main(["score", "--by", "test", "--format", "csv", str(tmp_path)]) == 0
     output = capsys.readouterr()
-    assert "1 of 3 files repeat another one sample by sample, such as" in output.err
+    assert "1 of 3 files repeats another one sample by sample, such as" in output.err
     assert {row["runs"] for row in csv.DictReader(output.out.splitlines())} == {"2"}

@@ -232,6 +232,8 @@ def test_times_beyond_our_age_are_refused(tmp_path: Path) -> None:
         for time_s in (1e16, 1e17, -1e11):
             with pytest.raises(BadResult, match="has a time, interval or latency of"):
                 read_data_file(_with_times(tmp_path, **{key: time_s}))
+    with pytest.raises(BadResult, match=r"of 10000000000\.5 s; expected -1e\+10 to 1e\+10 s"):
+        read_data_file(_with_times(tmp_path, LOAD_END=1e10 + 0.5))
 
 
 def test_parsed_numbers_are_finite_and_text_is_whole() -> None:

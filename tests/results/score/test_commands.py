@@ -94,20 +94,23 @@ def test_score_of_a_folder_has_a_line_per_file(capsys: Capture) -> None:
         assert file.name.removesuffix(".flent.gz") in out
 
 
+@pytest.mark.parametrize(("error", "text"), [
+    (KeyError("aqm"), "a bug in flent-aqm: KeyError: 'aqm'; please report it"),
+    (MemoryError(), "out of memory; end other programs, ")])
 def test_file_that_work_stumbles_over_is_named_and_the_others_are_scored(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    error: Exception, text: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A defect of ours is no file's end but its own."""
+    """A defect of ours is no file's end but its own. Too little memory is no defect."""
     def stumble(run: Run) -> Mapping[str, Any]:
         if "ndt7" in run.path.name:
-            raise KeyError("aqm")
+            raise error
         return values(run)
 
     monkeypatch.setattr(shown, "values", stumble)
     files = [str(RUNS / f"{name}.flent.gz") for name in ("ndt7", "stock_ping", "ping_exp")]
     assert main(["score", *files]) == 1
     output = capsys.readouterr()
-    assert "ndt7.flent.gz: a bug in flent-aqm: KeyError: 'aqm'; please report it" in output.err
+    assert f"ndt7.flent.gz: {text}" in output.err
     assert "stock_ping" in output.out
 
 
@@ -146,7 +149,7 @@ def test_score_skips_and_counts_damaged_files(tmp_path: Path, capsys: Capture) -
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 2
     assert str(tmp_path / "a.flent.gz") in err
-    assert "2 of 3 files can't be used" in err
+    assert "skipped 2 of 3 files, which can't be used" in err
 
 
 def test_score_of_many_files_on_all_cores(tmp_path: Path, capsys: Capture) -> None:
@@ -386,6 +389,9 @@ def test_false_condition_without_a_metric_fails(tmp_path: Path, capsys: Capture)
     (["latency_loaded_p99_ms", str(RUNS)], "not a condition"),
     (["1 < 2", "nowhere"], "nowhere: not found"),
     (["1 < 2", str(RUNS), "--median-by", "colour"], "no run has the setting 'colour'"),
+    (["1 < 2", str(RUNS), "--median-by", ""], "--median-by: '' names no setting; give one or more"),
+    (["1 < 2", str(RUNS), "--median-by", ","], "--median-by: ',' names no setting; give one or"),
+    (["1 < 2", str(RUNS), "--pool", "seed"], "--pool: needs --median-by, which groups the runs"),
 ])
 def test_assert_ends_with_2_for_a_mistake(words: list[str], why: str, capsys: Capture) -> None:
     """Scripts can tell a wrong condition from a failed one."""

@@ -280,5 +280,5 @@ def test_report_without_a_name_tells_how_deep_it_looked(
     shutil.copy(RUNS / "ndt7.flent.gz", tmp_path / "results" / "a" / "b")
     monkeypatch.chdir(tmp_path)
     assert main(["report"]) == 1
-    assert "and its subfolders, of which deeper ones are not searched; name" \
+    assert "or the folders in it; folders below these are not searched; name" \
         in capsys.readouterr().err

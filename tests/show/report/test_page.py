@@ -311,7 +311,7 @@ def test_nothing_to_report_is_said_in_one_line(
     assert not list(tmp_path.glob("r.*"))
     errors = capsys.readouterr().err.strip().splitlines()
     assert len(errors) == 2
-    assert "none of 1 files can be read" in errors[0]
+    assert errors[0].startswith(f"flent-aqm: {tmp_path / 'x.flent.gz'}: damaged")
 
 
 @pytest.mark.parametrize(("ended_s", "why"), [
