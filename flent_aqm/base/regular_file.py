@@ -12,7 +12,8 @@ from typing import IO, Any
 
 # Size limit of the package's own JSON files. The causes of ten thousand failed runs take less.
 MAX_NOTE_BYTES = 8 << 20
-_IRREGULAR = "it is a pipe, a device or a socket, not a regular file"
+# The reason why such a file is neither read nor replaced.
+IRREGULAR = "it is a pipe, a device or a socket, not a regular file"
 
 
 def open_regular(path: Path) -> IO[bytes]:
@@ -25,14 +26,14 @@ def open_regular(path: Path) -> IO[bytes]:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as error:
         if error.errno in (errno.ENXIO, errno.ENODEV):  # sockets, and devices without a driver
-            raise OSError(errno.EINVAL, _IRREGULAR) from None
+            raise OSError(errno.EINVAL, IRREGULAR) from None
         raise
     try:
         kind = os.fstat(descriptor).st_mode
         if stat.S_ISDIR(kind):
             raise OSError(errno.EISDIR, "it is a folder")
         if not stat.S_ISREG(kind):
-            raise OSError(errno.EINVAL, _IRREGULAR)
+            raise OSError(errno.EINVAL, IRREGULAR)
         return os.fdopen(descriptor, "rb")
     except BaseException:
         os.close(descriptor)

@@ -12,10 +12,13 @@ import contextlib
 import errno
 import fcntl
 import os
+import stat
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
+
+from flent_aqm.base.regular_file import IRREGULAR
 
 _SUFFIX = ".part"
 _TRIES, _AGAIN_S = 50, 0.01
@@ -28,12 +31,17 @@ def written_whole(path: Path) -> Iterator[IO[bytes]]:
     """Context manager: yield a file open for writing bytes, which replaces `path` when the block
     ends without an error. After an error, `path` stays as it was, and the new file is removed. The
     folder must exist. Raises OSError if the file can't be written; its text names the folder if
-    that is the reason.
+    that is the reason. It is also raised if a pipe, device or socket is in the file's place, which
+    would be lost.
 
     Threads of one process must not write the same path at once.
     """
     if not path.name:  # such as "."
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    with contextlib.suppress(FileNotFoundError):
+        kind = os.stat(path).st_mode
+        if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+            raise OSError(errno.EINVAL, IRREGULAR, str(path))
     part = path.with_name(f".{path.name}.{os.getpid()}{_SUFFIX}")
     try:
         with _create_locked(part) as file:

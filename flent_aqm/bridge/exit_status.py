@@ -55,8 +55,9 @@ def tell(error: Exception, text: str = "") -> int:
 def run_flent(stock: Callable[[bool], int]) -> Callable[[bool], int]:
     """Return a replacement for the function behind the commands flent and flent-gui. The
     replacement returns Flent's exit status if that isn't 0. It returns 1 after an AqmError, which
-    is printed in one line, and if Flent, its batches or this package's tools or plots logged an
-    error. Logged errors don't count in flent-gui, nor in a run on a testbed.
+    is printed in one line, also if numpy is switched off (environment.WITHOUT_PLOTS), and if Flent,
+    its batches or this package's tools or plots logged an error. Logged errors don't count in
+    flent-gui, nor in a run on a testbed.
 
     Any other exception is raised further, unless data files are shown and --debug-error isn't
     given: then it is printed in one line, details are written to a crash log, and 1 is returned.
@@ -75,6 +76,8 @@ def run_flent(stock: Callable[[bool], int]) -> Callable[[bool], int]:
         except AqmError as error:
             return tell(error)
         except Exception as error:
+            if isinstance(error, ModuleNotFoundError) and environment.WITHOUT_PLOTS in str(error):
+                return tell(error)
             if "--debug-error" in sys.argv or not _shows_files:
                 raise
             return tell(error, _report_unshown_file(error))

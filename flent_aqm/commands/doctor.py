@@ -44,7 +44,7 @@ def main(args: argparse.Namespace) -> int:
 
     With --testbed, print the abilities of that router instead, and return the exit status of its
     examination, whose errors are raised. Raises ConfigError if the part of flent-aqm that examines
-    routers isn't installed.
+    routers isn't installed, or if --server is given without --testbed.
     """
     if args.testbed:
         for part in parts_there().values():
@@ -52,6 +52,9 @@ def main(args: argparse.Namespace) -> int:
                 return int(load(part.doctor)(args.testbed, server=args.server, as_json=args.json))
         raise ConfigError("--testbed: this installation lacks the part ssh, which queries routers; "
                           "leave --testbed out, or install the whole package")
+    if args.server is not None:
+        raise ConfigError("--server: needs --testbed, the router between this machine and it, such "
+                          "as --testbed ssh://router")
     with announced("looking for programs"):
         parts = list(all_parts())
     if args.json:

@@ -107,8 +107,9 @@ def _unpack_and_check(unpack: Callable[[], bytearray], path: Path, within: Limit
         try:
             whole = parse(text)
         except BadResult as error:
-            # "Extra data" follows also the first digits of text that is no JSON.
-            is_lines = "Extra data" in str(error) and text.lstrip()[:1] == b"{"
+            # The words of json and of orjson, also for the first digits of text that is no JSON.
+            is_lines = text.lstrip()[:1] == b"{" and any(
+                words in str(error) for words in ("Extra data", "content after document"))
             raise BadResult(_LINES) if is_lines else error from None
         return as_data_file(whole, path, within)
     except OSError as error:

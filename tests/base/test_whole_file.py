@@ -108,3 +108,15 @@ def test_file_whose_name_a_stranger_has_locked_gets_a_lock_of_its_own(tmp_path: 
             file.write(b"whole")
             whole_file.remove_abandoned([tmp_path])
     assert (tmp_path / "data").read_bytes() == b"whole"
+
+
+def test_pipe_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    """Nor a device, such as /dev/stdout, by a program of root."""
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for path in (pipe, link):
+        with pytest.raises(OSError, match="it is a pipe, a device or a socket"):
+            whole_file.write_text(path, "whole")
+    assert pipe.is_fifo()
+    assert sorted(tmp_path.iterdir()) == [link, pipe]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base import environment
+from flent_aqm.bridge import exit_status
 from flent_aqm.show.plots.frame import EMPTY
 from tests.files import RUNS
 
@@ -79,6 +80,18 @@ def test_text_is_not_written_under_the_name_of_a_picture(
         1, ("ERROR: -o: 'x.png' is the name of a picture, and what would be written is text; give "
             "a plot (-p PLOT, and no -f), or another name\n"))
     assert not list(tmp_path.iterdir())
+
+
+def test_plots_that_are_switched_off_are_told_in_a_line(capsys: pytest.CaptureFixture[str]
+                                                        ) -> None:
+    """Without a traceback, and without a log of a defect."""
+    text = "numpy is switched off by FLENT_AQM_WITHOUT_PLOTS in the environment"
+
+    def stock(gui: bool) -> int:
+        raise ModuleNotFoundError(text, name="numpy")
+
+    assert exit_status.run_flent(stock)(True) == 1
+    assert capsys.readouterr().err == f"ERROR: {text}\n"
 
 
 @pytest.mark.parametrize(("test", "plot", "told"), [

@@ -238,6 +238,11 @@ def test_path_that_is_too_long_is_told_in_a_line(
     assert capsys.readouterr().err.splitlines() == [f"flent-aqm: {reason}"]
 
 
+def test_doctor_asks_for_the_router_before_a_server(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--server", "host"]) == 1
+    assert capsys.readouterr().err.startswith("flent-aqm: --server: needs --testbed, the router ")
+
+
 @pytest.mark.parametrize(("words", "reason"), [
     (["--set", "modem_mbps"], "--set: 'modem_mbps'; expected KEY=VALUE, such as modem_mbps=20"),
     (["--set", "=20"], "--set: '=20'; expected KEY=VALUE, such as modem_mbps=20"),

@@ -29,7 +29,7 @@ from flent_aqm.router.tc.dump import QueueSample, is_complete, parse_dump, reque
 INTERVAL_S = 0.1
 ROUTER_NAMESPACE = "/run/netns/router"
 DEVICES = ("down", "up")
-_NOT_SAMPLED = "the router's queues were not sampled: did the test end early?"
+_NOT_SAMPLED = "the router's queues were not sampled: the test ended before the first sample"
 # Header of each sample in the file: epoch seconds, and the lengths of the netlink answer, of the
 # cards' counters and of the probes' times, in bytes.
 _RECORD = struct.Struct("=dIII")

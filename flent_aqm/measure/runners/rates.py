@@ -54,7 +54,8 @@ class AqmRatesRunner(SupervisedRunner):
         without metadata. Raises BadResult if the rate was never changed."""
         text = output.read()
         if not text:
-            raise BadResult("the router's rate was never changed: did the test end early?")
+            raise BadResult("the router's rate was never changed: the test ended before its "
+                            "first change")
         series = [[float(word) for word in line.split()] for line in text.splitlines()]
         return series, [{"t": at_s, "val": mbps} for at_s, mbps in series], {}
 

@@ -54,8 +54,10 @@ def _parse(text: bytes | bytearray) -> Any:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
         if len(text) > _SLOW_BYTES:
-            raise BadResult(f"damaged, or not JSON ({error}); above {_SLOW_BYTES >> 20} MiB, only "
-                            "UTF-8 without a byte order mark and lone surrogates is read") from None
+            of_text = any(word in str(error) for word in ("UTF-8", "surrogate"))
+            of_large = (f"; above {_SLOW_BYTES >> 20} MiB, only UTF-8 without a byte order mark "
+                        "and lone surrogates is read" if of_text else "")
+            raise BadResult(f"damaged, or not JSON ({error}){of_large}") from None
         # orjson refuses a BOM, and lone surrogates, which Flent writes if a title was not UTF-8.
         return _without_surrogates(json.loads(
             bytes(text), parse_constant=_refuse_constant, parse_int=_parse_int,

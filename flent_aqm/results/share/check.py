@@ -39,17 +39,18 @@ def open_all(files: Sequence[Path]) -> Mapping[Path, str]:
         return {}
     argv = [sys.executable, "-P", "-m", "flent_aqm.results.share.open_in_flent",
             str(GRACE_S), *map(str, files)]
+    limit_s = START_S + FILE_S * len(files)
     try:
         ended = subprocess.run(
-            argv, stdin=subprocess.DEVNULL, capture_output=True, check=False,
-            timeout=START_S + FILE_S * len(files),
+            argv, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=limit_s,
             env={**os.environ, environment.DISABLE: "1", "MPLBACKEND": "agg"})
         lines = ended.stdout.decode(errors="replace").splitlines()
         told = last_line(ended.stderr.decode(errors="replace"))
         unopened = f"Flent ended before it came to this file{f': {told}' if told else ''}"
     except subprocess.TimeoutExpired as late:
         lines = (late.stdout or b"").decode(errors="replace").splitlines()
-        unopened = "it took too long"
+        unopened = (f"Flent had not drawn it when {limit_s:g} s had passed, the limit for all "
+                    "files together")
     faults: list[str | None] = [json.loads(line.removeprefix("opened ")) for line in lines
                                 if line.startswith("opened ")]
     faults += [unopened] * (len(files) - len(faults))

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.base.words import end_of
 
 PLOT = "plot.png"  # name of a file that is never written
 # Processor time that Flent may take for a file: twice its start-up time on this machine, of which
@@ -44,10 +45,15 @@ def main() -> None:
         # The end of a gzip file has the size of the unpacked data.
         unpacked = int.from_bytes(Path(path).read_bytes()[-4:], "little")
         child = os.fork()
+        file_s = limit_s + unpacked / BYTES_PER_S
         if not child:
-            _open_and_print(path, limit_s + unpacked / BYTES_PER_S, grace_s)
-        if os.waitpid(child, 0)[1]:
-            print("opened " + json.dumps("it took too long, or Flent ended"), flush=True)
+            _open_and_print(path, file_s, grace_s)
+        _, status, used = os.wait4(child, 0)
+        if status:
+            # The kernel may also have ended it for want of memory.
+            why = (_too_slow(file_s) if used.ru_utime + used.ru_stime > file_s else
+                   f"Flent ended with {end_of(os.waitstatus_to_exitcode(status))}")
+            print("opened " + json.dumps(why), flush=True)
 
 
 def _open_and_print(path: str, file_s: float, grace_s: int) -> NoReturn:
@@ -88,8 +94,13 @@ def _raise_timeout(file_s: float, *args: object) -> NoReturn:
         file_s: processor time in s that the file may take.
         args: signal number and frame, which are not used.
     """
-    raise TimeoutError(f"it takes more than {file_s:.3g} s of processor time, the limit for its "
-                       "size on this machine")
+    raise TimeoutError(_too_slow(file_s))
+
+
+def _too_slow(file_s: float) -> str:
+    """Return the reason for a file that takes more than `file_s` seconds of processor time."""
+    return (f"it takes more than {file_s:.3g} s of processor time, the limit for its size on this "
+            "machine")
 
 
 def _open_and_draw(path: str) -> None:

@@ -391,6 +391,8 @@ def test_large_text_that_the_fast_parser_refuses_is_not_parsed() -> None:
     with pytest.raises(BadResult, match=r"damaged, or not JSON \(.*\); above 4 MiB, only UTF-8 "
                                         "without a byte order mark"):
         parse(b" " + text)
+    with pytest.raises(BadResult, match=r"^damaged, or not JSON \(unexpected end of data: .*\)$"):
+        parse(b"[1" + b" " * (4 << 20))
 
 
 def test_series_of_a_file_last_together(tmp_path: Path) -> None:

@@ -180,4 +180,5 @@ def test_files_that_take_flent_too_long_are_told(
     monkeypatch.setattr(check, "FILE_S", 5)
     program(tmp_path, monkeypatch, "echo opened null; exec sleep 600")
     assert open_all([Path("one"), Path("two")]) == {
-        Path("two"): "Flent can't open and plot it: it took too long"}
+        Path("two"): "Flent can't open and plot it: Flent had not drawn it when 15 s had "
+                     "passed, the limit for all files together"}
