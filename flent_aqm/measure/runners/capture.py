@@ -89,8 +89,9 @@ class AqmCaptureRunner(SupervisedRunner):
 
     def check(self) -> None:
         """Determine device and addresses, and build tcpdump's command line. Flent calls it before
-        the test. Raises RunnerCheckError if tcpdump isn't found, or the device towards the
-        first host can't be determined, RuntimeError if a host can't be resolved."""
+        the test. Raises RunnerCheckError if tcpdump isn't found, if the device towards the first
+        host can't be determined, or if there is no room for temporary files, RuntimeError if a host
+        can't be resolved."""
         program = program_path("tcpdump")
         addresses = self.addresses = [str(lookup_host(host, self.settings.IP_VERSION)[4][0])
                                       for host in self.hosts]
@@ -108,6 +109,9 @@ class AqmCaptureRunner(SupervisedRunner):
         free = shutil.disk_usage(tempfile.gettempdir()).free
         room = min(MAX_CAPTURE_BYTES, int(free * SHARE_OF_FREE_ROOM))
         self.max_packets = (room - FILE_HEADER_BYTES) // (RECORD_HEADER_BYTES + snap)
+        if self.max_packets < 1:
+            raise RunnerCheckError(f"{tempfile.gettempdir()} has no room for a capture: {free:,} "
+                                   "bytes are free; make room, or set TMPDIR to another folder")
         ports = " or ".join(f"port {port}" for port in self.ports)
         if self.every_port:
             ports = " and ".join(f"not port {port}" for port in self.not_ports) or "ip or ip6"
@@ -135,9 +139,9 @@ class AqmCaptureRunner(SupervisedRunner):
         copy it beside the data file. A capture that is cut off or lacks packets is no error, but
         isn't `complete` under CAPTURE.
 
-        Raises BadResult if no packet was captured, or with every_port no flow, ParseError if the
-        file isn't a pcap file or tcpdump's counts are missing, OSError if the copy can't be
-        written.
+        Raises BadResult if no packet was captured, with every_port if no flow was, or with keep if
+        the copy's file exists, ParseError if the file isn't a pcap file or tcpdump's counts are
+        missing, OSError if the copy can't be written.
         """
         counts = parse_tcpdump_counts(text_of(error))
         capture = read_capture(
@@ -206,7 +210,8 @@ class AqmCaptureRunner(SupervisedRunner):
 
     def _keep_capture(self, output: IO[str]) -> str:
         """Copy the capture to the folder of data files, under the data file's name with the ending
-        .pcap. Return this name, without the folder. Raises OSError, also if the file exists."""
+        .pcap. Return this name, without the folder. Raises BadResult if the file exists, OSError if
+        it can't be written."""
         settings = self.settings
         # Flent's default name for a data file, if the batch sets none, begins the same way.
         own = f"{settings.NAME}-{settings.TIME.isoformat().replace(':', '')}"
@@ -214,8 +219,12 @@ class AqmCaptureRunner(SupervisedRunner):
         target = Path(settings.DATA_DIR) / f"{stem.removesuffix('.flent.gz')}.pcap"
         source = cast(Any, output).buffer
         source.seek(0)
-        with target.open("xb") as file:
-            shutil.copyfileobj(source, file, 1 << 20)
+        try:
+            with target.open("xb") as file:
+                shutil.copyfileobj(source, file, 1 << 20)
+        except FileExistsError:
+            raise BadResult(f"the capture can't be kept: {target} exists already; move it, or "
+                            "write the data file to another folder") from None
         return target.name
 
 

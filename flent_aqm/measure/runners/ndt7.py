@@ -105,10 +105,11 @@ class AqmNdt7Runner(SupervisedRunner):
                                    f"{last[-200:]!r}; install one of these; run: flent-aqm setup")
         if self.client not in (None, maker):
             raise RunnerCheckError(f"ndt7_client={self.client} was requested, but {program} is "
-                                   + ("M-Lab's client" if maker == "mlab" else
-                                      "the client of the Rust crate")
-                                   + "; install the other and put it before this one on PATH, "
-                                     "or leave ndt7_client out")
+                                   + ("M-Lab's client; run: flent-aqm setup, which installs that "
+                                      "of the Rust crate" if maker == "mlab" else
+                                      "the client of the Rust crate; remove it, and run: flent-aqm "
+                                      "setup --speedtests ndt7-client-go")
+                                   + "; or leave ndt7_client out")
         words = self._crate_words() if maker == "crate" else self._mlab_words()
         return [str(program), *words]
 

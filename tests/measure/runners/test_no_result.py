@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import struct
+from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +16,8 @@ import pytest
 from flent_aqm.base import environment
 from flent_aqm.base.defaults import CLIENT_STOPPED
 from flent_aqm.base.errors import BadResult
+from flent_aqm.base.flent_api import RunnerCheckError
+from flent_aqm.measure.runners import capture
 from flent_aqm.measure.runners.capture import AqmCaptureRunner
 from flent_aqm.measure.runners.cpu import AqmCpuRunner
 from flent_aqm.measure.runners.cross import AqmCrossRunner
@@ -112,3 +116,28 @@ def test_stopped_command_leaves_the_servers_that_had_ended_before(
     assert "still ran after 0.2 s" in runner.stopped_by
     assert (tmp_path / "server-1-status").exists()
     assert (tmp_path / CLIENT_STOPPED).read_text() == "server-2-status\n"
+
+
+def test_capture_that_is_there_already_is_not_called_a_folder(tmp_path: Path) -> None:
+    settings = SimpleNamespace(DATA_DIR=str(tmp_path), DATA_FILENAME="a.flent.gz", NAME="x",
+                               TIME=datetime(2026, 1, 1))
+    runner = AqmCaptureRunner(name="x", settings=settings, host="server", length=1, ports=[],
+                              keep=True)
+    (tmp_path / "a.pcap").touch()
+    (tmp_path / "out").write_bytes(PCAP)
+    with open(tmp_path / "out") as output, pytest.raises(BadResult) as refused:
+        runner._keep_capture(output)
+    assert str(refused.value) == (f"the capture can't be kept: {tmp_path}/a.pcap exists already; "
+                                  "move it, or write the data file to another folder")
+
+
+def test_capture_without_room_is_refused_before_tcpdump_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which would complain about an invalid packet count."""
+    for name, value in (("program_path", Path("tcpdump")), ("_egress_device", "lo"), ("_mtu", 1500),
+                        ("lookup_host", [0, 0, 0, 0, ("192.0.2.1", 0)])):
+        monkeypatch.setattr(capture, name, lambda *_, value=value: value)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=4096))
+    runner = AqmCaptureRunner(name="x", settings=SETTINGS, host="server", length=1, ports=[])
+    monkeypatch.setattr(capture, "SHARE_OF_FREE_ROOM", 0.01)
+    with pytest.raises(RunnerCheckError, match="has no room for a capture: 4,096 bytes are free; "):
+        runner.check()
