@@ -229,7 +229,8 @@ def measured_of_samples(idle: Samples, loaded: Mapping[str, Samples], mbps: Mapp
               **{f"while {busy} keep the line busy": one for busy, one in loaded.items()}}
     for phase, samples in phases.items():
         if samples.rtt_ms.size < FEWEST_PROBES:
-            return Unavailable(f"it takes {FEWEST_PROBES} probes {phase}, and there are "
+            verb = "is" if samples.rtt_ms.size == 1 else "are"
+            return Unavailable(f"it takes {FEWEST_PROBES} probes {phase}, and there {verb} "
                                f"{samples.rtt_ms.size}")
     for phase, samples in phases.items():
         if stood_still(samples):

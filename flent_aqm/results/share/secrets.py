@@ -90,8 +90,8 @@ class Secrets:
                             patterns.IPV6.findall(text) if (word := _without_colon(match))}
         names = {**dict.fromkeys(host_names(metadata)), **names}
         if len(names) > MOST_HOSTS:
-            raise BadResult(f"it names {len(names)} hosts; expected {MOST_HOSTS} at most, as no "
-                            "more can be replaced")
+            raise BadResult(f"it names {len(names):,} hosts; expected {MOST_HOSTS} at most, as no "
+                            "more can be replaced: remove some, or leave it out")
         self._names = [one for name in names if (one := _Name.of(name))]
         self.users = users(metadata)
         # Folders that have the name of a user.

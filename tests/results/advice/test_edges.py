@@ -139,6 +139,7 @@ def test_medians_are_in_the_middle_of_a_phase_and_texts_have_two_digits() -> Non
 
 @pytest.mark.parametrize(("idle", "busy", "why"), [
     (10, 10, ""), (9, 10, "it takes 10 probes on the idle line, and there are 9"),
+    (1, 10, "it takes 10 probes on the idle line, and there is 1"),
     (10, 9, "it takes 10 probes while uploads keep the line busy, and there are 9")])
 def test_each_phase_takes_ten_probes(idle: int, busy: int, why: str) -> None:
     def samples(count: int) -> Samples:
