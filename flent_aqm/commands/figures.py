@@ -68,7 +68,7 @@ def main(args: argparse.Namespace) -> int:
     """
     # Imported late, because --help needs none of these modules.
 
-    from flent_aqm.results.grouping import ALIASES
+    from flent_aqm.results.grouping import ALIASES, setting
     from flent_aqm.results.many_files import counted_once, find_files
     from flent_aqm.show.figures.gather import BASE_DELAY, gather
     from flent_aqm.show.figures.study import FIGURES, grid, of_least_delay, on_grid
@@ -93,7 +93,7 @@ def main(args: argparse.Namespace) -> int:
     if rows:
         _refuse_unknown_keys(rows, filters)
     usable = len(rows)
-    rows = [row for row in rows if all(_matches(row.settings.get(key), value)
+    rows = [row for row in rows if all(_matches(setting(row.settings, key), value)
                                        for key, value in filters)]
     if not rows:
         reasons = [f"{len(faults)} can't be used"] if faults else []
@@ -166,7 +166,7 @@ def _draw_speedtests(args: argparse.Namespace) -> int:
     """
     import matplotlib
 
-    from flent_aqm.results.grouping import ALIASES
+    from flent_aqm.results.grouping import ALIASES, setting
     from flent_aqm.results.many_files import each_file, find_files
     from flent_aqm.show.figures.speedtests import SpeedtestRow, in_order, page_of, row_of
 
@@ -177,7 +177,7 @@ def _draw_speedtests(args: argparse.Namespace) -> int:
     excluded: list[SpeedtestRow] = []
     for path, row in each_file(paths, row_of, args.jobs):
         if isinstance(row, SpeedtestRow):
-            if all(_matches(row.settings.get(key), value) for key, value in filters):
+            if all(_matches(setting(row.settings, key), value) for key, value in filters):
                 pages.setdefault(page_of(row), []).append(row)
             else:
                 excluded.append(row)
@@ -362,7 +362,8 @@ def _matches(value: object, wanted: str) -> bool:
     lower case. Any other value is compared as text, exactly.
 
     Args:
-        value: the setting's value. None if the run doesn't record it, which matches only "None".
+        value: the setting's value. None if the run doesn't record it, and it has no default in
+            UNRECORDED_DEFAULTS, which matches only "None".
         wanted: the text of --where.
     """
     if isinstance(value, bool):

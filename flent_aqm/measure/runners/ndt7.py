@@ -99,10 +99,11 @@ class AqmNdt7Runner(SupervisedRunner):
         out, err = self.run_simple([str(program), "--help"])
         maker = maker_of_client(out + err)
         if maker is None:
-            last = (err or out).strip().rpartition("\n")[2] or "nothing"
+            last = (err or out).strip().rpartition("\n")[2]
+            ends = f"and ends with {last[-200:]!r}" if last else "and prints nothing"
             raise RunnerCheckError(f"{program} --help has the options of neither M-Lab's NDT7 "
-                                   "client nor that of the Rust crate, and ends with "
-                                   f"{last[-200:]!r}; install one of these; run: flent-aqm setup")
+                                   f"client nor that of the Rust crate, {ends}; install one of "
+                                   "these; run: flent-aqm setup")
         if self.client not in (None, maker):
             raise RunnerCheckError(f"ndt7_client={self.client} was requested, but {program} is "
                                    + ("M-Lab's client; run: flent-aqm setup, which installs that "

@@ -98,6 +98,9 @@ def test_client_that_does_not_start_tells_its_own_words(mlab: Path,
     mlab.write_text("#!/bin/sh\necho 'libssl.so.3: cannot open' >&2; exit 127\n")
     with pytest.raises(RunnerCheckError, match=r"ends with 'libssl.so.3: cannot open'; install"):
         words("download")
+    mlab.write_text("#!/bin/sh\nexit 1\n")
+    with pytest.raises(RunnerCheckError, match=r"of the Rust crate, and prints nothing; install"):
+        words("download")
 
 
 @pytest.mark.parametrize(("printed", "complained", "message"), [

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy
@@ -204,6 +205,21 @@ def test_runs_with_two_rates_are_not_said_to_be_of_another_origin(
     file = variant("odd", test="ndt7", aqm="codel", rate_down_mbps=100.0, rate_up_mbps=20.0)
     assert main(["figures", str(file), "-o", str(tmp_path / "out")]) == 1
     assert "batches, with the same rate for download and upload" in capsys.readouterr().err
+
+
+def test_where_takes_the_default_of_a_setting_that_files_dont_record(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+        ) -> None:
+    """Under which pages and tables show it: no file records the stock kernel."""
+    rows = [SimpleNamespace(path=Path(test), samples=test, settings={"test": test, **more},
+                            has=lambda **_: False)
+            for test, more in (("a", {}), ("b", {"kernel": "mine"}))]
+    monkeypatch.setattr("flent_aqm.show.figures.gather.gather", lambda *_: (rows, []))
+    (tmp_path / "x.flent.gz").touch()
+    words = ["figures", str(tmp_path / "x.flent.gz"), "-o", str(tmp_path / "out"), "--test", "c"]
+    for kernel, test in (("stock", "a"), ("mine", "b")):
+        assert main([*words, "--where", f"kernel={kernel}"]) == 1
+        assert f"the runs that --where leaves are of: {test}; choose" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("which", [(), ("--set", "speedtests")])
