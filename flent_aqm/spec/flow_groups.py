@@ -95,23 +95,44 @@ def groups_from(text: str, load_s: float, refuse: Refuse) -> list[FlowGroup]:
     groups = []
     if re.fullmatch(FLOWS, text):
         groups = [_parse_group(group_text, load_s) for group_text in text.split("+")]
-    if not groups:
-        refuse(f"flows: {text!r} is not understood; expected groups such as 2xreno, "
+    most = len(defaults.IPERF3_FLOW_PORTS)
+    if not groups and len(all_groups := text.split("+")) > most and all(
+            re.fullmatch(_GROUP, group_text) for group_text in all_groups):
+        refuse(f"flows: {len(all_groups)} groups; expected {most} at most, a server for each: give "
+               "equal flows as one group, such as 2xreno")
+    elif not groups:
+        refuse(f"flows: {text[:80]!r} is not understood; expected groups such as 2xreno, "
                f"1xudp8@20-40, 1xudp3~390, 1xudp5-ect1, 1xcubic/{SECOND_SERVER} or "
-               f"client2:1xcubic with + between, at most {len(defaults.IPERF3_FLOW_PORTS)} of them")
+               f"client2:1xcubic with + between, at most {most} of them")
     for group in groups:
         if not group.congestion_control and not group.udp_mbps:
             refuse(f"flows: {group.text!r} has a rate of 0, so it would send nothing; expected a "
                    "rate in Mbit/s above 0, such as 1xudp8")
             groups = []
             break
-        too_short = round(group.stop_s - group.start_s, 6) < SHORTEST_FLOW_S
-        if too_short or group.stop_s > load_s or group.count > MAX_FLOWS:
-            refuse(f"flows: {group.text!r} must lie within the load of {load_s:g} s, take "
-                   f"{SHORTEST_FLOW_S} s or more and have at most {MAX_FLOWS} flows")
+        if fault := _fault_of(group, load_s):
+            refuse(f"flows: {group.text!r} {fault}")
             groups = []
             break
     return groups or [_parse_group("1xcubic", load_s)]
+
+
+def _fault_of(group: FlowGroup, load_s: float) -> str:
+    """Return why a group of flows can't be run, as text that follows the group's own: it ends after
+    the load, is shorter than SHORTEST_FLOW_S, or has more than MAX_FLOWS flows. "" if it can.
+
+    load_s: length of the load in s.
+    """
+    length_s = round(group.stop_s - group.start_s, 6)
+    if group.stop_s > load_s:
+        return (f"ends at {group.stop_s:.10g} s; expected a time within the load of {load_s:.10g} "
+                "s, or a larger length of the test")
+    if length_s < SHORTEST_FLOW_S:
+        return (f"lasts {length_s:.10g} s, from {group.start_s:.10g} s to {group.stop_s:.10g} s of "
+                f"the load; expected {SHORTEST_FLOW_S} s or more")
+    if group.count > MAX_FLOWS:
+        return f"has {group.count} flows; expected {MAX_FLOWS} at most in a group"
+    return ""
 
 
 def _parse_group(text: str, load_s: float) -> FlowGroup:
@@ -229,7 +250,11 @@ def rates_from(text: str, step_s: str, scenario: Scenario | None,
         return [], 0.0
     if scenario is not None and (scenario.router.shaper != "htb" or scenario.router.tiers != 1
                                  or scenario.router.burst_shaping):
-        refuse("rates_mbps: works with shaper=htb, one tier, and without burst_shaping")
+        router = scenario.router
+        has = (f"shaper = {router.shaper}" if router.shaper != "htb" else
+               f"tiers = {router.tiers}" if router.tiers != 1 else "burst_shaping")
+        refuse(f"rates_mbps: can't be used with {has}; expected shaper = htb with one tier, and no "
+               "burst_shaping: change that, or leave rates_mbps out")
         return [], 0.0
     if scenario is not None and scenario.path.topology.startswith("subscribers"):
         refuse("rates_mbps: can't be used with subscribers, whose classes have parts of the rate; "
@@ -241,7 +266,8 @@ def rates_from(text: str, step_s: str, scenario: Scenario | None,
         rates, step = [], 0.0
     if not rates or not all(0 < rate <= _MOST_MBPS for rate in rates) \
             or not SHORTEST_STEP_S <= step < math.inf:
-        refuse(f"rates_mbps, rate_step_s: {text!r} every {step_s!r} s is not possible; expected "
+        refuse(f"rates_mbps, rate_step_s: {text[:60]!r} every {step_s[:20]!r} s is not possible; "
+               "expected "
                f"rates above 0 and up to {_MOST_MBPS} Mbit/s with commas between, and a step of "
                f"{SHORTEST_STEP_S:g} s or more")
         return [], 0.0

@@ -64,17 +64,18 @@ def refuse_unknown_scenario_keys(where: str, names: Iterable[str]) -> None:
 
 def refuse_unused_rates(where: str, scenario: Scenario, names: Iterable[str]) -> None:
     """Raise ConfigError if one of the names is a key of the shaper's rate, and the scenario has no
-    shaper. A batch may have such runs beside others, but a person who gives a rate for a single run
-    expects it to count.
+    shaper, and no RED, whose thresholds follow from the rate. A batch may have such runs beside
+    others, but a person who gives a rate for a single run expects it to count.
 
     Args:
         where: place of the names, with which the message begins.
         scenario: settings of the run.
         names: keys that the user gave.
     """
+    if scenario.router.shaper != "none" or "red" in scenario.router.queues:
+        return
     for name in names:
-        if name in ("rate_mbps", *(key for key, row in KEYS.items() if row.both == "rate_mbps")) \
-                and scenario.router.shaper == "none":
+        if name in ("rate_mbps", *(key for key, row in KEYS.items() if row.both == "rate_mbps")):
             raise ConfigError(f"{where}: {name} has no effect with shaper = none, which limits "
                               f"nothing; leave {name} out, or give shaper = htb")
 

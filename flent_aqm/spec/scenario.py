@@ -177,8 +177,10 @@ class Scenario:
         path = self.path
         if (path.modem_down_mbps is None) != (path.modem_up_mbps is None) \
                 and not self.replaces_modem:
-            raise ConfigError("modem: one of modem_down_mbps and modem_up_mbps is missing; give "
-                              "both, or modem_mbps", "modem")
+            there, missing = ("modem_up_mbps", "modem_down_mbps") \
+                if path.modem_down_mbps is None else ("modem_down_mbps", "modem_up_mbps")
+            raise ConfigError(f"{there}: {missing} is missing beside it; give both, or modem_mbps",
+                              there)
         # Imported here, because topology/pairs.py imports this module.
         if path.topology != DUMBBELL:
             from flent_aqm.spec.topology.pairs import refuse_odd_pairs

@@ -342,10 +342,12 @@ def refuse_incomplete(data: Mapping[str, Any]) -> None:
         causes = [(f"{metadata['FAILED_RUNNERS']} of the test's tools gave no data; see the "
                    "run's .log file in the results folder")]
     proof = metadata.get("AQM", {})
-    if not causes and not ("before" in proof and "after" in proof):
-        causes = [("no read-back of the router before and after the test (AQM.before and "
-                   "AQM.after in the metadata); if the batch has the key commands, name router in "
-                   "it")]
+    missing = [key for key in ("before", "after") if key not in proof]
+    if not causes and missing:
+        causes = [(f"no read-back of the router {' and '.join(missing)} the test "
+                   f"({' and '.join(f'AQM.{key}' for key in missing)} in the metadata): the file "
+                   "was changed, or was written by a Flent that did not load flent-aqm; make the "
+                   "run again")]
     if not causes and not any(data.get("raw_values", {}).values()):
         causes = ["the file has no samples: its raw_values are empty"]
     if causes:

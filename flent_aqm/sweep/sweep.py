@@ -259,11 +259,12 @@ class Sweep:
     def raise_storage_fault(self) -> None:
         """Raise StorageError if the sweep was stopped because results could not be written."""
         if self._storage_fault:
+            count = len(self._left())
             left = "" if self._resumes else (
-                f"{len(self._left())} of {counted(len(self.planned), 'run')} left: ")
+                f"{count} of {counted(len(self.planned), 'run')} left: ")
+            them = "it" if self._resumes or count == 1 else "them"
             raise StorageError(f"{self._storage_fault}; {left}mend this (make room, if the disk is "
-                               f"full), then run {'it' if self._resumes else 'them'} again with "
-                               f"{self._resume_command()}")
+                               f"full), then run {them} again with {self._resume_command()}")
 
     def take_count(self) -> int:
         """Return the number of runs that have succeeded since the previous call."""
@@ -290,19 +291,25 @@ class Sweep:
         if self._was_interrupted and self._count_left():
             self._print_interrupted()
             raise KeyboardInterrupt
-        again = f"run them again with {self._resume_command()}"
+        def again(count: int) -> str:
+            """Return the words that advise to make this number of runs again."""
+            return f"run {'it' if count == 1 else 'them'} again with {self._resume_command()}"
+
         self.raise_storage_fault()
         if self._given_up:
+            more, kernels = len(self._skipped), sorted(self._given_up)
             raise AqmError(f"{len(self.failed)} of {counted(len(self.planned), 'run')} failed, "
-                           f"{len(self._skipped)} more were not made: mend the kernel "
-                           f"{' and '.join(sorted(self._given_up))} and build it again")
+                           f"{more} more {'was' if more == 1 else 'were'} not made: mend the kernel"
+                           f"{'s' * (len(kernels) > 1)} {' and '.join(kernels)} and build "
+                           f"{'it' if len(kernels) == 1 else 'them'} again")
         if self.failed:
             raise AqmError(f"{len(self.failed)} of {counted(len(self.planned), 'run')} failed; "
-                           f"mend the causes above, and {again}")
+                           f"mend the {'causes' if len(self.failed) > 1 else 'cause'} above, and "
+                           f"{again(len(self.failed))}")
         if left := [cell for path, cell in self.planned.items() if not path.exists()]:
             have = "has" if len(left) == 1 else "have"
             raise AqmError(f"{len(left)} of {len(self.planned)} finished data files {have} "
-                           f"disappeared; {again}")
+                           f"disappeared; {again(len(left))}")
         if self._not_cleaned_up:
             raise AqmError(f"all runs are done, but: {'; '.join(self._not_cleaned_up)}")
 

@@ -30,3 +30,15 @@ def test_what_is_not_accepted_is_told_with_what_to_do(
     """A user may trust the file."""
     with pytest.raises(ConfigError, match=f"it could do harm; {why}$"):
         check_from_data(settings)
+
+
+@pytest.mark.parametrize(("settings", "expected"), [
+    ({"LENGTH": 100_000}, r"^LENGTH: 100000 is not accepted .* expected a number from 1 to 86400;"),
+    ({"IP_VERSION": 5}, r"expected 4 or 6; .* with -4 or -6$"),
+    ({"HOSTS": ["192.0.2.1"]}, r"^HOSTS: \['192.0.2.1'\] .* a list, each element the name"),
+    ({"TEST_PARAMETERS": {"ndt7_client": "x"}}, "'x' is not accepted .*; expected crate or mlab;"),
+    ({"TEST_PARAMETERS": {"streams": "2 -x"}}, "expected a whole number from 1 to 9999;")])
+def test_message_on_a_refused_value_says_what_is_accepted(
+        settings: dict[str, object], expected: str) -> None:
+    with pytest.raises(ConfigError, match=expected):
+        check_from_data(settings)

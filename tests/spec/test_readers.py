@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.spec.flow_groups import groups_from
+from flent_aqm.spec.keys import refuse_unused_rates
 from flent_aqm.spec.readers import number, one_of
 from flent_aqm.spec.scenario import Scenario
 
@@ -74,7 +78,7 @@ def test_word_for_none_is_told_how_to_have_none(settings: dict[str, object], wor
     ({"server_testbed": "ssh://fd00::1"}, r"or an IPv6 address in brackets\)$"),
     ({"dev_down": ".eth0"}, r"such as eth0, the first no \. @ or -$"),
     ({"client_program": "'' x"}, "the first word a program"),
-    ({"client_program": "a\tb"}, "without tabs and other control characters$"),
+    ({"client_program": "a\tb"}, r"has the control character '\\t' at place 2; .* with blanks"),
     ({"client_program": "a" * 4097}, "has 4097 characters; expected 4096 at most")])
 def test_refused_value_does_not_have_the_form_that_is_told(settings: dict[str, object], words: str
                                                            ) -> None:
@@ -96,3 +100,38 @@ def test_empty_command_among_others_is_refused(value: str, place: int) -> None:
     with pytest.raises(ConfigError, match=r"^server_program: .* has an empty command at place "
                                           rf"{place}; .* where a quoted ; counts, too$"):
         Scenario.from_settings({"server_program": value})
+
+
+@pytest.mark.parametrize(("settings", "words"), [
+    ({"kernel": True}, "^kernel: yes, on and true are no values of this key; expected the name of"),
+    ({"tx_queues": "5.0"}, "from 1 to 16, in digits alone without zeros before it$"),
+    ({"tx_queues": "17"}, "from 1 to 16$"),
+    ({"modem_up_mbps": "5"}, "^modem_up_mbps: modem_down_mbps is missing beside it; give both"),
+    ({"modem_down_mbps": "5"}, "^modem_down_mbps: modem_up_mbps is missing beside it; give both"),
+    ({"reorder_ms": "5", "dest2_delay_ms": "10001"}, "dest2_delay_ms = 10001, only with 10000"),
+    ({"aqm": "Foo", "kernel": "mine"}, ", or the name of a qdisc of your kernel: up to 15 lower"),
+    ({"topology": "parking_lot:2+nat"}, r"takes no words; leave '\+nat' out$")])
+def test_message_names_what_is_wrong_and_what_is_allowed(
+        settings: dict[str, object], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        Scenario.from_settings(settings)
+
+
+def test_rate_without_a_shaper_counts_for_red() -> None:
+    """RED's thresholds follow from it."""
+    refuse_unused_rates("lab", Scenario().but(shaper="none", aqm="red"), ["rate_mbps"])
+    with pytest.raises(ConfigError, match="rate_mbps has no effect with shaper = none"):
+        refuse_unused_rates("lab", Scenario().but(shaper="none", aqm="codel"), ["rate_mbps"])
+
+
+@pytest.mark.parametrize(("text", "why"), [
+    ("1xcubic@0-61", "ends at 61 s; expected a time within the load of 60 s"),
+    ("1xcubic@40-20", "lasts -20 s, from 40 s to 20 s of the load; expected 1 s or more"),
+    ("129xcubic", "has 129 flows; expected 128 at most"),
+    ("+".join(["1xcubic"] * 9), "^flows: 9 groups; expected 8 at most"),
+    ("1xCubic", "^flows: '1xCubic' is not understood")])
+def test_refused_flows_are_told_which_bound_they_exceed(text: str, why: str) -> None:
+    faults: list[str] = []
+    groups_from(text, 60, faults.append)
+    assert len(faults) == 1
+    assert re.search(why, faults[0])

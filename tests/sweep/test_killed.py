@@ -172,7 +172,7 @@ def test_folder_when_removed_meanwhile_is_made_again_and_its_runs_are_told(bench
     shutil.rmtree(bench.folder / "removed")
     _, stderr = sweep.communicate(timeout=300)
     assert sweep.returncode == 1
-    assert "1 of 3 finished data files has disappeared; run them again" in stderr
+    assert "1 of 3 finished data files has disappeared; run it again" in stderr
     assert len(bench.files()) == 2
     assert bench.flent("--batch-resume", "results").returncode == 0
     assert len(bench.files()) == 3

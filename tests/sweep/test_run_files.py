@@ -205,8 +205,9 @@ def test_cause_of_a_run_without_a_file_is_the_first_error(text: str, cause: str)
 
 WHOLE: Mapping[str, Any] = {"raw_values": {"Ping": [{"t": 1.0}]}, "metadata": {
     "AQM": {"before": {}, "after": {}}, "SERIES_META": {"Ping": {}, "other": None}}}
-NO_PROOF = ("no read-back of the router before and after the test (AQM.before and AQM.after in the "
-            "metadata); if the batch has the key commands, name router in it")
+NO_PROOF = ("no read-back of the router {} the test ({} in the metadata): the file was changed, or "
+            "was written by a Flent that did not load flent-aqm; make the run again")
+NO_PROOF_AT_ALL = NO_PROOF.format("before and after", "AQM.before and AQM.after")
 NO_DATA = "{} of the test's tools gave no data; see the run's .log file in the results folder"
 NO_SAMPLES = "the file has no samples: its raw_values are empty"
 
@@ -214,15 +215,16 @@ NO_SAMPLES = "the file has no samples: its raw_values are empty"
 @pytest.mark.parametrize(("metadata", "samples", "why"), [
     ({}, None, None), ({"SERIES_META": None}, None, None), ({"FAILED_RUNNERS": 0}, None, None),
     ({"FAILED_RUNNERS": 2}, None, NO_DATA.format(2)),
-    ({"AQM": {"before": {}}}, None, NO_PROOF), ({"AQM": {"after": {}}}, None, NO_PROOF),
-    ({"AQM": {}}, None, NO_PROOF),
+    ({"AQM": {"before": {}}}, None, NO_PROOF.format("after", "AQM.after")),
+    ({"AQM": {"after": {}}}, None, NO_PROOF.format("before", "AQM.before")),
+    ({"AQM": {}}, None, NO_PROOF_AT_ALL),
     ({}, {}, NO_SAMPLES), ({}, {"Ping": [], "TCP": []}, NO_SAMPLES),
     ({}, {"Ping": [], "TCP": [{}]}, None),
     # the tools' own errors say more than what follows from them
     ({"SERIES_META": {"Ping": {"ERROR": ["a", "b"]}, "TCP": {"ERROR": ["c"]}, "UDP": {}},
       "FAILED_RUNNERS": 2, "AQM": {}}, {}, "Ping: a; Ping: b; TCP: c"),
     ({"FAILED_RUNNERS": 1, "AQM": {}}, {}, NO_DATA.format(1)),
-    ({"AQM": {}}, {}, NO_PROOF),
+    ({"AQM": {}}, {}, NO_PROOF_AT_ALL),
 ])
 def test_run_is_incomplete_by_the_first_cause_there_is(
         metadata: dict[str, Any], samples: dict[str, Any] | None, why: str | None) -> None:

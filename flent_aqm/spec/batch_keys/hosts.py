@@ -25,7 +25,8 @@ def _read_tcp_ecn(name: str, value: object) -> bool | str:
         return defaults.ACCECN
     on = switch(value)
     if on is None:
-        raise ConfigError(f"{name}: unknown value {value!r}; give 0, 1 or {defaults.ACCECN}")
+        raise ConfigError(f"{name}: unknown value {str(value)[:40]!r}; give yes, no or "
+                          f"{defaults.ACCECN}")
     return on
 
 

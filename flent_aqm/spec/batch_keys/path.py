@@ -85,12 +85,13 @@ class Path(Record):
 
         scenario: the Scenario of which this record is a part.
         """
-        if self.reorder_ms and max(self.base_delay_ms,
-                                   self.dest2_delay_ms or 0) > defaults.MAX_DELAY_MS:
-            raise ConfigError(f"reorder_ms: {self.reorder_ms:g} can't be combined with a "
-                              "base_delay_ms or dest2_delay_ms above "
-                              f"{defaults.MAX_DELAY_MS:g} ms; give a shorter delay, or leave "
-                              "reorder_ms out", "reorder_ms")
+        for key_, delay_ms in (("base_delay_ms", self.base_delay_ms),
+                               ("dest2_delay_ms", self.dest2_delay_ms or 0)):
+            if self.reorder_ms and delay_ms > defaults.MAX_DELAY_MS:
+                raise ConfigError(f"reorder_ms: {self.reorder_ms:g} ms can't be combined with "
+                                  f"{key_} = {delay_ms:.15g}, only with "
+                                  f"{defaults.MAX_DELAY_MS:g} ms or less; give a shorter delay, or "
+                                  "leave reorder_ms out", "reorder_ms")
 
     def modem_mbps(self, direction: str) -> float | None:
         """Return the modem's rate in Mbit/s. None without a modem, or if a link's trace gives the

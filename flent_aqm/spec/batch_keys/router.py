@@ -65,6 +65,9 @@ def _check_aqm(key: str, value: object, settings: Settings) -> str:
     try:
         return one_of(key, value, tuple(QUEUES))
     except ConfigError as fault:
+        if is_own and not isinstance(value, bool):
+            raise ConfigError(f"{fault}, or the name of a qdisc of your kernel: up to 15 "
+                              "lower-case letters, digits and _, a letter first") from None
         if not is_external(str(value)):
             raise
         raise ConfigError(f"{fault}; a queue of a kernel of yours needs kernel = NAME, too (names: "
@@ -384,8 +387,8 @@ class Router(Record):
             raise ConfigError("tx_queues: a router behind ssh has the queues that its network "
                               "cards have; leave the key out", "tx_queues")
         if self.burst_shaping and self.shaper != "htb":
-            raise ConfigError(f"burst_shaping: needs shaper = htb, not {self.shaper}",
-                              "burst_shaping")
+            raise ConfigError(f"burst_shaping: needs shaper = htb, not {self.shaper}; give that, "
+                              "or leave burst_shaping out", "burst_shaping")
         sizes = [f"shaper_{name}" for name in ("burst", "cburst")
                  if name in dict(self.shaper_parameters)]
         if self.burst_shaping and sizes:
@@ -395,13 +398,14 @@ class Router(Record):
             raise ConfigError("shaper_prio: with tiers = 3 each class has a priority already; "
                               "leave shaper_prio out", "shaper_prio")
         if self.tbf_burst_ms is not None and self.shaper != "tbf":
-            raise ConfigError(f"tbf_burst_ms: needs shaper = tbf, not {self.shaper}",
-                              "tbf_burst_ms")
+            raise ConfigError(f"tbf_burst_ms: needs shaper = tbf, not {self.shaper}; give that, "
+                              "or leave tbf_burst_ms out", "tbf_burst_ms")
         if self.tiers != 1 and self.shaper not in ("htb", "hfsc"):
-            raise ConfigError(f"tiers: needs shaper = htb or hfsc, not {self.shaper}", "tiers")
+            raise ConfigError(f"tiers: {self.tiers} needs shaper = htb or hfsc, not "
+                              f"{self.shaper}; give one of these, or leave tiers out", "tiers")
         if self.burst_shaping and self.tiers != 1:
-            raise ConfigError("tiers: 3 can't be combined with burst_shaping; switch one of them "
-                              "off", "tiers")
+            raise ConfigError("tiers: 3 can't be combined with burst_shaping; leave one of the two "
+                              "out", "tiers")
 
     def _refuse_single_queue(self, key_: str, name: str, behind_ssh: bool) -> None:
         """Raise ConfigError if an AQM for devices with several queues can't work, because there is

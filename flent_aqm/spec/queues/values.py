@@ -117,7 +117,7 @@ def below_1(text: str) -> float:
     except ConfigError:
         share = 1.0
     if share == 1:
-        raise ConfigError("expected a number below 1 in the form 0.02")
+        raise ConfigError("expected a number from 0 to below 1 in the form 0.02")
     return share
 
 
@@ -287,7 +287,8 @@ def mask(text: str) -> str:
     """Return a mask of 32 bits as tc prints it: hexadecimal with 0x, or 0. The text is hexadecimal
     with 0x, or decimal. Raises ConfigError for other texts."""
     if not re.fullmatch(r"0[xX][0-9a-fA-F]{1,8}|0|[1-9][0-9]{0,9}", text) or int(text, 0) > _U32:
-        raise ConfigError("expected a mask of 32 bits, such as 0xff")
+        raise ConfigError("expected a mask of 32 bits, hexadecimal with 0x, such as 0xff, or "
+                          "decimal without zeros before it")
     return f"{int(text, 0):#x}" if int(text, 0) else "0"
 
 
@@ -297,7 +298,8 @@ def selector(text: str) -> str:
     parts = text.split("/")
     if len(parts) != 2 or not all(re.fullmatch(r"0[xX][0-9a-fA-F]{1,2}|0|[1-9][0-9]{0,2}", part)
                                   and int(part, 0) < 256 for part in parts):
-        raise ConfigError("expected VALUE/MASK of eight bits each, such as 0x1/0x3")
+        raise ConfigError("expected VALUE/MASK of eight bits each, such as 0x1/0x3, hexadecimal "
+                          "with 0x, or decimal without zeros before it")
     return "/".join(f"{int(part, 0):#x}" if int(part, 0) else "0" for part in parts)
 
 
@@ -307,8 +309,8 @@ def time_ns(text: str) -> int:
     match = _NUMBER.fullmatch(text)
     factor = _TIME_NS.get(match[2].lower()) if match else None
     if match is None or factor is None or int(float(match[1]) * factor) > _U32:
-        raise ConfigError("expected a time below 4.29 s with its unit and without a blank, such as "
-                          "500ns or 10us")
+        raise ConfigError("expected a time of 4.294967295 s at most with its unit and without a "
+                          "blank, such as 500ns or 10us")
     return int(float(match[1]) * factor)
 
 

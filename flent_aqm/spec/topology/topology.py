@@ -260,10 +260,12 @@ def _parse_words(key: str, text: str, kind: _NamedTopology,
     words: dict[str, float | None] = {}
     for word in words_text.split("+")[1:]:
         name, equals, value = word.partition("=")
+        if not kind.words:
+            raise ConfigError(f"{key}: {text[:40]!r}: this topology takes no words; leave "
+                              f"{f'+{word}'[:40]!r} out")
         if name not in kind.words:
-            choices = ", ".join(kind.words) or "no words for this topology"
             raise ConfigError(f"{key}: {text[:40]!r}: unknown word {word[:40]!r}; known: "
-                              f"{choices}")
+                              f"{', '.join(kind.words)}")
         if name in words:
             raise ConfigError(f"{key}: {text[:40]!r}: {name} is given twice; give it once")
         bounds = kind.words[name]

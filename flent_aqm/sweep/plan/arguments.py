@@ -171,7 +171,9 @@ def _values_as_arguments(batch: Mapping[str, object], args: MutableMapping[str, 
             name, number = word.lower(), _rate_mbps(word) if is_rate else ""
             if not fnmatch.filter(args, name) and (number or setting != _OF_RATE):
                 name = f"{number}mbit" if setting == _OF_RATE else f"{setting}_{number or name}"
-                args.setdefault(name, {setting: placed_word(value, number or word, word)})
+                # What Flent made of a word for a switch stays True or False, for messages.
+                args.setdefault(name, {setting: value if isinstance(value, bool) else
+                                       placed_word(value, number or word, word)})
             names[name] = None
         changed[key] = ", ".join(names)
     return changed

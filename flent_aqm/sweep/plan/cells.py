@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import ConfigError, about
+from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.spec.batch_keys.path import DUMBBELL
 from flent_aqm.spec.cell import (
     PROGRAM,
@@ -28,6 +29,7 @@ from flent_aqm.spec.scenario import Scenario
 from flent_aqm.spec.testbeds import VIRTUAL
 
 _CROSS_TRAFFIC = re.compile(r"(?:^|;)\s*cross_traffic\s*=")
+_LOCALHOST = "localhost"
 _COMMAND_KEYS = ("exec", "type", "essential", "kill")
 # Attribute with the errors of a test definition that is loaded only to know its duration, see
 # tests_defs/aqm_refuse.inc.
@@ -106,7 +108,8 @@ def _cell_commands(where: str, sections: Iterable[Mapping[str, Any]]
     for number, command in enumerate(sections, 1):
         # Flent gives a command all keys of its batch section, but not the command's name.
         keys = {key: str(command[key]) for key in _COMMAND_KEYS if key in command}
-        refuse_unexpanded(f"{where}, {keys.get('type', '')} command {number}", keys)
+        kind = f"{keys['type']} command" if "type" in keys else "command"
+        refuse_unexpanded(f"{where}, {kind} {number}", keys)
         if keys.get("exec") == ROUTER_COMMAND[ROUTER_HOOK]["exec"]:
             commands |= ROUTER_COMMAND
         else:
@@ -210,9 +213,11 @@ def _check_hosts(where: str, scenario: Scenario, settings: Any) -> None:
             raise ConfigError(f"{where}: hosts: {host} exists only with a second server, "
                               "which the key dest2_delay_ms adds; give it, such as dest2_delay_ms "
                               "= 30, or use the host server")
-        if host not in (*LAB_HOSTS, "localhost") and not _is_address(host):
-            raise ConfigError(f"{where}: hosts: there is no host {host!r} in this testbed; "
-                              f"known: {', '.join(LAB_HOSTS)}")
+        if host not in (*LAB_HOSTS, _LOCALHOST) and not _is_address(host):
+            there = [name for name in LAB_HOSTS
+                     if name not in SECOND_SERVER or scenario.path.dest2_delay_ms is not None]
+            raise ConfigError(f"{where}: hosts: there is no host {host!r} in this testbed"
+                              f"{did_you_mean(host, there)}; expected {_one_of(there)}")
 
 
 def _check_topology_hosts(where: str, scenario: Scenario, hosts: Iterable[str]) -> None:
@@ -230,12 +235,19 @@ def _check_topology_hosts(where: str, scenario: Scenario, hosts: Iterable[str]) 
     parsed = parse_topology("topology", topology)
     graph = parsed.graph
     for host in hosts:
-        if host not in (*graph.serving, *graph.routers, "localhost") and not _is_address(host):
+        there = (*graph.serving, *graph.routers)
+        if host not in (*there, _LOCALHOST) and not _is_address(host):
             raise ConfigError(
                 f"{where}: hosts: {host!r} "
                 + ("is on the client's side of all routers, where no servers run"
                    if host in parsed.sources else f"is not in the topology {topology}")
-                + f"; expected one of {', '.join((*graph.serving, *graph.routers))}")
+                + f"; expected {_one_of(there)}")
+
+
+def _one_of(hosts: Iterable[str]) -> str:
+    """Return the hosts that a test may have, as the end of a message: these hosts of the network,
+    localhost, and IP addresses."""
+    return f"one of {', '.join((*hosts, _LOCALHOST))}, or an IP address"
 
 
 def _is_address(text: str) -> bool:

@@ -173,7 +173,8 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
         files = ", ".join(settings.BATCH_FILES)
         names = ", ".join(self.batches) or "none"
         if not self.batches:
-            raise ConfigError(f"{files}: no batch to run: there is no section [Batch::NAME]")
+            raise ConfigError(f"{files}: no batch to run: there is no section [Batch::NAME]; add "
+                              "one")
         if settings.BATCH_NAMES == ["ALL"]:
             return list(self.batches)
         if settings.BATCH_NAMES:
@@ -185,8 +186,8 @@ class SweepRunner(BatchRunner):  # type: ignore[misc]  # Flent has no types
             return list(dict.fromkeys(settings.BATCH_NAMES))
         runnable = [name for name in self.batches if not _must_not_run(self._keys_of_batch(name))]
         if not runnable:
-            raise ConfigError(f"{files}: no batch to run: all are abstract or disabled; batches: "
-                              f"{names}")
+            raise ConfigError(f"{files}: no batch to run: all are abstract or disabled (keys "
+                              f"abstract, disabled and enabled), also with -b; batches: {names}")
         # Flent keeps batch names in lower case.
         stems = {Path(file).stem.lower() for file in settings.BATCH_FILES}
         selected = [name for name in runnable if name in stems] or runnable

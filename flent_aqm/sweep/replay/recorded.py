@@ -82,12 +82,17 @@ def read(path: Path, folder: Path, traces: Sequence[Path] = (), *, run_programs:
                         "which doesn't record how it was called; replay works on files of batches "
                         "(flent -B). To make this run again, call flent-aqm lab as before"
                         + (f", with --seed {str(seed)[:20]}" if seed is not None else ""))
-    if aqm.get("schema") != SCHEMA_VERSION:
+    if "schema" not in aqm:
+        raise BadResult(f"{path}: its AQM.schema is missing, which flent-aqm writes in each file "
+                        "of a batch (flent -B with the key testbed): another program wrote the "
+                        "file, or it was changed; replay the original file")
+    if aqm["schema"] != SCHEMA_VERSION:
         raise BadResult(f"{path}: its AQM.schema is {str(aqm.get('schema'))[:40]}; expected "
                         f"{SCHEMA_VERSION}; use the version of flent-aqm that made it")
     if aqm.get("testbed") != VIRTUAL:
-        raise BadResult(f"{path}: measured on {str(aqm.get('testbed'))[:60]!r}; only runs of the "
-                        "virtual lab can be repeated")
+        measured = (f"measured on {str(aqm['testbed'])[:60]!r}" if "testbed" in aqm else
+                    "it has no AQM.testbed, which says where it was measured")
+        raise BadResult(f"{path}: {measured}; only runs of the virtual lab can be repeated")
     run, requested = aqm.get("run"), aqm.get("requested")
     if not isinstance(run, dict) or not isinstance(requested, dict):
         raise BadResult(f"{path}: its metadata do not have both objects AQM.run and "
@@ -139,7 +144,8 @@ def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: M
     test, settings = run.get("test"), run.get("settings")
     if not isinstance(test, str) or test not in _test_names():
         raise ConfigError(f"AQM.run.test in its metadata is {test!r:.60}, which is no installed "
-                          "test; flent --list-tests lists them")
+                          "test; flent --list-tests lists them; for the file of a newer flent-aqm, "
+                          "use its version")
     if not isinstance(settings, dict):
         raise ConfigError("AQM.run.settings in its metadata is not a JSON object; the file is "
                           "damaged")
@@ -161,8 +167,9 @@ def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: M
             f"{_listed(programs)}; if they are yours, and you trust the file, give {RUN_PROGRAMS} "
             "to flent-aqm replay or why")
     if scenario.lab.testbed != VIRTUAL:
-        raise ConfigError(f"AQM.requested.testbed in its metadata is {scenario.lab.testbed!r}; "
-                          "only runs of the virtual lab can be repeated")
+        raise ConfigError(f"AQM.requested.testbed in its metadata is {scenario.lab.testbed!r}, but "
+                          f"AQM.testbed is {VIRTUAL!r}. flent-aqm writes the same in both, so the "
+                          "file was changed; replay the original file")
     if scenario.lab.seed is None:
         raise ConfigError("the file records no seed (AQM.requested.seed in its metadata). Each run "
                           "of the virtual lab has one, so the file was changed; replay the "

@@ -176,7 +176,7 @@ def test_value_that_a_test_refuses_ends_the_planning(
 
 
 @pytest.mark.parametrize(("keys", "line"), [
-    ("shaper = tbf", "works with shaper=htb"),
+    ("shaper = tbf", "rates_mbps: can't be used with shaper = tbf; expected shaper = htb"),
     ("testbed = ssh://router", "works only where the router is a network")])
 def test_rates_that_change_need_a_router_that_can(tmp_path: Path, keys: str, line: str) -> None:
     """The batch tells which one it has."""
@@ -200,6 +200,13 @@ def test_word_that_is_no_section_and_no_value_is_refused_with_its_place(tmp_path
     assert re.search(r"mine\.batch:\d+:12: for_rate: no section \[Arg::quick\]; expected a "
                      r"rate, such as 20, 2\.5mbit or 1gbit, or the name of a section",
                      ended.stderr), ended.stderr
+
+
+def test_single_word_for_a_switch_in_a_list_is_told_as_such(tmp_path: Path) -> None:
+    """Flent has made False of it, which the user did not write."""
+    ended = plain_dry_run(tmp_path, "for_shaper = off")
+    assert ended.returncode != 0
+    assert "shaper: no, off and false are no values of this key; known: htb" in ended.stderr
 
 
 @pytest.mark.parametrize(("keys", "names"), [

@@ -99,7 +99,12 @@ TRAFFIC = "test_parameters: cross_traffic is given more than once"
     ("own_test", {}, {"AQM_REFUSED": ["own_test: no file is named"]}, "own_test: no file"),
     ("aqm_flows", {}, {"TEST_PARAMETERS": {"rates_mbps": "10,5"}}, None),
     ("aqm_flows", {}, {"TEST_PARAMETERS": {"rates_mbps": "10,0"}}, "'10,0' every '20' s is not"),
-    ("aqm_flows", {"shaper": "tbf"}, {"TEST_PARAMETERS": {"rates_mbps": "10,5"}}, "shaper=htb"),
+    ("aqm_flows", {"shaper": "tbf"}, {"TEST_PARAMETERS": {"rates_mbps": "10,5"}},
+     "rates_mbps: can't be used with shaper = tbf; expected shaper = htb with one tier"),
+    ("aqm_flows", {"tiers": "3"}, {"TEST_PARAMETERS": {"rates_mbps": "10,5"}},
+     "rates_mbps: can't be used with tiers = 3; expected"),
+    ("aqm_flows", {"burst_shaping": "1"}, {"TEST_PARAMETERS": {"rates_mbps": "10,5"}},
+     "rates_mbps: can't be used with burst_shaping; expected"),
     ("rrul", {"title": "${moon}"}, {}, r"title contains \$\{moon\}"),
     ("rrul", {"rate_mbps": "${moon}"}, {}, r"rate_mbps contains \$\{moon\}, which no argument"),
     ("program", {"client_program": "ls ${HOME}"}, {},
@@ -123,7 +128,10 @@ def test_section_that_the_test_cannot_run_is_refused(
 
 @pytest.mark.parametrize(("section", "hosts", "fault"), [
     ({}, ["server", "client", "router", "localhost", "192.0.2.1", "2001:db8::1"], None),
-    ({}, ["server", "moon"], "there is no host 'moon' in this testbed; known: client, router, se"),
+    ({}, ["server", "moon"], ("there is no host 'moon' in this testbed; expected one of client, "
+                              "router, server, localhost, or an IP address$")),
+    ({}, ["srv"], r"there is no host 'srv' in this testbed; did you mean 'server'\?; expected "),
+    ({"dest2_delay_ms": "30"}, ["moon"], ".* one of client, router, server, dest1, dest2"),
     ({}, ["192.0.2.256"], r"there is no host '192\.0\.2\.256'"),
     ({}, ["dest1"], "dest1 exists only with a second server, which the key dest2_delay_ms adds"),
     ({}, ["dest2"], "dest2 exists only with a second server"),
@@ -131,7 +139,8 @@ def test_section_that_the_test_cannot_run_is_refused(
     ({"testbed": "netns"}, ["moon"], "there is no host 'moon'"),
     ({"testbed": "ssh://root@192.0.2.9"}, ["moon"], None),  # a name that only the net knows
     ({"topology": ALONE}, ["server", "router", "localhost", "192.0.2.1"], None),
-    ({"topology": ALONE}, ["dest1"], f"'dest1' is not in the topology {ALONE}"),
+    ({"topology": ALONE}, ["dest1"], (
+        f"'dest1' is not in the topology {ALONE}; expected one .*, localhost, or an IP address$")),
 ])
 def test_hosts_are_those_of_the_testbed(
         section: dict[str, object], hosts: list[str], fault: str | None) -> None:
