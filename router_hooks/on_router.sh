@@ -33,7 +33,7 @@ if [ -z "${hooks}" ]; then
         *) hooks=. ;;
     esac
 fi
-commands='apply, read-back, undo'
+commands='apply, read-back, undo; behind ssh also probe, begin, survey, plan, clear, end, restore, status, start, delay, connect'
 # Longest accepted answer of a router in bytes. A read-back of all queues has 20,000.
 answer_limit_bytes=1000000
 end='flent-aqm: end of answer'

@@ -109,7 +109,7 @@ def main(args: argparse.Namespace) -> int:
         *(key for key, _ in _OPTIONS.values() if getattr(args, key) is not None),
         *_set_keys(args.set)])
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
-    refuse_missing(scenario.programs)
+    refuse_missing(scenario.programs, server="--server")
     if args.record is not None:
         return record_command(scenario, command, args.record, results=args.results,
                               time_limit=args.time_limit, wall_limit_s=args.wall_limit)

@@ -135,7 +135,7 @@ def memory_leak(meminfo: str) -> str:
     match = re.search(r"^SUnreclaim:\s+(\d{1,12}) kB$", meminfo, re.MULTILINE)
     if match is None or int(match[1]) < LEAK_KB:
         return ""
-    return (f"it still uses {int(match[1]) / 1024:.0f} MiB of memory (SUnreclaim in /proc/meminfo) "
+    return (f"it still uses {int(match[1]) / 1024:.1f} MiB of memory (SUnreclaim in /proc/meminfo) "
             "after all traffic has ended and the queues are gone, expected less than "
             f"{LEAK_KB >> 10} MiB: packets, or data about them, are not freed")
 

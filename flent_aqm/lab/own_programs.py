@@ -124,12 +124,19 @@ class OwnPrograms:
 NO_PROGRAMS = OwnPrograms(Programs())
 
 
-def refuse_missing(programs: Programs) -> None:
+def refuse_missing(programs: Programs, *, client: str = "client_program",
+                   server: str = "server_program") -> None:
     """Raise ConfigError if find_command() finds that a server or the command on the client can't be
-    started."""
-    commands = [("server_program", words) for words in programs.server_commands]
+    started.
+
+    Args:
+        programs: the scenario's settings of the programs.
+        client: how the user gave the command on the client, for the message.
+        server: how the user gave the servers, for the message.
+    """
+    commands = [(server, words) for words in programs.server_commands]
     if programs.client_program:
-        commands.insert(0, ("client_program", shlex.split(programs.client_program)))
+        commands.insert(0, (client, shlex.split(programs.client_program)))
     for key, words in commands:
         find_command(key, words[0])
 

@@ -9,6 +9,7 @@ start.
 from __future__ import annotations
 
 import contextlib
+import errno
 import math
 import os
 import select
@@ -16,6 +17,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -124,8 +126,9 @@ class RunEnvironment:
             close() removes it, too.
         options: how the command runs, see guest_files.CommandOptions.
 
-    Raises ConfigError if the path of TMPDIR contains a blank, tab, line break or comma. Raises the
-    errors of guest_files.write(), too, and OSError if the folder can't be made or written.
+    Raises ConfigError if the path of TMPDIR contains a blank, tab, line break or comma, LabError if
+    the folder can't be made or written, such as on a full disk. Raises the errors of
+    guest_files.write(), too.
     """
 
     name: ClassVar[str]
@@ -146,7 +149,10 @@ class RunEnvironment:
         self.wall_limit_s = wall_limit_s
         self._interactive = options.get("interactive", False)
         self._process: subprocess.Popen[bytes] | None = None
-        self._owned = owned or OwnedFolder()
+        try:
+            self._owned = owned or OwnedFolder()
+        except OSError as error:
+            raise _no_folder(error, Path(tempfile.gettempdir())) from None
         self.folder = self._owned.path
         self._console = self.folder / "console"
         try:
@@ -157,6 +163,9 @@ class RunEnvironment:
                                   "such as /var/tmp")
             guest_files.write(self.folder, scenario, argv, hidden=self.hidden,
                               on_host=self.on_host, **options)
+        except OSError as error:
+            self.close()
+            raise _no_folder(error, self.folder.parent) from None
         except BaseException:
             self.close()
             raise
@@ -404,6 +413,23 @@ class RunEnvironment:
         how = "" if code is None else (
             f"; signal {-code} ended it" if code < 0 else f"; it ended with status {code}")
         return f"no output{how}"
+
+
+def _no_folder(error: OSError, above: Path) -> LabError:
+    """Return the LabError for a run's folder that can't be made or written, with what the user can
+    do.
+
+    Args:
+        error: the error of the system call.
+        above: the folder for temporary files.
+    """
+    at = f"{error.filename}: " if error.filename else ""
+    # Errors of copytree() are a list, of source, target and cause each.
+    why = str(error.args[0][0][2]) if isinstance(error, shutil.Error) else f"{at}{cause_of(error)}"
+    room = "make room there, or " * (error.errno in (errno.ENOSPC, errno.EDQUOT)
+                                     or os.strerror(errno.ENOSPC) in why)
+    advice = "" if error.errno == errno.ENOLCK else f"; {room}set TMPDIR to another folder"
+    return LabError(f"can't make or write the run's folder in {above}: {why}{advice}")
 
 
 def read_text(path: Path) -> str:

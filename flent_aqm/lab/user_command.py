@@ -8,11 +8,12 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from flent_aqm.base import defaults
-from flent_aqm.base.errors import ConfigError, cause_of
+from flent_aqm.base.errors import ConfigError, LabTimeout, cause_of
 from flent_aqm.base.words import plain
 from flent_aqm.lab.copy_out import OutputFollower, copy_out, flents_data_file
 from flent_aqm.lab.place import RunEnvironment
@@ -72,12 +73,21 @@ def run_command(scenario: Scenario, command: Sequence[str], *, prelude: Sequence
     ) as lab:
         shown = OutputFollower([] if interactive else [
             (lab.stdout, sys.stdout.fileno()), (lab.stderr, sys.stderr.fileno())])
-        with shown:
+        with shown, wall_limit_named():
             status = lab.run().status
         # The command sees the files of the current folder, but of no other results folder.
         copy_results(lab, folder or here, since_ns if folder in (None, here) else None, command)
         shown.refuse_lost()
         return status
+
+
+@contextmanager
+def wall_limit_named() -> Iterator[None]:
+    """Context manager: name the option --wall-limit in a LabTimeout that the block raises."""
+    try:
+        yield
+    except LabTimeout as error:
+        raise LabTimeout(f"{error}; if it only needs longer, give --wall-limit S") from None
 
 
 def check_terminal(example: str) -> None:

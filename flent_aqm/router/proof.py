@@ -71,7 +71,8 @@ def prove(scenario: Scenario, report: ReadBack, router: str = ROUTER) -> None:
     if mismatches:
         name = "the router" if router == ROUTER else router
         raise RouterDisagrees(f"{name} does not have the requested settings: "
-                              + "; ".join(mismatches))
+                              f"{'; '.join(mismatches)}; does another program change them? If none "
+                              "does, report this line")
 
 
 def differences(scenario: Scenario, report: ReadBack) -> list[str]:

@@ -60,9 +60,11 @@ def listen(addresses: Sequence[str], port: int, option: str,
                         errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL):
                     missing = cause_of(error)
                     continue  # a machine without one of the two families
+                lacks = isinstance(error, OSError) and error.errno in _LACKING
                 raise ConfigError(
                     f"cannot listen on {address} {named} {port}: {cause_of(error)}; "
-                    f"choose others with --bind, {option}"
+                    + ("end other programs, or raise this limit" if lacks else
+                       f"choose others with --bind, {option}")
                 ) from None
             port = port or sockets[0].getsockname()[1]
     except ConfigError:

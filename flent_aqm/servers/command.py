@@ -27,6 +27,8 @@ SERVED = (NDT7, HTTP, HTTP3, WEBRTC)
 USUAL = (NDT7, HTTP)
 # Service -> Python package that it needs.
 _MODULES = {NDT7: "websockets", HTTP: "h2", HTTP3: "aioquic", WEBRTC: "aiortc"}
+# Service -> protocols that it uses at its ports, if they aren't TCP alone.
+_PROTOCOLS = {HTTP3: ("UDP",), WEBRTC: ("TCP", "UDP")}
 _LONGEST_CC_NAME = 15
 # The congestion control that NDT7's protocol asks for.
 _USUAL_CC = "bbr"
@@ -203,14 +205,16 @@ def _check_options(args: argparse.Namespace) -> None:
                               f"pip install {_MODULES[what]}")
     if "" in args.bind:
         raise ConfigError("--bind is empty; expected an address, such as 127.0.0.1 or ::1")
-    taken: dict[int, str] = {}
+    taken: dict[tuple[int, str], str] = {}
     for name, port in _requested_ports(args).items():
         number = _port_number(args, name)
         if not 0 <= number <= 65535:
             raise ConfigError(f"--{name}-port {number}: expected 0 to 65535")
-        if number and port.what != HTTP3 and taken.setdefault(number, name) != name:
-            raise ConfigError(f"--{taken[number]}-port and --{name}-port are both {number}: "
-                              "choose two different ports")
+        for protocol in _PROTOCOLS.get(port.what, ("TCP",)) if number else ():
+            other = taken.setdefault((number, protocol), name)
+            if other != name:
+                raise ConfigError(f"--{other}-port and --{name}-port are both {number}, and use "
+                                  f"{protocol}: choose two different ports")
     if (args.cert is None) != (args.key is None):
         raise ConfigError("--cert and --key belong together: give both or neither")
     if args.cert is not None and args.no_tls and HTTP3 not in args.what:
@@ -227,7 +231,7 @@ def _check_options(args: argparse.Namespace) -> None:
                           f"of up to {_LONGEST_CC_NAME} letters, digits and _")
     if name != _USUAL_CC and _congestion_control_for(name) != name:
         raise ConfigError(f"--congestion-control {name}: this kernel lacks it, or doesn't let this "
-                          "user have it; it has those of `sysctl "
+                          "user have it; give one of `sysctl "
                           "net.ipv4.tcp_available_congestion_control`")
 
 

@@ -18,7 +18,7 @@ from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import QuicEvent, StopSendingReceived, StreamReset
 
 from flent_aqm.base.defaults import ED25519
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.servers.acceptor import Client, address_text
 from flent_aqm.servers.certificate import self_signed_pem
 from flent_aqm.servers.endpoints import FOR_OTHER_ORIGINS, Request, answer, request_of
@@ -279,8 +279,10 @@ class Http3Service:
                     Path(file.name).write_bytes(self_signed_pem({"server"}, ED25519))
                     requested.load_cert_chain(file.name, file.name)
             except OSError as error:
-                raise ConfigError(f"the certificate of HTTP/3 can't be stored: {error}; set TMPDIR "
-                                  "to a folder with room, or give --cert and --key") from None
+                at = f"{error.filename}: " if error.filename else ""
+                raise ConfigError(f"the certificate of HTTP/3 can't be stored: {at}"
+                                  f"{cause_of(error)}; set TMPDIR to a folder with room that can "
+                                  "be written, or give --cert and --key") from None
         for sock in sockets:
             self._loop.run(self._receive(requested, sock))
 

@@ -17,7 +17,11 @@ from flent_aqm.base.words import plain
 from flent_aqm.lab.copy_out import OutputFollower
 from flent_aqm.lab.own_programs import refuse_missing
 from flent_aqm.lab.place import CommandResult, RunEnvironment, read_text
-from flent_aqm.lab.user_command import copy_results, make_results_folder
+from flent_aqm.lab.user_command import (
+    copy_results,
+    make_results_folder,
+    wall_limit_named,
+)
 from flent_aqm.lab.virtual import VirtualTestbed
 from flent_aqm.results.data_file import SUFFIX
 from flent_aqm.setup.parts import tool_versions
@@ -56,7 +60,7 @@ def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
     couldn't be printed.
     """
     cell = _cell(scenario, command, path, time_limit)
-    refuse_missing(cell.scenario.programs)
+    refuse_missing(cell.scenario.programs, client="COMMAND", server="--server")
     folder = make_results_folder(results) or Path.cwd()
     if not cell.folder.is_dir():
         raise ConfigError(f"--record: there is no folder {plain(cell.folder.absolute())}; make it, "
@@ -78,7 +82,7 @@ def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
         lab.wall_limit_s = wall_limit_s
         shown = OutputFollower([(out / CLIENT_STDOUT, sys.stdout.fileno()),
                                 (out / CLIENT_STDERR, sys.stderr.fileno())])
-        with shown:
+        with shown, wall_limit_named():
             result = lab.run()
         status = read_text(out / CLIENT_STATUS)
         # The rest are the user's.

@@ -174,10 +174,10 @@ def delayed(number: signal.Signals) -> Iterator[None]:
 def main(name: str, measure: Callable[[Call, ClientReport], None]) -> int:
     """Run a client with the arguments on the command line, and print its report as JSON.
 
-    Return the exit status: 0, or 1 with a line on standard error and no report if `measure` raises
-    AqmError or OSError. Other errors are raised, also those of call_of(). From this call on,
-    SIGTERM raises SystemExit, so that the programs that the client has started with lines_of() end
-    with it.
+    Return the exit status: 0, or 1 with a line on standard error and no report if the arguments
+    can't be read, or if `measure` raises AqmError or OSError. Other errors are raised. From this
+    call on, SIGTERM raises SystemExit, so that the programs that the client has started with
+    lines_of() end with it.
 
     Args:
         name: name of the client, for the report and messages.
@@ -187,13 +187,22 @@ def main(name: str, measure: Callable[[Call, ClientReport], None]) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     report = ClientReport(name)
     try:
-        measure(call_of(sys.argv[1:]), report)
+        call = call_of(sys.argv[1:])
+    except (KeyError, ValueError) as fault:
+        print(f"error: {name}: the arguments can't be read ({cause_of(fault)}); expected "
+              "host=HOST port=PORT, with PORT a number, then options as NAME=VALUE",
+              file=sys.stderr)
+        return 1
+    try:
+        measure(call, report)
     except AqmError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except OSError as error:
         of = f"{error.filename}: " if error.filename else ""
-        print(f"error: {name}: {of}{cause_of(error)}", file=sys.stderr)
+        # Errors of connections don't tell to whom.
+        to = "" if error.filename else f"; its server is {call.host_and_port}"
+        print(f"error: {name}: {of}{cause_of(error)}{to}", file=sys.stderr)
         return 1
     print(report.text())
     return 0

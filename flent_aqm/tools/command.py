@@ -411,10 +411,12 @@ def read_numbers(name: str, text: str, sources: list[NumberSource]) -> dict[str,
             value = int(value)
         # Python's whole numbers may be larger than any float.
         if not isinstance(value, (int, float)) or not abs(value) <= sys.float_info.max:
-            seen = (_describe_missing(output, source.path) if value is None
-                    else json.dumps(value)[:40])
+            seen = (_describe_missing(output, source.path) if value is None else
+                    f"the text {json.dumps(value)[:40]}" if isinstance(value, str) else
+                    json.dumps(value)[:40])
+            text_form = "; one in quotes can only be read by text:" * isinstance(value, str)
             raise BadResult(f"{name}: {path_text} in the last JSON of its output is {seen}; "
-                            "expected a finite number")
+                            f"expected a finite number{text_form}")
         if value < 0:
             raise BadResult(f"{name}: {path_text} is {value:g}; expected 0 or more; leave it out "
                             "of --reads if it stands for a number that was not measured")

@@ -27,6 +27,8 @@ NAME = "own_test"
 PORT = 9300
 _EXPECTED = ("a Python file *.py that sets TOOL, as flent_aqm/parts/speedtests/msak.py does; see "
              "docs/extend.md")
+# End of messages about the path.
+_NAMED_BY = f"; the variable {environment.OWN_TOOL} has this path"
 # Programs that each run in the lab has of its own.
 _OF_LAB = {"flent", "tc"}
 # Without a file: the test's definition refuses it.
@@ -48,7 +50,7 @@ def load_user_file() -> ModuleType | None:
         return None
     spec = importlib.util.spec_from_file_location("flent_aqm_own_tool", path)
     if spec is None or spec.loader is None:
-        raise ConfigError(f"{path}: its name doesn't end in .py; expected {_EXPECTED}")
+        raise ConfigError(f"{path}: its name doesn't end in .py; expected {_EXPECTED}{_NAMED_BY}")
     user_module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(user_module)
@@ -58,7 +60,8 @@ def load_user_file() -> ModuleType | None:
         lines = [one.lineno for one in extract_tb(error.__traceback__)
                  if one.filename == spec.origin]
         if isinstance(error, OSError) and not lines:
-            raise ConfigError(f"{path}: {cause_of(error)}; expected {_EXPECTED}") from None
+            raise ConfigError(f"{path}: {cause_of(error)}; expected {_EXPECTED}{_NAMED_BY}"
+                              ) from None
         at = f"line {lines[-1]} raises " if lines else ""
         raise ConfigError(f"{path}: {at}{type(error).__name__}: {error}; mend it, see "
                           "docs/extend.md") from None

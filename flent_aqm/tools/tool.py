@@ -336,7 +336,7 @@ class Tool:
         for name, form in self.parameters.items():
             value = str(parameters.get(name, ""))
             if name in parameters and not re.fullmatch(form.pattern, value):
-                refuse(f"{name}: {value!r} is not accepted; expected {form.expected}")
+                refuse(f"{name}: {value[:60]!r} is not accepted; expected {form.expected}")
             elif name in parameters and form.for_client:
                 options[name] = value
         if self.together and (fault := self.together(parameters)):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -15,7 +16,11 @@ from pathlib import Path
 
 import pytest
 
+from flent_aqm.base.errors import LabError
+from flent_aqm.lab import guest_files
 from flent_aqm.lab.folder import PREFIX, OwnedFolder, remove_abandoned
+from flent_aqm.lab.netns import Namespaces
+from flent_aqm.spec.scenario import Scenario
 
 MAKE_AND_WAIT = """
 import time
@@ -89,3 +94,25 @@ def test_folder_too_deep_for_python_is_removed_all_the_same(
     monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)
     OwnedFolder().remove()
     assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize(("fault", "advice"), [
+    (OSError(errno.ENOSPC, "No space left on device", "/x"),
+     "/x: No space left on device; make room there, or set TMPDIR to another folder"),
+    (shutil.Error([("/a", "/b", "[Errno 28] No space left on device: '/b'")]),
+     "No space left on device: '/b'; make room there, or set TMPDIR to another folder"),
+    (PermissionError(errno.EACCES, "Permission denied", "/x"),
+     "/x: Permission denied; set TMPDIR to another folder")])
+def test_folder_that_cannot_be_filled_is_no_defect(
+        temporary: Path, monkeypatch: pytest.MonkeyPatch, fault: OSError, advice: str) -> None:
+    """The user learns where it is, and no folder stays."""
+    def fail(*_: object, **__: object) -> None:
+        raise fault
+
+    monkeypatch.setattr(guest_files, "write", fail)
+    with pytest.raises(LabError, match=rf"run's folder in {temporary}: .*{re.escape(advice)}$"):
+        Namespaces(Scenario(), ["true"])
+    assert list(temporary.iterdir()) == []
+    monkeypatch.setattr(tempfile, "mkdtemp", fail)
+    with pytest.raises(LabError, match=rf"run's folder in {temporary}: .*{re.escape(advice)}$"):
+        Namespaces(Scenario(), ["true"])

@@ -14,7 +14,7 @@ from typing import Any, Self, cast
 
 import pytest
 
-from flent_aqm.base.errors import ConfigError, LabError
+from flent_aqm.base.errors import ConfigError, LabError, LabTimeout
 from flent_aqm.lab import guest_files, netns, user_command
 from flent_aqm.lab.virtual import Lab
 from flent_aqm.spec.scenario import Scenario
@@ -121,3 +121,9 @@ def test_rehearsal_reads_text_of_a_tc_with_broken_json_as_a_run_does(
     tc.write_text(tc.read_text().replace(" -j ", " -s "))
     with pytest.raises(ConfigError, match=r"^aqm no_aqm: can't read what this machine \(Linux .*"):
         netns._rehearse(scenario)
+
+
+def test_command_that_is_stopped_is_told_with_the_option_for_its_limit() -> None:
+    with (pytest.raises(LabTimeout, match=r"^too long; .* give --wall-limit S$"),
+          user_command.wall_limit_named()):
+        raise LabTimeout("too long")

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.defaults import CLIENT_STOPPED
-from flent_aqm.base.errors import LabError, ToolMissing
+from flent_aqm.base.errors import ConfigError, LabError, ToolMissing
 from flent_aqm.lab import guest_files
 from flent_aqm.lab.guest_files import _write_programs
-from flent_aqm.lab.own_programs import OwnPrograms
+from flent_aqm.lab.own_programs import OwnPrograms, refuse_missing
 from flent_aqm.setup.kernel.named import NamedKernel
 from flent_aqm.spec.batch_keys.programs import Programs
 from flent_aqm.spec.scenario import Scenario
@@ -53,3 +53,14 @@ def test_server_that_ends_because_its_client_was_stopped_is_no_cause(tmp_path: P
     (tmp_path / CLIENT_STOPPED).write_text("server-1-status\nserver-2-status\n")
     with pytest.raises(LabError, match="the server 'two' ended with status 1 before the command"):
         programs.refuse_failed(tmp_path)
+
+
+@pytest.mark.parametrize(("programs", "told"), [
+    (Programs(client_program="./nothing x"), "COMMAND"),
+    (Programs(server_program="./nothing"), "--server")])
+def test_missing_program_is_told_by_the_option_that_gives_it(
+        programs: Programs, told: str) -> None:
+    with pytest.raises(ConfigError, match=f"^{told}: there is no program './nothing'"):
+        refuse_missing(programs, client="COMMAND", server="--server")
+    with pytest.raises(ConfigError, match=r"^(client|server)_program: there is no program"):
+        refuse_missing(programs)

@@ -47,6 +47,8 @@ def test_signal_ends_the_server_with_status_0(
     [
         (["--ndt7-port", "70000"], "expected 0 to 65535"),
         (["--http-port", "9", "--ndt7-tls-port", "9"], "choose two"),
+        (["http3", "webrtc", "--http3-port", "9", "--webrtc-port", "9"],
+         "--http3-port and --webrtc-port are both 9, and use UDP: choose two different ports"),
         (["--cert", "a.pem"], "belong together"),
         (["--cert", "a.pem", "--key", "b.pem", "--bind", "127.0.0.1"],
          "error: a.pem: No such file or directory; expected two readable PEM files"),

@@ -182,6 +182,18 @@ def test_locked_when_something_else_is_in_the_way_names_it(tmp_path: Path) -> No
     (tmp_path / "lock").mkdir()
     with pytest.raises(SetupError, match="lock: Is a directory; remove"), install.locked(tmp_path):
         pass
+    (tmp_path / "lock").rmdir()
+    (tmp_path / "lock").symlink_to("other")
+    with (pytest.raises(SetupError, match=r"lock: .*; remove the symbolic link of that name"),
+          install.locked(tmp_path)):
+        pass
+
+
+def test_fault_that_no_right_mends_is_not_called_a_lack_of_rights(tmp_path: Path) -> None:
+    """Such as a file that is gone, or a failing disk."""
+    with (pytest.raises(SetupError, match=r"absent: No such file or directory; look why, and run "),
+          install.locked(tmp_path)):
+        (tmp_path / "absent").read_bytes()
 
 
 def test_locked_when_a_pipe_looks_like_left_over_work_does_not_open_it(tmp_path: Path) -> None:

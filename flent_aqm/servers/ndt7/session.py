@@ -88,13 +88,16 @@ def parse_measurement(text: bytes) -> dict[str, Any]:
         message = json.loads(text)
         json.dumps(message, allow_nan=False, ensure_ascii=False).encode()
     except RecursionError:
-        raise ValueError("nested too deeply") from None
+        raise ValueError("the measurement is nested too deeply; expected an object of values and "
+                         "of objects of values") from None
     if not isinstance(message, dict):
-        raise ValueError("no object")
-    for value in message.values():
+        raise ValueError(f"the measurement is JSON of type {type(message).__name__}; expected an "
+                         "object")
+    for key, value in message.items():
         inner = value.values() if isinstance(value, dict) else (value,)
         if any(isinstance(one, dict | list) for one in inner):
-            raise ValueError("not flat")
+            raise ValueError(f"{key[:40]!r} of the measurement has a list, or an object in an "
+                             "object; expected an object of values and of objects of values")
     return message
 
 

@@ -114,7 +114,7 @@ def test_groups_are_read_as_written() -> None:
     "1xudp8@3-3.5", "1xudp3~0",
     "1xudp3~1001", "1xreno~5", "1xcubic-ect1", "1xudp5-ect0", "999xreno", "1xudp",
     "1xreno/Elsewhere",
-    "1xreno; rm -r", "+".join(["1xreno"] * 9)])
+    "1xreno; rm -r"])
 def test_groups_that_mean_nothing_are_refused(text: str) -> None:
     """One line, with what was given."""
     output: list[str] = []
@@ -126,7 +126,7 @@ def test_groups_that_mean_nothing_are_refused(text: str) -> None:
 
 @pytest.mark.parametrize(("scenario", "rates", "step", "message"), [
     (Scenario().but(testbed="ssh://router"), "1,2", "1", "network namespace"),
-    (Scenario().but(shaper="tbf"), "1,2", "1", "shaper=htb"),
+    (Scenario().but(shaper="tbf"), "1,2", "1", "shaper = tbf; expected shaper = htb"),
     (Scenario(), "1,x", "1", "'1,x'"),
     (Scenario(), "0", "1", "'0'"),
     (Scenario(), "1,nan", "1", "'1,nan'"),

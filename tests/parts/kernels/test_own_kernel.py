@@ -181,7 +181,7 @@ def test_empty_tins_of_cake_hold_nothing(runs: Runs) -> None:
     (1002, "faulty on up 102b 1p"),
     (1003, "faulty_enqueue, sch_faulty.c line "),
     (1008, "faulty_dequeue, sch_faulty.c line "),
-    (1010, r"it still uses \d+ MiB of memory"),
+    (1010, r"it still uses [\d.]+ MiB of memory"),
 ])
 def test_a_mistake_of_the_queue_is_the_cause_of_the_failed_run(
     runs: Runs, txqueuelen: int, output: str

@@ -133,8 +133,8 @@ def measure(call, report):
                         "its output starts with 'down 9.4 Mbit/s'")),
     ("kilobits", "serve", "Mbit/s of download, where 9.56 Mbit/s are possible"),
     ("negative", "serve", "odd_client.py: down.mbps is -8."),
-    ("words", "serve", ('odd_client.py: down.mbps in the last JSON of its output is "fast"; '
-                        "expected a finite number")),
+    ("words", "serve", ('odd_client.py: down.mbps in the last JSON of its output is the text '
+                        '"fast"; expected a finite number; one in quotes can only be read by')),
     ("fails", "snerve", "own_test doesn't serve: "),
 ])
 def test_fault_of_a_client_or_server_is_one_line(
@@ -412,7 +412,7 @@ def test_rate_that_no_client_measures_is_refused(mbps: float) -> None:
     load = DirectionLoad()
     load.begin(1.0)
     load.show(2.0, 5.0)
-    with pytest.raises(BadResult, match=r"expected 0 to 1e.*: perhaps it has another unit, such"):
+    with pytest.raises(BadResult, match=r"expected 0 to 1000000000: perhaps it has another"):
         load.show(3.0, mbps)
     assert load.rates == [(2.0, 1.0, 625_000)]
 

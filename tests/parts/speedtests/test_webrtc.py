@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -87,8 +88,14 @@ def test_call_over_loopback_carries_both_pictures(port: int) -> None:
         probes = report["ways"][way]["probes"]
         assert 0.9 * 3 * FRAMES_PER_S < sum("frame_ms" in one for one in probes) < 3 * FRAMES_PER_S
         assert report["ways"][way]["end_s"] - report["ways"][way]["start_s"] == pytest.approx(3)
-    assert _answer(port, b"{}\n") == {"error": "'length_s' is missing"}
-    assert "length_s: 1e+06; expected" in str(_answer(port, b'{"length_s": 1e6}\n'))
+    for request, why in (
+            (b"{}\n", "'length_s' is missing"), (b"[]\n", "a value is of another kind"),
+            (b"hello\n", "Expecting value"), (b'{"length_s": 3}\n', "'sdp' is missing")):
+        assert re.fullmatch(rf"the request '.*' can't be read \({why}.*\); expected a line of "
+                            "JSON, an object with length_s and sdp",
+                            str(_answer(port, request)["error"]))
+    assert "length_s: 600.00001 s; expected more than 0 and no more than 600" in str(
+        _answer(port, b'{"length_s": 600.00001, "sdp": "v=0"}\n'))
     assert "description can't be answered" in str(
         _answer(port, b'{"length_s": 3, "sdp": "v=0"}\n'))
 
