@@ -228,8 +228,9 @@ def _read_rate(key: str, settings: Settings) -> float:
     modem = key.replace("rate_", "modem_")
     modem_key, whole_mbps = named_value(modem, "modem_mbps", settings)
     if whole_mbps is None:
+        modems = "modem_mbps" if name == "rate_mbps" else f"{modem} or modem_mbps"
         raise ConfigError(f"{name}: {text} is a share of the modem's rate, which is not given; set "
-                          f"{modem} or modem_mbps, or give the rate in Mbit/s", name)
+                          f"{modems}, or give the rate in Mbit/s", name)
     with about(modem_key):
         mbps = round(rate(modem_key, whole_mbps) * share_pct / 100, 6)
     if mbps < defaults.MIN_RATE_MBPS:
