@@ -8,6 +8,7 @@ a file is damaged. 2 if the condition or the name of a file is wrong.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -96,6 +97,10 @@ def main(args: argparse.Namespace) -> int:
         if args.pool and args.median_by is None:
             raise ConfigError("--pool: needs --median-by, which groups the runs, such as "
                               "--median-by aqm --pool seed")
+        if os.path.exists(args.expression) and not os.path.exists(args.files[0]):
+            raise ConfigError(f"{plain(args.expression)} is a file or folder; give the condition "
+                              "first, as in: flent-aqm assert 'p99(latency_loaded) < 20ms' "
+                              f"{plain(args.expression)}")
         condition = parse(args.expression)
         files = find_files(args.files)
         wanted = leaves(condition)

@@ -392,6 +392,7 @@ def test_false_condition_without_a_metric_fails(tmp_path: Path, capsys: Capture)
     (["1 < 2", str(RUNS), "--median-by", ""], "--median-by: '' names no setting; give one or more"),
     (["1 < 2", str(RUNS), "--median-by", ","], "--median-by: ',' names no setting; give one or"),
     (["1 < 2", str(RUNS), "--pool", "seed"], "--pool: needs --median-by, which groups the runs"),
+    ([str(RUNS), "latency_loaded_p99_ms < 20ms"], "is a file or folder; give the condition first"),
 ])
 def test_assert_ends_with_2_for_a_mistake(words: list[str], why: str, capsys: Capture) -> None:
     """Scripts can tell a wrong condition from a failed one."""
