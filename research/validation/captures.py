@@ -111,7 +111,7 @@ def passage(entering: Path, leaving: Path) -> Passage:
     """
     came, left = read_packets(entering), read_packets(leaving)
     if not came.size:
-        raise ParseError(f"{entering.name}: the capture has no packet")
+        raise ParseError(f"{entering.name}: the capture has no packet; expected those of the test")
     start = times_ns(came)[0]
     came_ns, left_ns = times_ns(came) - start, times_ns(left) - start
     _, numbered = numpy.unique(numpy.concatenate([_packet_keys(came), _packet_keys(left)]),

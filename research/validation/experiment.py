@@ -47,7 +47,8 @@ def experiment(script: str, **settings: object) -> Iterator[Path]:
             dropped = _DROPPED.search(log.read_text())
             if not dropped or int(dropped[1]):
                 raise BadResult(f"{log.stem}: tcpdump lost packets, or ended without saying how "
-                                f"many; it printed: {log.read_text().strip()[-200:]}")
+                                "many; expected '0 packets dropped by kernel', and it printed: "
+                                f"{log.read_text().strip()[-200:] or 'nothing'}")
         yield lab.results
 
 

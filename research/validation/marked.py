@@ -25,7 +25,7 @@ def replace(page: Path, part: str, text: str, made: Made | None = None) -> None:
     try:
         lines = page.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:
-        raise _cannot_use(page, error) from None
+        raise _unreadable(page, error) from None
     first = next((number for number, line in enumerate(lines)
                   if line.startswith(f"<!-- {part}: ")), None)
     end = f"<!-- end of {part} -->"
@@ -36,11 +36,18 @@ def replace(page: Path, part: str, text: str, made: Made | None = None) -> None:
     whole = "\n".join([*lines[:first], opening, text.rstrip("\n"),
                        *lines[lines.index(end, first):]]) + "\n"
     try:
-        page.write_text(renewed(whole) if made else whole, encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise _cannot_use(page, error) from None
+        whole = renewed(whole) if made else whole
+    except ValueError as error:  # its line "*Measured with …*" or its stamps aren't as expected
+        raise ConfigError(f"{page}: {error}; restore the page from the checkout's history"
+                          ) from None
+    try:
+        page.write_text(whole, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{page} can't be written: {cause_of(error)}; make room or give the "
+                          "right to write there") from None
 
 
-def _cannot_use(page: Path, error: Exception) -> ConfigError:
-    """Return the error for a page that can't be read or written, or has no stamp."""
-    return ConfigError(f"{page}: {cause_of(error)}; give the folder docs of a checkout")
+def _unreadable(page: Path, error: Exception) -> ConfigError:
+    """Return the error for a page that can't be read."""
+    return ConfigError(f"{page} can't be read: {cause_of(error)}; give the folder docs of a "
+                       "checkout")

@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy
 
 from flent_aqm.base.errors import AqmError, BadResult, ConfigError
-from flent_aqm.base.words import counted
+from flent_aqm.base.words import counted, end_of
 from flent_aqm.results.advice.measured import measured
 from flent_aqm.results.data_file import SUFFIX, read_data_file
 from flent_aqm.results.grouping import collect, shown
@@ -123,7 +123,8 @@ def make(part: Part, folder: Path) -> None:
     program, *words = (word.format(folder=folder) for word in part.command)
     status = subprocess.run([BIN / program, *words], cwd=ROOT, check=False).returncode
     if status:
-        raise ConfigError(f"{' '.join([program, *words])} ended with status {status}")
+        raise ConfigError(f"{' '.join([program, *words])} ended with {end_of(status)}; the reason "
+                          "is above")
 
 
 def load(folder: Path) -> list[Run]:
@@ -131,7 +132,7 @@ def load(folder: Path) -> list[Run]:
     Raises ConfigError if there are none, BadResult for a damaged file."""
     runs = [load_run(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
     if not runs:
-        raise ConfigError(f"{folder}: no data files there")
+        raise ConfigError(f"{folder}: no data files (*{SUFFIX}) there; make them without --from")
     return runs
 
 
@@ -140,8 +141,8 @@ def refuse_mixed(runs: Sequence[Run]) -> None:
     ndt7-client or tc. A tool that only some of the runs name is a difference, too."""
     stories = {_versions_of(run.aqm) for run in runs}
     if len(stories) > 1:
-        raise ConfigError(f"{runs[0].path.parent}: runs of different versions: "
-                          f"{'; '.join(sorted(stories))}")
+        raise ConfigError(f"{runs[0].path.parent}: runs of different versions, of which one page "
+                          f"can't be made: {'; '.join(sorted(stories))}; make all again")
 
 
 def as_csv(lines: Iterable[str]) -> str:

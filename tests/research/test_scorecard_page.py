@@ -67,7 +67,7 @@ def test_page_or_figure_that_cannot_be_written_is_one_line(
     """Nothing is made in a folder without the page, such as that of a mistyped name."""
     docs = tmp_path / "docs"
     assert write_table(results, docs, monkeypatch) == 1
-    assert "scorecard.md: No such file or directory; give" in capsys.readouterr().err
+    assert "scorecard.md can't be read: No such file or directory; give" in capsys.readouterr().err
     assert not docs.exists()
     docs.mkdir()
     shutil.copy(ROOT / "docs" / "scorecard.md", docs)

@@ -99,8 +99,17 @@ def test_folder_without_the_page_is_one_line(
     assert from_runs.make(args, "bbr.md", "bbr", lambda runs: ["a table"]) == 1
     out, err = capsys.readouterr()
     assert out == "a table\n"
-    assert err == (f"bbr: {tmp_path / 'bbr.md'}: No such file or directory; give the folder docs "
-                   "of a checkout\n")
+    assert err == (f"bbr: {tmp_path / 'bbr.md'} can't be read: No such file or directory; give the "
+                   "folder docs of a checkout\n")
     (tmp_path / "bbr.md").write_text("# BBR\n")
     assert from_runs.make(args, "bbr.md", "bbr", lambda runs: ["a table"]) == 1
     assert "lacks the marks of the part 'bbr'" in capsys.readouterr().err
+
+
+def test_page_whose_line_is_twice_there_is_not_called_another_folder(tmp_path: Path) -> None:
+    """The folder is right, and the page is what has to be mended."""
+    page = tmp_path / "bbr.md"
+    page.write_text(f"{stamp.LINE} a\n{stamp.LINE} b\n<!-- bbr: x -->\n<!-- end of bbr -->\n")
+    with pytest.raises(ConfigError, match=rf"^{page}: 2 lines begin with .*, where one is expected"
+                                          "; restore the page"):
+        marked.replace(page, "bbr", "a table", NOW)

@@ -56,15 +56,16 @@ def refusal(wanted: RequiredVersions, worker: WorkerFacts) -> str:
     if worker.package_hash != wanted.package_hash:
         return (f"its flent-aqm has other sources (hash {worker.package_hash}, here "
                 f"{wanted.package_hash}); "
-                "install the same version on both")
+                "install the same version on both, and start the worker again")
     if worker.forced_kernel_hash and worker.forced_kernel_hash != wanted.kernel_hash:
         return ("its variable FLENT_AQM_KERNEL names another kernel (hash "
-                f"{worker.forced_kernel_hash}, here {wanted.kernel_hash}); unset it there")
+                f"{worker.forced_kernel_hash}, here {wanted.kernel_hash}); unset it there, and "
+                "start the worker again")
     # The lab's kernel isn't compared here: it is sent to the worker if it is missing.
     for name in sorted((worker.tool_versions.keys() | wanted.tool_versions.keys())
                        - {"lab kernel"}):
         there, here = worker.tool_versions.get(name), wanted.tool_versions.get(name)
         if there != here:
             return (f"{name} is {there or 'missing'} there and {here or 'missing'} here; "
-                    "install the same version on both")
+                    "install the same version on both, and start the worker again")
     return ""

@@ -21,6 +21,7 @@ from flent_aqm.base.errors import LabError, TestbedError, cause_of
 from flent_aqm.parts.cluster import worker_side
 from flent_aqm.parts.cluster.agreement import RequiredVersions, WorkerFacts, refusal
 from flent_aqm.parts.cluster.extra import load_distributed
+from flent_aqm.parts.cluster.probe import why_not
 from flent_aqm.parts.cluster.security import security_for
 from flent_aqm.spec.cell import Cell
 from flent_aqm.sweep.run import RunOutput
@@ -94,11 +95,10 @@ class Cluster:
         try:
             self._connect()
             self._update_workers()
-        except (OSError, self._distributed.TimeoutError, RuntimeError) as error:
+        except Exception as error:  # Dask has no class for all: of SSH, it is a MemoryError
             self.close()
-            raise TestbedError(f"scheduler {self._address}: no connection "
-                               f"({str(error) or type(error).__name__}); if none is running there, "
-                               "start one with: dask scheduler") from None
+            raise TestbedError(
+                f"scheduler {self._address}: {self._why_unusable(error)}") from None
         if self._refused and not self._workers:
             self.close()
             name, why = next(iter(self._refused.items()))
@@ -107,6 +107,26 @@ class Cluster:
         if not self._workers:
             self._say("no worker yet; start them with: flent-aqm worker " + self._address)
         self._watcher.start()
+
+    def _why_unusable(self, error: Exception) -> str:
+        """Return why the scheduler can't be used, with a remedy: nobody listens at its address, TLS
+        or certificates don't fit, or what answers there isn't a scheduler for this Dask. Dask's own
+        errors tell the first two apart from nothing else.
+
+        Args:
+            error: the error with which Dask gave up.
+        """
+        context = (self._security.get_connection_args("client").get("ssl_context")
+                   if self._address.startswith("tls://") else None)
+        try:
+            why = why_not(self._address, context, "the sweep's")
+        except OSError as fault:
+            return (f"no connection ({cause_of(fault)}); if none is running there, start one with: "
+                    "dask scheduler")
+        return why or (f"something answers there, but not as a scheduler should "
+                       f"({type(error).__name__}: {str(error)[:200] or 'no text'}); check host and "
+                       "port, and that both machines have the same version of the Python package "
+                       "distributed")
 
     def room(self) -> int:
         """Return the number of runs that all workers in use take at once, with those under way. 0
@@ -249,7 +269,8 @@ class Cluster:
                       f"{PATIENCE_S:g} s")
         if now - self._absent_since > PATIENCE_S:
             self._why_ended = (f"the scheduler {self._address} could not be used for "
-                               f"{PATIENCE_S:g} s")
+                               f"{PATIENCE_S:g} s ({str(error) or type(error).__name__}); when it "
+                            "can be reached again, make the sweep again")
             self._ended.set()
         old = self._client
         try:
@@ -305,7 +326,8 @@ class Cluster:
                 kernel = self._kernel.read_bytes()
             except OSError as error:  # not for the caller, which takes it for a lost worker
                 raise LabError(f"the lab kernel {self._kernel} can't be read here: "
-                               f"{cause_of(error)}") from None
+                               f"{cause_of(error)}; make it readable, or if it is gone, end the "
+                               "sweep, run: flent-aqm setup, and make the sweep again") from None
             self._call_on_worker(address, worker_side.take_kernel, self._wanted.kernel_hash,
                                  self._wanted.kernel_version, kernel)
             self._say(f"worker {worker.host_name} at {address} was sent the lab kernel")

@@ -13,7 +13,7 @@ import tempfile
 from dataclasses import dataclass
 from typing import Any
 
-from flent_aqm.base.errors import AqmError, ConfigError
+from flent_aqm.base.errors import AqmError, ConfigError, StorageError, cause_of
 from flent_aqm.base.words import bracketed
 from flent_aqm.lab.place import kill_all
 from flent_aqm.parts.cluster.address import parse_scheduler
@@ -159,8 +159,8 @@ async def _keep_serving(requested: _WorkerOptions) -> None:
 async def _run_worker(requested: _WorkerOptions) -> None:
     """Run a Dask worker until the scheduler is gone. Print its address on standard error, with a
     warning if others can run programs through it. Raises _NotJoinedError if TLS or certificates
-    don't fit, OSError or an error of Dask if there is no connection, ToolMissing without the
-    package distributed."""
+    don't fit, StorageError without a temporary folder, OSError or an error of Dask if there is no
+    connection, ToolMissing without the package distributed."""
     from flent_aqm.parts.cluster.worker import worker_class
 
     # Dask's configuration may have certificates that this scheduler doesn't use.
@@ -170,7 +170,13 @@ async def _run_worker(requested: _WorkerOptions) -> None:
     if why:
         raise _NotJoinedError(why)
     host = requested.host or own_address(requested.scheduler)
-    with tempfile.TemporaryDirectory(prefix="flent-aqm-worker-") as folder:
+    try:
+        own_folder = tempfile.TemporaryDirectory(prefix="flent-aqm-worker-")
+    except OSError as error:  # not for the caller, which takes it for an absent scheduler
+        raise StorageError(f"the worker's folder for temporary files can't be made: "
+                           f"{cause_of(error)}; make room, or set TMPDIR to another folder"
+                           ) from None
+    with own_folder as folder:
         async with worker_class()(
             requested.scheduler, nthreads=requested.jobs, local_directory=folder, memory_limit=0,
             host=bracketed(host), security=requested.security, silence_logs=40,

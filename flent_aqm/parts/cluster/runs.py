@@ -77,9 +77,9 @@ class RunsOfCluster:
     def run(self, cell: Cell) -> FinishedRun:
         """Make a run on a worker, and write its files on this machine. start() comes first.
 
-        Raises an AqmError with the cause if the run fails or can't begin: TestbedError if too many
-        workers disappear with it, LabError if the runs are stopped, StorageError if files can't be
-        written.
+        Raises an AqmError with the cause if the run fails or can't begin: TestbedError if the
+        scheduler or too many workers disappear with it, LabError if the runs are stopped or the
+        scheduler stays away too long, StorageError if files can't be written.
         """
         assert self._cluster is not None, "start() comes first"
         assert self._facts is not None, "start() comes first"

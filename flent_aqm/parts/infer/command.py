@@ -97,7 +97,7 @@ def main(args: argparse.Namespace) -> int:
             print(f"flent-aqm: skipped: {plain(fault)}", file=sys.stderr)
     if others:
         print(f"flent-aqm: {counted(others, 'file')} left out: the queue is inferred from NDT7's "
-              "downloads with the sender's TCP_INFO, which other tests don't have", file=sys.stderr)
+              "downloads with the sender's TCP_INFO, and they have none", file=sys.stderr)
     if uploads and (len(files) > 1 or not damaged):
         print(f"flent-aqm: {counted(uploads, 'upload')} left out: the queue is inferred from "
               "TCP_INFO of a download's sender, the server", file=sys.stderr)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import io
 import itertools
 import os
+import re
 import tarfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -207,10 +208,10 @@ def _json_in_archive(text: bytearray) -> Iterator[tuple[str, bytearray]]:
             # tarfile takes a wrong header after the first for the archive's end.
             if text[archive.offset:archive.offset + tarfile.BLOCKSIZE] != bytes(tarfile.BLOCKSIZE):
                 raise BadResult("damaged tar file (it has no end, or a wrong header after some "
-                                "files)")
+                                "files); get it again")
     # tarfile has no TarError for wrong numbers in extended headers.
     except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
-        raise BadResult(f"damaged tar file ({cause_of(error)})") from None
+        raise BadResult(f"damaged tar file ({cause_of(error)}); get it again") from None
 
 
 @contextmanager
@@ -291,12 +292,21 @@ _MLABS = ("RTT", "MinRTT", "BytesAcked", "BytesSent", "BytesRetrans")
 _SINCE_4_19 = ("BytesSent", "BytesRetrans")
 # Times in M-Lab's TCP_INFO in which the sender was limited or busy, in us since the beginning.
 _TIMES = ("RWndLimited", "SndBufLimited", "BusyTime")
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
 
 
 def _numbers(sample: Mapping[str, Any], names: Sequence[str]) -> tuple[float, ...] | None:
     """Return the numbers under these names, None if one is missing or no number."""
-    values = tuple(a_number(sample.get(name)) for name in names)
+    values = tuple(_count(sample.get(name)) for name in names)
     return None if None in values else values  # type: ignore[return-value]
+
+
+def _count(value: Any) -> float | None:
+    """Return a number, or the whole number that a text is: BigQuery exports integers as texts. None
+    for any other value."""
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
+        return float(value)
+    return a_number(value)
 
 
 def _test_part(test: Any, name: str) -> Any:
@@ -344,13 +354,13 @@ def _download_of_test(test: Any, name: str) -> Download | None:
             shares = tuple(_time_share(tcp.get(key), values[0]) for key in _TIMES)
             continue
         for key in ("ElapsedTime", *_MLABS):
-            absent[key] = absent.get(key, 0) + (a_number(tcp.get(key)) is None)
+            absent[key] = absent.get(key, 0) + (_count(tcp.get(key)) is None)
     if not rows and not absent:
         raise _NotUsable(f"no TCPInfo in its {counted(len(measured), 'measurement')}"
                          if measured else "it has no measurements")
     if len(rows) < FEWEST_SAMPLES and sum(absent.values()) > len(rows):
         key = max(absent, key=lambda each: absent[each])
-        raise _NotUsable(f"its TCP_INFO has no {key}"
+        raise _NotUsable(f"its TCP_INFO has no number {key}"
                          + (", which Linux has since 4.19" if key in _SINCE_4_19 else ""))
     window, buffer, busy = shares
     return replace(_make_download(name, bbr, rows, ms=1e-3), window_share=window,
@@ -360,7 +370,7 @@ def _download_of_test(test: Any, name: str) -> Download | None:
 def _time_share(spent_us: Any, elapsed_us: float) -> float | None:
     """Return the share of a time in the elapsed time, at most 1. None if the time is missing, no
     number or below 0, or no time has elapsed."""
-    spent = a_number(spent_us)
+    spent = _count(spent_us)
     if spent is None or spent < 0 or elapsed_us <= 0:
         return None
     return min(spent / elapsed_us, 1.0)
@@ -403,7 +413,10 @@ def _make_download(name: str, bbr: bool, rows: Sequence[tuple[float, ...]],
             f"up to {_LONGEST_S:,g} s, acknowledged data, and no negative value")
     table = numpy.array(usable, dtype=float).T
     counts = numpy.maximum.accumulate(table[3:], axis=1)
-    if counts.max() > 1e15 or table[1:3].max() * ms > 1e7:
-        raise BadResult("a download has impossible values: a counter above 1e15, or a round trip "
-                        "above 10,000 s")
+    if counts.max() > 1e15:
+        raise BadResult(f"a download has a counter of {counts.max():.4g} bytes, which is "
+                        "impossible; expected 1e15 at most: get the file again")
+    if table[1:3].max() * ms > 1e7:
+        raise BadResult(f"a download has a round trip of {table[1:3].max() * ms / 1000:,.0f} s, "
+                        "which is impossible; expected 10,000 s at most: get the file again")
     return Download(name, bbr, table[0], table[1] * ms, table[2] * ms, *counts)

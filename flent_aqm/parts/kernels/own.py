@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +27,8 @@ from flent_aqm.setup.tc_plugin import build_tc
 READY_MADE = ("debug", "nat")
 # Stable's own kernels, LTS ones mostly, and the newest, beside those that set-up looks at.
 MORE_SUITES = ("trixie", "sid", "experimental")
+# Most files that a message names.
+_MOST_NAMED = 4
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,9 @@ def read_options(text: str) -> str:
     option.
     """
     path = recipe.HERE / f"{text}.config" if text in READY_MADE else Path(text)
+    if not os.path.lexists(path):
+        raise ConfigError(f"--config: there is no file {path}; expected one with lines "
+                          f"CONFIG_NAME=value, or one of the words {' and '.join(READY_MADE)}")
     content = read_bytes("--config", path).decode("utf-8", "replace")
     try:
         options = parse_config(content)
@@ -196,8 +202,11 @@ def build_recording(cache: Path, kernel: NamedKernel, paths: Iterable[str]) -> N
     origin = origin_of(cache, kernel)
     instrumented = coverage.files_to_instrument(tree, paths)
     if not instrumented:
+        names = sorted(paths)
+        shown = ", ".join(names[:_MOST_NAMED])
+        more = f", and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
         raise SetupError("none of the changed files is a C file that is compiled into the kernel "
-                         f"{kernel.name}, or a header of one in net/: {', '.join(sorted(paths))}")
+                         f"{kernel.name}, or a header of one in net/: {shown}{more}")
     wanted = replace(
         recipe.current_recipe(origin.source, origin.series),
         own_options=str(facts["own_options"]),

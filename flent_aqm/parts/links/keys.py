@@ -128,8 +128,8 @@ def parse_outages(key: str, text: str) -> tuple[Outage, ...]:
         outages.append(outage)
     for (_, end), (begin, _) in pairwise(outages):
         if begin < end:
-            raise ConfigError(f"{key}: {text[:60]!r} goes back in time from {end / NS:g} to "
-                              f"{begin / NS:g} s; give outages in ascending order, without "
+            raise ConfigError(f"{key}: {text[:60]!r} goes back in time from {end / NS:.15g} to "
+                              f"{begin / NS:.15g} s; give outages in ascending order, without "
                               "overlap")
     return tuple(outages)
 

@@ -306,8 +306,8 @@ def unplayable(schedule: Schedule, *, prefix: str = "") -> str:
     if gap_s <= TCP_GIVES_UP_S:
         return ""
     where = f"{prefix}{step.line}:1: " if prefix and step.line else f"{prefix}{blank}"
-    return (f"{where}nothing passes for {gap_s:g} s from {step.at_ns / NS:g} s on, and TCP gives "
-            f"up after {TCP_GIVES_UP_S} s; expected less")
+    return (f"{where}nothing passes for {gap_s:.12g} s from {step.at_ns / NS:.12g} s on, and TCP "
+            f"gives up after {TCP_GIVES_UP_S} s; expected so long at most")
 
 
 def _refuse_too_many(steps: int, key: str, advice: str) -> None:
@@ -319,8 +319,8 @@ def _refuse_too_many(steps: int, key: str, advice: str) -> None:
         advice: what to give instead.
     """
     if steps > MOST_STEPS:
-        raise ConfigError(f"{key}: the link's schedule would have {steps} steps; expected at most "
-                          f"{MOST_STEPS}: give {advice}")
+        raise ConfigError(f"{key}: the link's schedule would have {steps:,} steps; expected at "
+                          f"most {MOST_STEPS:,}: give {advice}")
 
 
 def allot(schedule: Schedule, access: Access, outages: Sequence[Outage], seed: int,

@@ -33,6 +33,7 @@ import numpy
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError, cause_of
+from flent_aqm.base.words import counted
 from flent_aqm.parts.links.keys import NS, OPPORTUNITY_BYTES, Seeded
 from flent_aqm.parts.links.schedule import (
     MOST_STEPS,
@@ -122,7 +123,8 @@ def _parse_trace(path: str, end: str, data: bytes) -> Trace:
     file = _File(path)
     lines = data.replace(b"\r\n", b"\n")
     if not lines.strip():
-        raise file.fault(1, 1, "the file is empty; expected times in ms, or a CSV with a header")
+        raise file.fault(1, 1, "the file is empty or has blank lines alone; expected times in ms, "
+                         "or a CSV with a header")
     is_csv = b"," in lines.partition(b"\n")[0]
     schedule = (_parse_csv if is_csv else _parse_mahimahi)(file, lines, end)
     fault = unplayable(schedule, prefix=f"{path}:")
@@ -140,8 +142,8 @@ def _read_content(key: str, path: str) -> bytes:
             if not stat.S_ISREG(status.st_mode):
                 raise ConfigError(f"{key}: {path} is not a regular file; give the file of a trace")
             if status.st_size > MOST_BYTES:
-                raise ConfigError(f"{key}: {path} has {status.st_size} bytes; expected at most "
-                                  f"{MOST_BYTES}: shorten it")
+                raise ConfigError(f"{key}: {path} has {status.st_size:,} bytes; expected at most "
+                                  f"{MOST_BYTES:,}: shorten it")
             return file.read(MOST_BYTES)
     except (OSError, ValueError) as fault:
         raise ConfigError(f"{key}: can't read the trace {path}: {cause_of(fault)}") from None
@@ -288,7 +290,8 @@ def _parse_row(file: _File, line: int, text: str, names: list[str]) -> dict[str,
     """
     cells = text.split(",")
     if len(cells) != len(names):
-        raise file.fault(line, 1, f"{len(cells)} values; expected {len(names)}, as the header has")
+        raise file.fault(line, 1, f"{counted(len(cells), 'value')}; expected {len(names)}, as the "
+                         "header has")
     row = {}
     for name, cell, column in zip(names, cells, _positions(text), strict=True):
         low, high = _COLUMNS[name]

@@ -514,7 +514,8 @@ def measure(model: str, settings: Sequence[BenchSetting], *, latency: bool = Tru
         result = lab.run()
         if result.status:
             raise LabError(f"a router {model} could not be measured: the lab's commands ended with "
-                           f"status {result.status}: {_why_failed(lab)}")
+                           f"status {result.status}: {_why_failed(lab)}; calibrate with another "
+                           "--base, or with fewer parameters in --fit")
         return [MeasuredResult(
             _received_mbps((lab.results / f"{number}.json").read_text()),
             _rise_ms(lab.results, number, f"the router model {model} at {setting}")
@@ -685,7 +686,8 @@ class _ModelsInLab:
         """Return the text of the model with these values of the fitted parameters: the base model
         with them as changed parameters. Raises ConfigError if that is no valid model."""
         return with_parameters(self.base, {
-            one.name: _number(value) for one, value in zip(self.parameters, values, strict=True)})
+            one.name: _number(value) for one, value in zip(self.parameters, values, strict=True)},
+            "--base, with the parameters of --fit")
 
     def simulator(self, settings: Sequence[BenchSetting]) -> Simulate:
         """Return a function that measures models in each of these settings: it takes a sequence of

@@ -202,7 +202,10 @@ def parse_router_model(text: str, key: str = "router_model") -> RouterModel:
             "12.5us")
     parameters: dict[str, Any] = dict(_parse_change(key, change) for change in changes)
     if len(parameters) != len(changes):
-        raise ConfigError(f"{key}: {text!r} gives a parameter more than once; give it once")
+        given = [change.partition("=")[0] for change in changes]
+        twice = next(one for one in given if given.count(one) > 1)
+        raise ConfigError(f"{key}: {text!r} gives the parameter {twice} more than once; give it "
+                          "once")
     model = replace(model, **parameters)
     if parameters:
         _refuse_useless(key, model)
@@ -283,7 +286,7 @@ def parse_value(where: str, name: str, text: str) -> float | int | str | bool:
         wrong = "is not a number" if math.isnan(number) else "is out of range" if not (
             low <= number <= high) else "is not whole"
         raise ConfigError(f"{where}: {text!r} {wrong}; "
-                          f"expected {kind} from {low:g} to {high:g}")
+                          f"expected {kind} from {low:.10g} to {high:.10g}")
     return int(number) if whole else number
 
 

@@ -63,8 +63,8 @@ def write(cards: Sequence[Card], path: Path) -> None:
                 canvas.savefig(path.with_suffix(f".{kind}"), dpi=_DPI, metadata=_METADATA[kind])
             write_caption(path, [caption(cards)])
         except OSError as error:
-            raise ConfigError(f"-o: can't write {error.filename or path}: {cause_of(error)}"
-                              ) from None
+            raise ConfigError(f"-o: can't write {error.filename or path}: {cause_of(error)}; mend "
+                              "that, or choose another folder with -o") from None
 
 
 def caption(cards: Sequence[Card]) -> str:

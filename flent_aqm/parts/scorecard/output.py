@@ -52,4 +52,5 @@ def write_output(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, text)
     except OSError as error:
-        raise ConfigError(f"-o: can't write {path}: {cause_of(error)}") from None
+        raise ConfigError(f"-o: can't write {path}: {cause_of(error)}; mend that, or choose "
+                          "another folder with -o") from None

@@ -29,6 +29,9 @@ def measure(call, report):
     measure_by(CLIENT, READS, call, report)
 """
 
+# Most characters of the file's name, of which most file systems take 255 bytes.
+_LONGEST_NAME = 60
+
 # Programs that several clients share.
 _INTERPRETER = re.compile(r"(?:python|perl|ruby|node|lua|php|sh|bash|dash)[\d.]*")
 
@@ -55,7 +58,7 @@ def write_tool(output: Path, name: str | None, client: str, server: str, reads: 
                       for option, text in (("--client", client), ("--server", server)))
     name = name or _name_of(shlex.split(client))
     command_tool(name, client, server, reads, longest_s)
-    path = output / "own" / f"{os.path.basename(name).removesuffix('.py')}.py"
+    path = output / "own" / f"{os.path.basename(name).removesuffix('.py')[:_LONGEST_NAME]}.py"
     digest = hashlib.sha256(b"".join(_read_bytes(file) for file in files_of(client, server)))
     write_output(path, _TEXT.format(client=client, server=server, reads=reads, name=name,
                                     longest_s=longest_s, hash=digest.hexdigest()[:16]))

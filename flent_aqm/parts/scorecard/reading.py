@@ -148,15 +148,22 @@ class Reading:
                                          for key, value in way.items()})
                 for name, way in values["ways"].items()}
         one = cls(**{**values, "ways": ways})
-        numbers = [one.megabytes, one.seconds, one.lab_wall_s, one.shown_idle_ms]
-        for way in ways.values():
-            numbers += [None if value == math.inf else value for value in asdict(way).values()]
-        if not all(number is None or a_number(number) is not None for number in numbers) or \
-                type(one.beside) is not bool or one.good not in (None, True, False):
-            raise TypeError("a reading has values of another kind than expected")
-        for word in (one.place, one.words, one.group, one.without_seed, *ways):
+        numbers: dict[str, Any] = {name: getattr(one, name) for name in (
+            "megabytes", "seconds", "lab_wall_s", "shown_idle_ms")}
+        for name, way in ways.items():
+            numbers |= {f"{key} of {name}": None if value == math.inf else value
+                        for key, value in asdict(way).items()}
+        for name, number in numbers.items():
+            if number is not None and a_number(number) is None:
+                raise ValueError(f"{name} of a reading is {number!r:.60}, not a number or null")
+        if not isinstance(one.beside, bool):
+            raise ValueError(f"beside of a reading is {one.beside!r:.60}, not true or false")
+        if one.good is not None and not isinstance(one.good, bool):
+            raise ValueError(f"good of a reading is {one.good!r:.60}, not true, false or null")
+        texts = {name: getattr(one, name) for name in ("place", "words", "group", "without_seed")}
+        for name, word in (*texts.items(), *(("a direction", name) for name in ways)):
             if not isinstance(word, str) or not word.isprintable():
-                raise ValueError(f"{str(word)[:60]!r} is not printable text")
+                raise ValueError(f"{name} of a reading is {word!r:.60}, not printable text")
         return one
 
 
@@ -206,7 +213,8 @@ def _read_direction(contestant: Contestant, run: Run, way: str, place: Place) ->
     if shown_mbps is not None and not 0 <= shown_mbps < UNIT_FACTOR * possible_mbps:
         raise BadResult(f"the test shows {shown_mbps:g} Mbit/s of {way}, where "
                         f"{significant(possible_mbps)} Mbit/s are possible; expected 0 or more, "
-                        f"and less than {UNIT_FACTOR:g} times that: is it in Mbit/s?")
+                        f"and less than {UNIT_FACTOR * possible_mbps:g}, {UNIT_FACTOR:g} times "
+                        "that: is it in Mbit/s?")
     return DirectionValues(
         # Beside a bulk flow, the possible throughput depends on the test's share.
         shown_mbps, None if place.beside else possible_mbps,
@@ -269,7 +277,7 @@ def _shown_latency_ms(contestant: Contestant, run: Run, way: str) -> float | Non
             continue
         unit = METRICS[name].unit
         if value < 0:
-            raise BadResult(f"the test shows {value:g} {unit} of latency; expected 0 or more")
+            raise BadResult(f"the test shows {value:g} {unit} as {name}; expected 0 or more")
         if unit != "RPM":
             latencies_ms.append(value)
         elif value:

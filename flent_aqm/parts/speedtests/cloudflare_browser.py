@@ -99,7 +99,8 @@ def fill(report: ClientReport, results: Mapping[str, Any]) -> None:
                         "it reported no error: run the test again")) from None
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as fault:
         raise BadResult("Cloudflare's engine sent measurements of another form than expected "
-                        f"({cause_of(fault)})") from None
+                        f"({cause_of(fault)}): is it the version that flent-aqm setup installs?"
+                        ) from None
 
 
 def _fill_numbers(report: ClientReport, results: Mapping[str, Any]) -> None:
@@ -172,7 +173,7 @@ def measure(call: Call, report: ClientReport) -> None:
     if not show(chromium, page, {"/speedtest.js": Path(script)}, {"server": call.url},
                 lambda body: results.update(json.loads(body)), patience_s=END_S):
         raise BadResult(f"Cloudflare's engine in {chromium} did not end its test within "
-                        f"{END_S:g} s")
+                        f"{END_S:g} s: does the server respond, or is the link too slow for it?")
     fill(report, results)
 
 

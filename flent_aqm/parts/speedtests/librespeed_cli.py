@@ -73,12 +73,13 @@ def read(lines: Iterable[OutputLine], report: ClientReport) -> None:
                         f"{complaint or 'it gives no reason; does the server respond?'}")
     for name in ("download", "upload"):
         if not report.load(name).rates:
-            raise BadResult(f"librespeed-cli printed no rate of its {name} while it ran")
+            raise BadResult(f"librespeed-cli printed no rate of its {name} while it ran; expected "
+                            "one a second: does its version have the option --json-stream?")
     try:
         report.numbers = {name: float(result[key]) for name, key in _NUMBERS.items()}
     except (ValueError, LookupError, TypeError) as fault:
         raise BadResult("librespeed-cli printed a result of an unexpected form "
-                        f"({cause_of(fault)})") from None
+                        f"({cause_of(fault)}): {str(result)[:60]!r}") from None
     for name, load in report.loads.items():
         load.mbps = report.numbers[f"{name}_mbps"]
 

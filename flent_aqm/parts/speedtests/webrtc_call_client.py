@@ -18,7 +18,11 @@ from statistics import fmean
 from flent_aqm.base.errors import BadResult, cause_of
 from flent_aqm.base.json_text import json_text
 from flent_aqm.base.words import counted
-from flent_aqm.parts.speedtests.own_clients.connection import ServerAddress, why_not_open
+from flent_aqm.parts.speedtests.own_clients.connection import (
+    ServerAddress,
+    serves_hint,
+    why_not_open,
+)
 from flent_aqm.parts.speedtests.own_clients.own_client import run
 from flent_aqm.parts.speedtests.own_clients.statistics import percentile
 from flent_aqm.servers.protocols.webrtc import (
@@ -52,7 +56,7 @@ async def measure(server: ServerAddress, report: ClientReport, call: Call) -> No
                 limit=_LONGEST_LINE)
     except OSError as fault:
         raise BadResult(f"no connection to {server.host_and_port}: {why_not_open(fault)}"
-                        ) from None
+                        f"{serves_hint(fault, 'flent-aqm serve webrtc')}") from None
     end = End(writer.get_extra_info("sockname")[0], length_s)
     try:
         output = await _exchange(reader, writer, {"length_s": length_s, "sdp": await end.offer()})
@@ -92,7 +96,8 @@ async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
         raise BadResult(f"the server responded with a line of more than {_LONGEST_LINE >> 20} MiB; "
                         "expected a JSON object: is it `flent-aqm serve webrtc`?") from None
     if not line:
-        raise BadResult("the server closed the connection instead of responding")
+        raise BadResult("the server closed the connection instead of responding: is it "
+                        "`flent-aqm serve webrtc`? Its output may say why")
     try:
         answer = json.loads(line)
     except (ValueError, RecursionError):  # no JSON, or nested too deeply

@@ -20,6 +20,16 @@ NEEDED_KB = 300
 Ask = Callable[..., str]
 
 _NAME = re.compile(r"[A-Za-z0-9_.@-]{1,15}")
+_NAMES = "names of 1 to 15 letters, digits and _.@-"
+# First word of a line -> the line's form, and what to do about another one, for messages.
+_FORMS = {
+    "link": (f"'link NAME STATE TXQUEUELEN DRIVER- BQL BELOW-' with {_NAMES}",
+             ("rename a device with another name, or make its operstate and tx_queue_len in "
+              "/sys/class/net readable")),
+    "route": (f"'route ADDRESS DEVICE' with {_NAMES}",
+              "rename a device with another name"),
+    "kind": ("'kind NAME yes' or 'kind NAME no WHY'",
+             "is router_hooks/ changed, or of another version of flent-aqm?")}
 
 
 @dataclass(frozen=True)
@@ -103,6 +113,10 @@ def parse_probe(text: str, machine: str = "router") -> RouterProperties:
         machine: word for the machine in messages.
     """
     lines = text.splitlines()
+    if not lines:
+        raise ParseError(f"the {machine}'s answer to the probe is empty; expected lines from "
+                         "'format 1' to 'end': is the user's login shell there one such as "
+                         "/bin/sh?")
     if lines[:1] != ["format 1"]:
         raise ParseError(f"the {machine} printed {''.join(lines[:1])[:60]!r} before its answer to "
                          "the probe; expected 'format 1': let its shell's start files print "
@@ -129,9 +143,9 @@ def parse_probe(text: str, machine: str = "router") -> RouterProperties:
             case "kind", [kind, "no", *why]:
                 kinds[kind] = " ".join(why)[:200]
             case "link" | "route" | "kind", _:
+                form, mend = _FORMS[name]
                 raise ParseError(f"the {machine}'s answer to the probe has an unexpected line "
-                                 f"{line[:80]!r}; expected names of devices of 1 to 15 letters, "
-                                 "digits and _.@-: rename a device with another name")
+                                 f"{line[:80]!r}; expected {form}: {mend}")
             case _:
                 texts[name] = rest[:200]
     return RouterProperties(texts, routes.pop("management", ""), links, routes, kinds)
@@ -147,7 +161,11 @@ def check_host(facts: RouterProperties, machine: str = "router") -> None:
         machine: word for it in messages, "machine" for this one, without ssh.
     """
     is_here = machine == "machine"
-    if facts.text.get("uid") != "0":
+    if not facts.text.get("uid"):
+        raise TestbedError(f"the {machine} doesn't tell by `id -u` whether its user is root, and "
+                           "only root may change queues; install id there (coreutils, or busybox "
+                           "with it)")
+    if facts.text["uid"] != "0":
         become = "run this as root" if is_here else f"log in as root: ssh://root@{machine.upper()}"
         raise TestbedError(f"the user on the {machine} is not root, and only root may change "
                            f"queues; {become}")
@@ -181,7 +199,8 @@ def check_devices(facts: RouterProperties, devices: Mapping[str, str]) -> None:
     for key, name in devices.items():
         if not _NAME.fullmatch(name) or name not in facts.links:
             names = ", ".join(link for link in facts.links if link != "lo")
-            raise TestbedError(f"{key}: the router has no device {name!r}; it has {names}")
+            raise TestbedError(f"{key}: the router has no device {name!r}; it has "
+                               f"{names or 'only lo'}")
         if name in facts.beneath(facts.management):
             through = facts.management
             detail = f" (the ssh connection comes through {through})" if through != name else ""

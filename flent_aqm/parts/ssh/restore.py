@@ -342,7 +342,8 @@ def _tree_commands(device: Device, burst: Burst) -> list[Words]:
                  and (not parent or _handle_of_queue(parent) not in waiting)]
         if not ready:
             raise TestbedError(f"{device.name}: by tc's output, queues or classes are each other's "
-                               "parents; expected a tree, so they could not be restored")
+                               "parents, and not a tree, so they could not be restored; remove "
+                               f"them first: tc qdisc del dev {device.name} root")
         ordered += [waiting.pop(own)[2] for own in ready]
     for where, lines in device.filters.items():
         ordered += filter_commands(device.name, where, lines)

@@ -79,10 +79,11 @@ def of_glitch(run: Run, number: int) -> int:
     """
     found = glitches(run, LISTED_GLITCH_MS)
     if not 1 <= number <= len(found):
+        has = (f"its glitches have the numbers 1 to {len(found)}" if len(found) > 1 else
+               "its only glitch has the number 1" if found else "it has none")
         raise ConfigError(f"--glitch: the series {plain(run.probe.name)!r} has no glitch {number}; "
-                          f"it has {len(found)}, counted from 1, in which probes under load were "
-                          f"lost or took {LISTED_GLITCH_MS:g} ms longer than before it"
-                          f"{_other_series(run)}")
+                          f"{has} (probes under load that were lost or took "
+                          f"{LISTED_GLITCH_MS:g} ms longer than before it){_other_series(run)}")
     _, rtt_ms, numbers = _numbers(run)
     inside = bad_probes(run.probe, found[number - 1], idle_median_ms(run) + LISTED_GLITCH_MS)
     return _slowest(rtt_ms, numbers, inside)

@@ -247,8 +247,8 @@ def parse_devices(text: str) -> Mapping[int, str]:
     devices = {int(number): name for number, name in
                re.findall(r"(?m)^(\d{1,9}) (\S{1,15})$", text)}
     if not devices:
-        raise ParseError("the capture's list of devices has no line with a number and a name: "
-                         f"{text.strip()[:60]!r}")
+        raise ParseError("the capture's list of devices has no line with a number and a name; it "
+                         f"begins with {text.strip()[:60]!r}: explain the run again")
     return devices
 
 
@@ -300,8 +300,9 @@ def _rows(path: Path) -> tuple[dict[str, Column], dict[int, bytes]]:
     BadResult if the file is cut short, not of guest/ring.py, or has no such packet."""
     size = path.stat().st_size
     if size % BLOCK_BYTES:
-        raise BadResult(f"{path.name}: the capture is cut short: {size} bytes, expected a multiple "
-                        f"of {BLOCK_BYTES}")
+        raise BadResult(f"{path.name}: the capture is cut short: {size:,} bytes; expected a "
+                        f"multiple of {BLOCK_BYTES:,}: is the folder for temporary files (TMPDIR) "
+                        "full?")
     chunks: list[dict[str, Column]] = []
     named: dict[int, bytes] = {}
     first_no = 0
@@ -328,7 +329,8 @@ def _rows(path: Path) -> tuple[dict[str, Column], dict[int, bytes]]:
     rows = {name: numpy.concatenate([chunk.pop(name) for chunk in chunks]) if chunks
             else numpy.empty(0, kind) for name, kind in _FIELDS.items()}
     if not rows["time_ns"].size:
-        raise BadResult(f"{path.name}: no IP packet was captured; expected those of the test")
+        raise BadResult(f"{path.name}: no IP packet was captured; expected those of the test: "
+                        "explain the run again, or another one")
     return rows, named
 
 

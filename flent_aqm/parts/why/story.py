@@ -278,7 +278,8 @@ def start_ns(run: WatchedRun) -> int:
     sent_ns = [one.sent_ns for one in answers(run.run.probe).values()]
     if not sent_ns:
         raise BadResult(f"no probe of the series {plain(run.run.probe.name)!r} was answered in the "
-                        "repeated run, so there is no round trip to explain")
+                        "repeated run, so there is no round trip to explain; name another series "
+                        "with --series, or explain another run")
     return min(sent_ns)
 
 

@@ -94,14 +94,17 @@ class Watched(Lab):
         result = super().wait()
         out = self.stdout.parent
         if fault := " ".join(read_text(out / "why_drop").split()):
-            raise LabError(f"--drop-packet: the router could not drop the packet: {fault[-200:]}")
+            raise LabError(f"--drop-packet: the router could not drop the packet: {fault[-200:]}; "
+                           "name another packet, or leave --drop-packet out")
         for name in namespaces(self._scenario):
             text = read_text(out / f"why_devices-{name}")
             dropped = re.search(r"^dropped (\d+)$", text, re.MULTILINE)
             if not dropped:
                 last = read_text(out / f"why_errors-{name}").splitlines()[-1:]
                 raise LabError(f"the capture on {name} failed: "
-                               f"{last[0][:200] if last else 'it printed nothing'}")
+                               f"{last[0][:200] if last else 'it printed nothing'}; explain it "
+                               "again, or if memory or disk was short, a shorter run, or one with "
+                               "fewer packets")
             if int(dropped[1]):
                 raise LabError(f"the capture on {name} had no room for {dropped[1]} packets: it "
                                "has memory for those that the recorded run's queues sent, up to "
@@ -275,7 +278,9 @@ def run_again(path: Path, was: RecordedRun, series: str = "") -> WatchedRun:
         others = f"; made with another {', '.join(one.where for one in versions)}" \
             if versions else ""
         programs = why_programs_differ(was.cell)
+        mend = ("use those versions, or measure" if versions else "measure")
         raise BadResult(f"{path}: not explained, because the repeated run is another one: "
-                        f"{first}{others}{programs and '; '}{programs}")
+                        f"{first}{others}{programs and '; '}{programs}; {mend} the run again, and "
+                        "explain the new file")
     return now
 

@@ -371,7 +371,7 @@ def parse_packet(text: str) -> tuple[str, float]:
         offset_s = -1.0
     if not word or not 0 <= offset_s < _LONGEST_S:
         raise ConfigError(f"--drop-packet: {text[:60]!r} is no packet; expected FLOW:+SECONDS, "
-                          f"such as upload:+0.35s, with fewer than {_LONGEST_S:,.0f} SECONDS")
+                          f"such as upload:+0.35s, with SECONDS from 0 to below {_LONGEST_S:,.0f}")
     return word, offset_s
 
 

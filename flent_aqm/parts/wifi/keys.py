@@ -18,7 +18,7 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import unknown_value
 from flent_aqm.parts.wifi.phy import parse_phy
 from flent_aqm.spec.key import Record, Settings, key
-from flent_aqm.spec.readers import text_of
+from flent_aqm.spec.readers import as_text, text_of
 
 # Queueing of the access point, under the names of the paper at ATC'17: a driver's FIFO below the
 # qdisc; mac80211's queues; mac80211's queues with airtime fairness.
@@ -47,8 +47,8 @@ def parse_rates(key: str, text: str) -> tuple[float, ...]:
         match = _PART.fullmatch(part.strip())
         if not match:
             raise ConfigError(f"{key}: column {column}: {part[:40]!r} is not a rate; expected "
-                              "Mbit/s, with up to 3 decimals, and + between stations, such as "
-                              "2x144.4+7.2")
+                              "[Nx]RATE with N stations, RATE in Mbit/s with up to 3 decimals, and "
+                              "+ between others, such as 2x144.4+7.2")
         rate = float(match[2])
         if not LEAST_MBPS <= rate <= MOST_MBPS:
             raise ConfigError(f"{key}: column {column}: {match[2]} Mbit/s is out of range; "
@@ -61,9 +61,9 @@ def parse_rates(key: str, text: str) -> tuple[float, ...]:
 
 
 def _check_rates(name: str, value: object) -> str:
-    """Return the value of wifi_rates_mbps as text without blanks around it. Raises ConfigError if
-    parse_rates() refuses it."""
-    text = str(value).strip()
+    """Return the value of wifi_rates_mbps as text without blanks around it. True and False, into
+    which Flent turns 1 and 0, count as these. Raises ConfigError if parse_rates() refuses it."""
+    text = as_text(value).strip()
     parse_rates(name, text)
     return text
 

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from flent_aqm.base.errors import AqmError, ConfigError
 from flent_aqm.base.paths import resource_dir
+from flent_aqm.base.words import end_of
 from research.validation import marked
 from research.validation.numbers import as_csv
 from research.validation.prediction.cells import (
@@ -141,7 +142,7 @@ def calibrate(points: list[str]) -> str:
     command = [str(FLENT.with_name("flent-aqm")), "calibrate", *points, "--base", BASE, *SEARCH]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if not done.stdout:
-        raise ConfigError(f"flent-aqm calibrate ended with status {done.returncode}: "
+        raise ConfigError(f"flent-aqm calibrate ended with {end_of(done.returncode)}: "
                           f"{done.stderr.strip()[-500:] or 'it printed nothing'}")
     return done.stdout
 
@@ -167,7 +168,8 @@ def in_lab(folder: Path, router_model: str) -> Mapping[str, Cell]:
          "--batch-override", f"router_model={router_model}",
          "--batch-override", f"output_path={folder}"], check=False).returncode
     if status:
-        raise ConfigError(f"the lab's runs with {router_model} ended with status {status}")
+        raise ConfigError(f"the lab's runs with the router model {router_model} ended with "
+                          f"{end_of(status)}; the reason is above")
     return load(folder)
 
 

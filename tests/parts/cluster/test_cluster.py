@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shutil
 import signal
+import socket
+import ssl
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -132,7 +136,46 @@ def test_kernel_that_cannot_be_read_is_not_taken_for_a_lost_worker(tmp_path: Pat
     side._client = Client()
     side._update_workers()
     assert told == [(f"worker at tcp://bare:1 can't be checked (the lab kernel {tmp_path}/linux "
-                     "can't be read here: No such file or directory); trying again")]
+                     "can't be read here: No such file or directory; make it readable, or if it is "
+                     "gone, end the sweep, run: flent-aqm setup, and make the sweep again); trying "
+                     "again")]
+
+
+@pytest.mark.parametrize(("greeting", "scheme", "why"), [
+    (b"SSH-2.0-OpenSSH_10.0\r\n", "tcp",
+     "something answers there, but not as a scheduler should .MemoryError: .*; check host and po"),
+    (b"SSH-2.0-OpenSSH_10.0\r\n", "tls", "127.0.0.1:[0-9]+ speaks without TLS: if it is the sche"),
+    (None, "tcp", "no connection .Connection refused.; if none is running there, start one with:")])
+def test_scheduler_that_cannot_be_used_is_refused_with_the_cause(
+        monkeypatch: pytest.MonkeyPatch, greeting: bytes | None, scheme: str, why: str) -> None:
+    """Dask's error for an ssh server is a MemoryError, and for most others a timeout."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+
+        def greet() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = listening.accept()
+                    connection.sendall(greeting or b"")
+                    connection.close()
+
+        if greeting is None:
+            listening.close()
+        else:
+            threading.Thread(target=greet, daemon=True).start()
+        side = sweep_side.Cluster(f"tcp://127.0.0.1:{port}", RequiredVersions("", "", "", {}),
+                                  Path("linux"), print)
+        side._address = f"{scheme}://127.0.0.1:{port}"
+        monkeypatch.setattr(side, "_security", type("Security", (), {
+            "get_connection_args": lambda self, role: {"ssl_context": ssl.create_default_context()}
+        })())
+
+        def connect() -> None:
+            raise MemoryError("Unable to allocate 2.82 EiB")
+
+        monkeypatch.setattr(side, "_connect", connect)
+        with pytest.raises(TestbedError, match=f"^scheduler {scheme}://127.0.0.1:{port}: {why}"):
+            side.start()
 
 
 @pytest.fixture(scope="session")

@@ -193,7 +193,7 @@ def test_download_that_tells_nothing_has_its_reason(tmp_path: Path) -> None:
             ("few", rows[:2], "only 2 of 2 measurements with complete TCP_INFO"),
             ("old", [{**row, "TCPInfo": {key: value for key, value in row["TCPInfo"].items()
                                          if key != "BytesSent"}} for row in rows],
-             "its TCP_INFO has no BytesSent, which Linux has since 4.19")):
+             "its TCP_INFO has no number BytesSent, which Linux has since 4.19")):
         path = tmp_path / f"{name}.json"
         path.write_text(json.dumps({**whole, "Download": {"ServerMeasurements": changed}}))
         done = run_flent_aqm("infer", path.name, cwd=tmp_path)

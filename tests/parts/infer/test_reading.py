@@ -99,7 +99,7 @@ def test_eight_measurements_are_enough(tmp_path: Path) -> None:
         read_downloads(_written(tmp_path, test))
     # What most measurements lack is the reason, and not what one of them lacks.
     for lacking, why in ((1, "only 5 of 5 measurements"), (5, "only 5 of 5 measurements"),
-                         (6, "its TCP_INFO has no BytesSent, which Linux has since 4.19")):
+                         (6, "its TCP_INFO has no number BytesSent, which Linux has since 4.19")):
         test["Download"]["ServerMeasurements"] = [*rows[:5], *[no_sent] * lacking]
         with pytest.raises(BadResult, match=why):
             read_downloads(_written(tmp_path, test))
@@ -169,7 +169,7 @@ def _with(name: str, value: object) -> Callable[[dict[str, Any]], object]:
 
 @pytest.mark.parametrize("damage", [
     *map(_without, ("ElapsedTime", "RTT", "MinRTT", "BytesAcked", "BytesSent", "BytesRetrans")),
-    _with("RTT", "5"), _with("RTT", None), _with("BytesSent", True), _with("MinRTT", -1),
+    _with("RTT", "5.5"), _with("RTT", None), _with("BytesSent", True), _with("MinRTT", -1),
     _with("RTT", -1), _with("ElapsedTime", 1e300), _with("ElapsedTime", -5), _with("BytesAcked", 0),
     lambda row: row.update(TCPInfo=None), lambda row: row.update(TCPInfo=[7]),
     lambda row: row.clear()])
@@ -181,6 +181,17 @@ def test_measurement_that_is_no_measurement_is_left_out(
     damage(rows[5])
     one, = read_downloads(_written(tmp_path, test))
     assert one.at_s.size == len(rows) - 1
+
+
+def test_whole_numbers_in_texts_are_numbers(tmp_path: Path) -> None:
+    """As BigQuery exports integers to JSON."""
+    test = archived()
+    numbers, = read_downloads(_written(tmp_path, test))
+    for row in test["Download"]["ServerMeasurements"]:
+        row["TCPInfo"] = {name: str(value) for name, value in row["TCPInfo"].items()}
+    texts, = read_downloads(_written(tmp_path, {"raw": test}))
+    assert texts.throughput_mbps == numbers.throughput_mbps
+    assert (texts.window_share, texts.idle_share) == (numbers.window_share, numbers.idle_share)
 
 
 @pytest.mark.parametrize(("whole", "told"), [
@@ -201,8 +212,10 @@ def test_measurement_that_is_no_measurement_is_left_out(
     ({"Download": {"ServerMeasurements": [measurement(at) for at in range(20_001)]}},
      "20,001 measurements in one download; expected 20,000 at most"),
     ({"Download": {"ServerMeasurements": [
-        measurement(at, BytesSent=10 ** 17) for at in range(9)]}}, ("impossible values: a counter "
-                                                                   "above 1e15")),
+        measurement(at, BytesSent=10 ** 17) for at in range(9)]}},
+     "a counter of 1e+17 bytes, which is impossible; expected 1e15 at most"),
+    ({"Download": {"ServerMeasurements": [measurement(at, RTT=10 ** 11) for at in range(9)]}},
+     "a round trip of 100,000 s, which is impossible; expected 10,000 s at most"),
     ("[" * 100_000, "damaged"), ("{\"raw_values\": {}}", "metadata"), ("not JSON", "damaged"),
 ])
 def test_what_is_no_test_is_named_in_a_line(tmp_path: Path, whole: object, told: str) -> None:
@@ -222,7 +235,8 @@ def test_tar_file_with_a_damaged_header_is_called_no_bad_gzip_file(tmp_path: Pat
     data = bytearray(path.read_bytes())
     data[0] ^= 1
     path.write_bytes(data)
-    with pytest.raises(BadResult, match=r"archive\.tar: damaged tar file \(bad checksum\)$"):
+    with pytest.raises(BadResult, match=(
+            r"archive\.tar: damaged tar file \(bad checksum\); get it again$")):
         read_downloads(path)
 
 

@@ -239,8 +239,8 @@ def test_link_keys_that_are_wrong_are_refused_by_name(
     ({"link_up_trace": "/dev/null", "modem_down_mbps": "5"},
      "link_up_trace: /dev/null is not a regular file"),
     ({"modem_mbps": "1", "link_access": "lte+cycle_ms=0.0001", "link_outages_s": "1-2"},
-     ("link_…_access: the link's schedule would have 9000000000 steps; expected at most 4194304: "
-      "give a longer cycle_ms")),
+     ("link_…_access: the link's schedule would have 9,000,000,000 steps; expected at most "
+      "4,194,304: give a longer cycle_ms")),
     ({"link_trace": "{trace}", "link_outages_s": "1-950"},
      "link_outages_s: nothing passes for 949 s from 1 s on, and TCP"),
 ])

@@ -72,7 +72,7 @@ def test_byte_order_mark_of_spreadsheets_is_no_part_of_the_first_column(tmp_path
     ("time_s,rate_mbps\n0,1\n1,nan\n", "repeat", ":3:3: rate_mbps is not a number from 0 to"),
     ("time_s,rate_mbps\n0,1\n1,-3\n", "repeat", ":3:3: rate_mbps is not a number from 0 to"),
     ("time_s,rate_mbps,loss_pct\n0,1,200\n1,1,0\n", "repeat", ":2:5: loss_pct is not a number"),
-    ("time_s,rate_mbps\n0,1\n1\n", "repeat", ":3:1: 1 values; expected 2"),
+    ("time_s,rate_mbps\n0,1\n1\n", "repeat", ":3:1: 1 value; expected 2"),
     ("time_s,rate_mbps\n0,1\n", "repeat", ":2:1: too few rows"),
     ("time_s,rate_mbps\n", "hold", ":1:1: no row follows the header; expected at least one"),
     ("time_s,rate_mbps\n0,0\n1,0\n", "repeat", ": nothing ever passes"),

@@ -70,7 +70,7 @@ def test_named_router_has_cards_and_can_carry_its_own_link_or_says_why_not(name:
     ("ideal+rx_packet_ns=nan", "rx_packet_ns: 'nan' is not a number"),
     ("ideal+rx_packet_ns=x", "rx_packet_ns: 'x' is not a number"),
     ("ideal+cores=3", "expected a whole number from 1 to 2"),
-    ("ideal+cores=1+cores=2", "gives a parameter more than once"),
+    ("ideal+cores=1+cores=2", "gives the parameter cores more than once"),
     ("ideal+bql=yes", "bql: 'yes' is neither 0 nor 1"),
     ("ideal+other_work_kind=cron", "unknown value 'cron'; known: process, interrupt"),
     ("ideal+rx_packet_ns=5000000", "the probes alone are 200; expected less than 5 ms: give sm"),

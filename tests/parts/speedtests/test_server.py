@@ -193,7 +193,8 @@ def test_client_without_a_server_says_so_in_one_line(client: str) -> None:
              f"port={taken.getsockname()[1]}"],
             capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
-    assert re.fullmatch(r"error: no connection to 127\.0\.0\.1:\d+: Connection refused\n",
+    assert re.fullmatch(r"error: no connection to 127\.0\.0\.1:\d+: Connection refused; "
+                        r"does `flent-aqm serve` run there\?\n",
                         done.stderr)
     assert done.stdout == ""
 

@@ -109,7 +109,8 @@ def test_refused_connection_is_told_as_such() -> None:
             assert process.wait(60) == 1
             assert process.stderr is not None
             assert process.stderr.read() == (
-                f"error: no connection to 127.0.0.1:{port}: Connection refused\n")
+                f"error: no connection to 127.0.0.1:{port}: Connection refused; does `flent-aqm "
+                "serve webrtc` run there?\n")
 
 
 @pytest.mark.parametrize(("answer", "expected"), [

@@ -39,9 +39,22 @@ def test_router_that_does_not_tell_which_device_carries_ssh_is_refused() -> None
 
 def test_device_with_an_odd_name_is_told_with_the_names_that_can_be() -> None:
     """Its letters may be removed on the way."""
-    with pytest.raises(ParseError, match=r"unexpected line 'link  up 1000 - no -'; expected names "
-                                         "of devices of 1 to 15 letters"):
+    with pytest.raises(ParseError, match=r"unexpected line 'link  up 1000 - no -'; expected "
+                                         "'link NAME .*' with names of 1 to 15 letters"):
         parse_probe(ANSWER.replace("link mgmt", "link "))
+
+
+def test_line_is_told_with_its_own_form_and_an_empty_answer_as_empty() -> None:
+    """Not each is about a device's name, and nothing was printed before an empty one."""
+    with pytest.raises(ParseError, match=r"line 'kind pie perhaps'; expected 'kind NAME yes' or"):
+        parse_probe(ANSWER.replace("end\n", "kind pie perhaps\nend\n"))
+    with pytest.raises(ParseError, match=r"^the machine's answer to the probe is empty; expect"):
+        parse_probe("", "machine")
+
+
+def test_machine_that_does_not_tell_its_user_is_not_said_to_have_another() -> None:
+    with pytest.raises(TestbedError, match=r"^the router doesn't tell by `id -u` whether its use"):
+        check_host(parse_probe(ANSWER))
 
 
 def test_length_of_more_digits_than_python_reads_is_an_unexpected_line() -> None:

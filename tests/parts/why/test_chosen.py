@@ -30,8 +30,8 @@ def test_probe_is_found_by_number_time_and_glitch() -> None:
     with pytest.raises(ConfigError, match=r"has no probe at 1e\+06 s"):
         at_time(run, 1e6)
     with pytest.raises(ConfigError, match=r"^--glitch: the series 'Ping \(ms\) UDP irtt' has no "
-                                          r"glitch 0; it has \d+, counted from 1, in which probes "
-                                          "under load were lost or took 30 ms longer"):
+                                          r"glitch 0; its only glitch has the number 1 \(probes "
+                                          "under load that were lost or took 30 ms long"):
         of_glitch(run, 0)
 
 

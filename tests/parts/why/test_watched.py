@@ -49,9 +49,9 @@ def test_packet_that_was_not_dropped_is_told_with_the_reason(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(("files", "why"), [
     ({"why_drop": "Error: Exclusivity flag on.\n(tc qdisc add dev up failed)\n"},
-     r"the packet: Error: Exclusivity flag on\. \(tc qdisc add dev up failed\)$"),
+     r"the packet: Error: Exclusivity flag on\. \(tc qdisc add dev up failed\); name another"),
     ({"why_errors-router": "OSError: [Errno 12] Cannot allocate memory\n"},
-     "^the capture on router failed: OSError: .* Cannot allocate memory$"),
+     "^the capture on router failed: OSError: .* Cannot allocate memory; explain it again, or if"),
     ({"why_devices-router": "1 lo\ndropped 7\n"},
      "no room for 7 packets: it has memory for those that the recorded .*, up to 640 MiB")])
 def test_capture_that_failed_is_told_with_the_cause(

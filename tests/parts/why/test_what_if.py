@@ -76,7 +76,7 @@ def test_change_that_cannot_be_made_is_refused(change: str, why: str) -> None:
 @pytest.mark.parametrize("text", ["upload", "upload:+x", "upload:+nan", "upload:+1e6", ":+1"])
 def test_packet_of_another_form_is_refused_with_the_form(text: str) -> None:
     with pytest.raises(ConfigError, match=r"is no packet; expected FLOW:\+SECONDS, such as upload:"
-                                          r"\+0.35s, with fewer than 1,000,000 SECONDS$"):
+                                          r"\+0.35s, with SECONDS from 0 to below 1,000,000$"):
         parse_packet(text)
 
 

@@ -48,6 +48,13 @@ def test_wifi_scenario_survives_json_and_says_all_that_it_is() -> None:
     assert "weight_ns" not in fifo.channel("down")
 
 
+def test_wifi_rate_of_one_is_no_switch() -> None:
+    """Flent turns 1 into True, and 1 Mbit/s is a rate of 802.11b."""
+    plan = wifi_plan(Scenario.from_settings({"topology": "clients:2", "wifi_rates_mbps": True}))
+    assert plan is not None
+    assert set(plan.rates_mbps.values()) == {1}
+
+
 def test_wifi_one_rate_is_that_of_all_stations() -> None:
     """Of as many as the topology has, with NAT and several servers as well."""
     plan = wifi_plan(Scenario.from_settings({"topology": "clients:2+servers",
@@ -63,7 +70,8 @@ def test_wifi_one_rate_is_that_of_all_stations() -> None:
     ({**STATIONS, "wifi_rates_mbps": "144.4+fast"}, "column 7: 'fast' is not a rate"),
     ({**STATIONS, "wifi_rates_mbps": "144.4+0.5"}, "column 7: 0.5 Mbit/s is out of range"),
     ({**STATIONS, "wifi_rates_mbps": "144.4+866.6667"},
-     "column 7: '866.6667' is not a rate; expected Mbit/s, with up to 3 decimals, and . between"),
+     ("column 7: '866.6667' is not a rate; expected .Nx.RATE with N stations, RATE in Mbit/s with "
+      "up to 3 decimals")),
     ({**STATIONS, "wifi_rates_mbps": "100000"}, "column 1: 100000 Mbit/s is out of range"),
     ({**STATIONS, "wifi_rates_mbps": "99x54"}, "99 stations; expected 16 at most"),
     ({**STATIONS, "wifi_rates_mbps": "100x54"}, "100 stations; expected 16 at most"),

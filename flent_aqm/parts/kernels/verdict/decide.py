@@ -179,9 +179,10 @@ def judge(comparison: PairedSides, names: Sequence[str] = USUAL) -> list[JudgedM
     measurements = [one for name in dict.fromkeys(names) for cell in comparison.cells
                     if (one := _measure_cell(METRICS[name], cell)) is not None]
     if not measurements:
-        raise ConfigError(f"nothing to judge by {', '.join(names)}: the runs lack such values, or "
-                          "these aren't judged in their cells (throughput_... only without cross "
-                          "traffic, total_... only with it)")
+        raise ConfigError(f"nothing to judge by {', '.join(names)}: the runs lack such values, "
+                          "have too few samples for the percentile, or these aren't judged in "
+                          "their cells (throughput_... only without cross traffic, total_... only "
+                          "with it); choose other --metrics, or make longer runs")
     measured = [one for one in measurements if isinstance(one, _Measured)]
     means = iter(_corrected_for_number([one.mean.probability for one in measured]))
     strays = iter(_corrected_for_number([one.stray.probability for one in measured]))

@@ -188,7 +188,8 @@ def exercise(comparison: PairedSides, folder: Path | None) -> Exercised | None:
     if len(then) < 2 or then[0] == then[1]:
         return None
     if then[1][0] == STOCK:
-        return unknown("the test side has set-up's own kernel, whose changes are not known")
+        return unknown("the test side has set-up's own kernel, whose changes are not known; "
+                       "expected one that `flent-aqm kernel build` made")
     try:
         for name, made_with in then:
             if kernel_called(name).hash != made_with:
@@ -207,9 +208,11 @@ def exercise(comparison: PairedSides, folder: Path | None) -> Exercised | None:
         blocks, unrecorded = _blocks_that_ran(cells, folder, recording)
     except _Sleeps as fault:
         return Exercised({}, fault=str(fault))
-    except (AqmError, OSError, ValueError) as fault:
+    except AqmError as fault:
         return unknown(str(fault))
-    except (LookupError, TypeError, AttributeError) as fault:
+    except OSError as fault:
+        return unknown(f"{f'{fault.filename}: ' if fault.filename else ''}{cause_of(fault)}")
+    except (ValueError, LookupError, TypeError, AttributeError) as fault:
         return unknown("a note beside one of the kernels is damaged, or of another version of "
                        f"flent-aqm ({cause_of(fault)}); build the kernels of both sides again")
     lines = replace(judge_lines(changes, code, blocks), unrecorded=unrecorded)
@@ -363,12 +366,13 @@ class _Sleeps(AqmError):
 
 def _read_note(path: Path) -> dict[str, dict[str, Blocks]]:
     """Return hash of a kernel -> path of a data file in the note's folder -> its blocks. Empty if
-    the file is missing or isn't a JSON object. What is in the object isn't checked."""
+    the file is missing or has another form."""
     try:
-        note: dict[str, dict[str, Blocks]] = read_note(path)
-    except (OSError, ValueError):
+        note: Mapping[str, Mapping[str, Blocks]] = read_note(path)
+        return {str(kernel): {str(name): [(int(address), int(count)) for address, count in blocks]
+                              for name, blocks in runs.items()} for kernel, runs in note.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
         return {}
-    return note if isinstance(note, dict) else {}
 
 
 def _run_again(runs: Mapping[str, Path], folder: Path, kernel: NamedKernel) -> dict[str, Blocks]:

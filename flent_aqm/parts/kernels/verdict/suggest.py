@@ -58,7 +58,7 @@ def suggest(cells: Sequence[Pairs], exercised: Exercised, recording: Recording) 
         exercised: how often each changed line ran in the recorded cells.
         recording: the instrumented kernel.
     """
-    wanted = {*exercised.never, *exercised.rarely}
+    wanted, failed = {*exercised.never, *exercised.rarely}, False
     there = {str(run.settings.get("title")) for cell in cells for run, _ in cell.pairs}
     for name, keys in gate_cells().items():
         if keys[_CHECK] in there or not wanted:
@@ -67,6 +67,7 @@ def suggest(cells: Sequence[Pairs], exercised: Exercised, recording: Recording) 
             try:
                 blocks = _run_gate_cell(cells[0], keys, Path(place), recording)
             except AqmError as fault:
+                failed = True
                 yield f"{name}: whether it reaches these lines is not known: {fault}"
                 continue
         found = judge_lines(exercised.changes, recording.code, {name: blocks})
@@ -76,7 +77,8 @@ def suggest(cells: Sequence[Pairs], exercised: Exercised, recording: Recording) 
             yield f"{name} reaches " + "; ".join(
                 found.ranges(sorted(reached))) + f": --batch-override for_check={name}"
     if wanted:
-        yield "no cell of gate.batch reaches " + "; ".join(exercised.ranges(sorted(wanted)))
+        yield f"no {'other ' if failed else ''}cell of gate.batch reaches " + "; ".join(
+            exercised.ranges(sorted(wanted)))
 
 
 def _run_gate_cell(model: Pairs, keys: Mapping[str, str], folder: Path, recording: Recording

@@ -211,6 +211,7 @@ class Connection(ABC, asyncio.Protocol):
         loop = asyncio.get_running_loop()
         sock = self.server.new_socket(socket.SOCK_STREAM)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connected_s = 0.0
         try:
             began_s = time.monotonic()
             async with asyncio.timeout(PATIENCE_S):
@@ -219,8 +220,10 @@ class Connection(ABC, asyncio.Protocol):
                 await adopt(sock, self, _context(self.alpn) if self.server.secure else None)
         except (OSError, ssl.SSLError) as fault:
             sock.close()
+            hint = ("; does the server use TLS?" if connected_s else
+                    serves_hint(fault, "flent-aqm serve"))
             raise BadResult(f"no connection to {self.server.host_and_port}: "
-                            f"{why_not_open(fault)}") from None
+                            f"{why_not_open(fault)}{hint}") from None
         except asyncio.CancelledError:
             sock.close()
             raise
@@ -355,7 +358,7 @@ class Connection(ABC, asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Called by asyncio when the connection has ended: let all requests that are under way fail
         with BadResult."""
-        self.fail(str(exc or "the server closed it"))
+        self.fail(cause_of(exc) if exc else "the server closed it")
 
     def pause_writing(self) -> None:
         """Called by asyncio when its write buffer is full: stop sending."""
@@ -387,6 +390,14 @@ def why_not_open(fault: OSError) -> str:
         # asyncio's error has no text if the server ends the connection before the handshake has.
         return str(fault) or "the server closed the connection during the TLS handshake"
     return os.strerror(fault.errno)
+
+
+def serves_hint(fault: OSError, command: str) -> str:
+    """Return the end of a message about a connection that could not be opened, "; does `COMMAND`
+    run there?", if nobody listens or answers. "" after other errors, such as that of a missing
+    route."""
+    return (f"; does `{command}` run there?"
+            if isinstance(fault, ConnectionRefusedError | TimeoutError) else "")
 
 
 _contexts: dict[str, ssl.SSLContext] = {}

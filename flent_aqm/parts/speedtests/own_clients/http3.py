@@ -59,8 +59,10 @@ class Http3Connection(Connection):
             why = (f"no answer within {PATIENCE_S:g} s" if isinstance(fault, TimeoutError) else
                    self._ended or fault.strerror or "the handshake failed")
             self.abort()
-            raise BadResult(f"no connection to {self.server.host_and_port} over QUIC: "
-                            f"{why}") from None
+            hint = ("" if fault.strerror else
+                    "; does `flent-aqm serve` run there, and do firewalls let UDP pass?")
+            raise BadResult(f"no connection to {self.server.host_and_port} over QUIC: {why}{hint}"
+                            ) from None
         except asyncio.CancelledError:
             self.abort()
             raise

@@ -4,6 +4,7 @@ the lab is as it is; each run that it would make leaves a data file."""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from flent_aqm.parts.kernels.verdict import more_seeds
 from flent_aqm.parts.kernels.verdict.command import scored
-from flent_aqm.parts.kernels.verdict.exercised import _blocks_that_ran
+from flent_aqm.parts.kernels.verdict.exercised import NOTE, _blocks_that_ran, _read_note
 from flent_aqm.parts.kernels.verdict.more_seeds import FOLDER, add_seeds
 from flent_aqm.parts.kernels.verdict.pairs import PairedSides, pair
 from flent_aqm.results.many_files import find_files
@@ -91,6 +92,17 @@ def test_cells_whose_files_have_equal_names_get_further_seeds_each(sides: list[P
         assert add_seeds(compared(sides).cells, sides, seeds, time.monotonic() + 3600)
         assert [len(cell.pairs) for cell in compared(sides).cells] == [seeds] * 2
     assert {path.parent.name for path in find_files(sides)} == {"far", "near", FOLDER}
+
+
+@pytest.mark.parametrize("damaged", [
+    {"run-1.flent.gz": 5}, {"run-1.flent.gz": [[16]]}, {"run-1.flent.gz": [["a", 1]]},
+    [], 7])
+def test_damaged_note_of_the_runs_counts_as_none(damaged: object, tmp_path: Path) -> None:
+    """It was told as a note beside a kernel, which building the kernel again doesn't mend."""
+    (tmp_path / NOTE).write_text(json.dumps({"0123": damaged}))
+    assert _read_note(tmp_path / NOTE) == {}
+    (tmp_path / NOTE).write_text(json.dumps({"0123": {"run-1.flent.gz": [[16, 100]]}}))
+    assert _read_note(tmp_path / NOTE) == {"0123": {"run-1.flent.gz": [(16, 100)]}}
 
 
 @pytest.mark.parametrize("noted", [True, False])

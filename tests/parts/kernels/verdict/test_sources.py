@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.base.errors import SetupError, ToolMissing
+from flent_aqm.base.errors import ConfigError, SetupError, ToolMissing
 from flent_aqm.parts.kernels import own
 from flent_aqm.setup.kernel import coverage, recipe
 from flent_aqm.setup.kernel.tree import NOTES
@@ -50,3 +50,12 @@ def test_kernel_without_a_source_may_be_given_one(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(recipe, "stock_source", lambda: None)
     with pytest.raises(ToolMissing, match="run: flent-aqm setup, or give --source"):
         own.build_named(tmp_path, "mine", own.KernelRequest(), "")
+
+
+def test_options_that_are_neither_a_file_nor_a_word_are_told_both(tmp_path: Path) -> None:
+    """As of Debug, in place of debug."""
+    with pytest.raises(ConfigError, match=(
+            r"^--config: there is no file /.*/Debug; expected one with lines CONFIG_NAME=value, or "
+            "one of the words debug and nat$")):
+        own.read_options(str(tmp_path / "Debug"))
+    assert own.read_options("debug")
