@@ -173,7 +173,11 @@ def _read_content(text: bytearray, path: Path, found: _Found) -> Iterator[Downlo
     elif b"raw_values" in text:  # no word of M-Lab's
         yield from downloads_of_data_file(as_data_file(parse(text), path), found.reasons)
     else:
-        yield from _downloads_of_tests(_parse_tests(text), "", found)
+        try:
+            tests = _parse_tests(text)
+        except BadResult as fault:
+            raise BadResult(f"{fault}; expected a data file, or M-Lab's JSON or tar file") from None
+        yield from _downloads_of_tests(tests, "", found)
 
 
 def _json_in_archive(text: bytearray) -> Iterator[tuple[str, bytearray]]:

@@ -215,14 +215,15 @@ def _check_search(args: argparse.Namespace) -> None:
 
 
 def _parse_seeds(text: str | None) -> Sequence[int]:
-    """Parse the value of --seeds. Empty if it isn't given. Raises ConfigError if it isn't whole
+    """Parse the value of --seeds. Each seed is returned once. Empty if it isn't given. Raises ConfigError if it isn't whole
     numbers from 0 to 10^18 - 1 with commas between them."""
     if text is None:
         return ()
     from flent_aqm.spec.readers import seed
 
     try:
-        return [seed("--seeds", word.strip()) for word in text.split(",")]
+        # A run that is counted twice would seem to be two.
+        return list(dict.fromkeys(seed("--seeds", word.strip()) for word in text.split(",")))
     except ConfigError:
         raise ConfigError(f"--seeds: {text[:60]!r}; expected whole numbers from 0 to 10^18 - 1 "
                           "with commas, such as 4,5,6") from None

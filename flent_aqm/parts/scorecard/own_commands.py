@@ -29,6 +29,7 @@ def measure(call, report):
     measure_by(CLIENT, READS, call, report)
 """
 
+_MOST_S = 86_400
 # Most characters of the file's name, of which most file systems take 255 bytes.
 _LONGEST_NAME = 60
 
@@ -51,8 +52,12 @@ def write_tool(output: Path, name: str | None, client: str, server: str, reads: 
         reads: the option --reads: where the client's output has the numbers.
         longest_s: longest duration of a run.
 
-    Raises ConfigError if a command or --reads is wrong, or a file can't be read or written.
+    Raises ConfigError if a command, --reads or --longest is wrong, or a file can't be read or
+    written.
     """
+    if not 0 < longest_s <= _MOST_S:
+        raise ConfigError(f"--longest: {longest_s:g}; expected a number of seconds above 0 and up to "
+                          f"{_MOST_S:,}")
     check_placeholders(client, server)  # before paths take the place of the user's words
     client, server = (shlex.join(words_of(option, text))
                       for option, text in (("--client", client), ("--server", server)))

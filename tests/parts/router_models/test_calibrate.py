@@ -236,7 +236,8 @@ def test_failed_lab_is_reported_with_the_programs_own_error(
     lab.stderr.write_text(errors)
     lab.run.return_value.status = 1
     monkeypatch.setattr(calibrate, "Lab", MagicMock(**{"return_value.__enter__.return_value": lab}))
-    with pytest.raises(LabError, match=f"a router 8us could not be .* with status 1: {why}; calibrate"):
+    with pytest.raises(LabError, match=(
+            f"a router 8us could not be .* with status 1: {why}; calibrate with another")):
         calibrate.measure("8us", [BenchSetting(800, False)], latency=False)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ import pytest
 from flent_aqm.base.errors import BadResult, ConfigError, NotAvailable
 from flent_aqm.cli import main
 from flent_aqm.parts.scorecard import card, reading, steps
+from flent_aqm.parts.scorecard.command import _parse_seeds
 from flent_aqm.parts.scorecard.contestant import StatedVerdict, contestant, why_not
 from flent_aqm.parts.scorecard.own_commands import _name_of, write_tool
 from flent_aqm.parts.scorecard.places import AccessLine, Place
@@ -78,6 +80,19 @@ def test_command_is_named_after_its_program_unless_a_name_is_given(tmp_path: Pat
         digest = hashlib.sha256(Path("/bin/sh").read_bytes() + Path("/bin/sleep").read_bytes())
         assert path.read_text().splitlines()[0].endswith(
             f"and the files {digest.hexdigest()[:16]}.")
+
+
+@pytest.mark.parametrize("longest_s", [math.nan, math.inf, 0.0, -1.0, 1e9])
+def test_longest_duration_that_is_none_is_refused(longest_s: float, tmp_path: Path) -> None:
+    """nan and inf are no numbers in the file's source, and 0 stood for the default."""
+    with pytest.raises(ConfigError, match=r"^--longest: \S+; expected a number of seconds above 0"):
+        write_tool(tmp_path, None, "/bin/sh -c {host} {port}", "/bin/sleep {port}",
+                   "json: down=download_mbps", longest_s)
+
+
+def test_seed_that_is_given_twice_is_one_run() -> None:
+    assert _parse_seeds("4, 5,4") == [4, 5]
+    assert _parse_seeds(None) == ()
 
 
 def test_long_name_gives_a_file_that_can_be_written(tmp_path: Path) -> None:
