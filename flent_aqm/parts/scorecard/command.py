@@ -215,8 +215,8 @@ def _check_search(args: argparse.Namespace) -> None:
 
 
 def _parse_seeds(text: str | None) -> Sequence[int]:
-    """Parse the value of --seeds. Each seed is returned once. Empty if it isn't given. Raises ConfigError if it isn't whole
-    numbers from 0 to 10^18 - 1 with commas between them."""
+    """Parse the value of --seeds. Each seed is returned once. Empty if it isn't given. Raises
+    ConfigError if it isn't whole numbers from 0 to 10^18 - 1 with commas between them."""
     if text is None:
         return ()
     from flent_aqm.spec.readers import seed

@@ -216,7 +216,8 @@ def test_whole_numbers_in_texts_are_numbers(tmp_path: Path) -> None:
      "a counter of 1e+17 bytes, which is impossible; expected 1e15 at most"),
     ({"Download": {"ServerMeasurements": [measurement(at, RTT=10 ** 11) for at in range(9)]}},
      "a round trip of 100,000 s, which is impossible; expected 10,000 s at most"),
-    ("[" * 100_000, "damaged"), ("{\"raw_values\": {}}", "metadata"), ("not JSON", "; expected a data"),
+    ("[" * 100_000, "damaged"), ("{\"raw_values\": {}}", "metadata"),
+    ("not JSON", "; expected a data file, or M-Lab's JSON"),
 ])
 def test_what_is_no_test_is_named_in_a_line(tmp_path: Path, whole: object, told: str) -> None:
     """With the path, what was seen, and what is expected."""

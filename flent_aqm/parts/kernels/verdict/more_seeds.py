@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.words import plain
 from flent_aqm.parts.kernels.verdict.pairs import Pairs
 from flent_aqm.results.data_file import a_number
 from flent_aqm.setup.kernel.locate import kernel_called
@@ -88,8 +89,10 @@ def _refuse_another_kernel(model: recorded.RecordedRun) -> None:
     """Raise ConfigError if the name of the recorded run's kernel now stands for another build,
     ToolMissing or SetupError if there is no usable kernel of that name."""
     name = model.cell.scenario.lab.kernel
-    then, now = model.data["metadata"]["AQM"]["kernel"]["hash"], kernel_called(name).hash
+    kernel, now = model.data["metadata"]["AQM"].get("kernel"), kernel_called(name).hash
+    then = kernel.get("hash") if isinstance(kernel, dict) else None
     if then != now:
-        raise ConfigError(f"the kernel {name} on this machine is another build than that of these "
-                          "runs; make them again")
+        raise ConfigError(f"--until-decided: the kernel {name} on this machine, of build {now}, is "
+                          f"not that of these runs ({f'build {plain(then)}' if then else 'unknown'}"
+                          "); make the runs of both sides again")
 
