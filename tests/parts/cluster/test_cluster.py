@@ -268,7 +268,7 @@ def test_scheduler_when_restarted_loses_no_run(
 
 @pytest.mark.lab
 @pytest.mark.parametrize(("override", "message"), [
-    ("scheduler=10.0.0.1", "expected an address such as tcp://192.0.2.1:8786"),
+    ("scheduler=10.0.0.1", "expected tcp://HOST:PORT or tls://HOST:PORT, with a port"),
     ("scheduler=tcp://127.0.0.1:1", "start one with: dask scheduler"),
 ])
 def test_scheduler_that_is_none_is_refused_in_one_line(here: SweepFolder, override: str,

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import re
 import socket
 import ssl
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,8 @@ from typing import Any
 import distributed.core
 import pytest
 
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, StorageError
+from flent_aqm.parts.cluster import command
 from flent_aqm.parts.cluster.address import parse_scheduler
 from flent_aqm.parts.cluster.probe import _why_tls_failed, why_not
 from flent_aqm.parts.cluster.security import own_address, require_own
@@ -307,3 +310,16 @@ def test_option_that_makes_no_sense_ends_with_one_line(
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1, done.stderr
     assert message in done.stderr
+
+
+def test_worker_without_a_folder_does_not_wait_for_a_scheduler(monkeypatch: pytest.MonkeyPatch
+                                                               ) -> None:
+    """It was told as an absent scheduler, and tried again for ever."""
+    def full(**_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(command, "why_not", lambda *_: "")
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", full)
+    wanted = command._WorkerOptions("tcp://127.0.0.1:1", 1, "127.0.0.1", None, None)
+    with pytest.raises(StorageError, match="No space left on device; make room, or set TMPDIR to"):
+        asyncio.run(command._run_worker(wanted))
