@@ -601,8 +601,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Fit a model, write all models tried to the file of --csv if it is given, and print the best
-    one, with advice on a further measurement. Return the exit status: 0, or 1, without advice, if
+    """Fit a model, print the best one, with advice on a further measurement, and write all models
+    tried to the file of --csv if it is given. Return the exit status: 0, or 1, without advice, if
     no model explains the measurements.
 
     Raises ConfigError if an argument is wrong or the file of --csv can't be written. Raises
@@ -625,9 +625,11 @@ def main(args: argparse.Namespace) -> int:
         point.measured.rise_ms is not None for point in measurements.points))
     fitted = fit(measurements, parameters,
                  lab.simulator([point.setting for point in measurements.points]))
+    # Printed first, so that a file that can't be written doesn't cost the result.
+    status = _print_fit(fitted, lab)
     if args.csv:
         _write_csv(args.csv, fitted)
-    return _print_fit(fitted, lab)
+    return status
 
 
 def _fittable_parameters(highest_us: int, step_us: int) -> dict[str, ModelParameter]:
