@@ -68,7 +68,8 @@ def lay_out(scenario: Scenario, direction: str) -> LinkPlan:
         key = f"link_{direction}_access" if access_text else "link_outages_s"
         shown = link.shown_key(direction, "link_access") if access_text else key
         raise ConfigError(f"{shown}: the link has no rate in the direction {direction}; give "
-                          f"modem_{direction}_mbps or link_{direction}_trace", key)
+                          f"modem_{direction}_mbps or link_{direction}_trace, or for both "
+                          "directions modem_mbps or link_trace", key)
     dead_ns = again_ns = limit_bytes = 0
     packets: int | None = link.of(direction, "modem_buffer_packets")
     if schedule is not None:

@@ -143,7 +143,8 @@ def refuse_link_that_ends(scenario: Scenario, length_s: float) -> None:
             if link.link_outages_s:
                 key = shown = "link_outages_s"
             raise ConfigError(
-                f"{shown}: begins again after {plan.again_ns / NS:.12g} s, {seen}; "
+                f"{shown}: {'the outages begin' if link.link_outages_s else 'the trace begins'} "
+                f"again after {plan.again_ns / NS:.12g} s, {seen}; "
                 f"expected a run of {plan.again_ns / NS - _BEFORE_TEST_S:.12g} s at most with "
                 f"{'a trace that repeats or ' if link.link_outages_s else ''}link_access", key)
 
