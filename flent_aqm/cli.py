@@ -65,8 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
               "environment, which installs it, too", file=sys.stderr)
         return 1
     except MemoryError:
-        print("flent-aqm: out of memory; set a higher limit, or give fewer files at "
-              "once", file=sys.stderr)
+        print("flent-aqm: out of memory; set a higher limit (ulimit -v, or the container's), "
+              "or give fewer files at once", file=sys.stderr)
         return 1
     except Exception as error:
         return _report_defect(words, error)

@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from flent_aqm.base.errors import CommandFailed, ToolMissing, cause_of
+from flent_aqm.base.words import last_line
 
 # Limit of a program's output: an ssh peer or a tool could print without end, and fill the memory.
 # The longest legitimate output, the list of a Git repository's files, has 10 MiB.
@@ -122,7 +123,8 @@ def start_error(error: OSError, words: Sequence[str], cwd: Path | None,
     name = words[0]
     if cwd is not None and str(error.filename) == str(cwd):
         if isinstance(error, FileNotFoundError):
-            return ToolMissing(f"{name} can't be started in {cwd}, because there is no such folder")
+            return ToolMissing(f"{name} can't be started in {cwd}, because there is no such "
+                               "folder; create it")
         return ToolMissing(f"{name} can't be started in {cwd}: {cause_of(error)}; make it a folder "
                            "that this user may enter, or remove it if it is in the cache")
     if os.sep in name:
@@ -139,7 +141,12 @@ def start_error(error: OSError, words: Sequence[str], cwd: Path | None,
     if not isinstance(error, PermissionError | FileNotFoundError | NotADirectoryError):
         return error
     if not is_there:
+        if os.sep in name:
+            return ToolMissing(f"there is no program {path}; correct the path, or install the "
+                               "program, see flent-aqm doctor")
         return ToolMissing(f"{name} is not installed, or not on PATH; see flent-aqm doctor")
+    if os.path.isdir(path):
+        return ToolMissing(f"{path} can't be started: it is a folder; expected a program")
     if isinstance(error, PermissionError):
         # such as a program with capabilities that a container doesn't grant
         return ToolMissing(f"{path} can't be started: {cause_of(error)}; give it the right to be "
@@ -194,7 +201,10 @@ def _exchange(process: subprocess.Popen[bytes], unwritten: bytes, timeout_s: flo
                 why = (f"still running after {timeout_s:g} s, so it was killed"
                        if process.poll() is None else "a process that it left behind still had "
                        f"its output open after {timeout_s:g} s")
-                raise _LimitExceeded(f"{_decode(output[process.stderr.fileno()])}{why}")
+                told = _decode(output[process.stderr.fileno()]).rstrip()
+                last = last_line(told)
+                raise _LimitExceeded(
+                    f"{told}\n{why}" + (f"; its last line: {last}" if last else ""))
             if sum(map(len, output.values())) > MOST_BYTES:
                 raise _LimitExceeded(f"stopped, because it printed more than {MOST_BYTES >> 20} "
                                      "MiB")

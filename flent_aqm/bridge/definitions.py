@@ -42,7 +42,7 @@ def load_test_or_host(stock: Function) -> Function | None:
     """
     @wraps(stock)
     def load_test_or_host(self: Any, test_name: str) -> None:
-        if not is_only_ours(test_name, _stock_dir()):
+        if not is_only_ours(test_name, stock_dir()):
             stock(self, test_name)
         elif self.NAME not in (None, test_name):
             raise RuntimeError(f"Multiple test names specified: {self.NAME} and {test_name}; "
@@ -67,7 +67,7 @@ def get_tests(stock: Function) -> Any:
 
         tests: list[tuple[str, str]] = stock(settings)
         for name in our_tests():
-            if is_only_ours(name, _stock_dir()):
+            if is_only_ours(name, stock_dir()):
                 loaded = settings.copy()
                 try:
                     loaded.load_test(name, informational=True)
@@ -99,7 +99,7 @@ def load_test(stock: Function) -> Function:
     def load_test(self: Any, test_name: str | None = None, informational: bool = False) -> None:
         if test_name is None:
             _refuse_name_of_output(self)
-        if informational and test_name is None and is_unknown(self, _stock_dir()):
+        if informational and test_name is None and is_unknown(self, stock_dir()):
             define_from_series(self)
             return
         if not informational:
@@ -136,7 +136,7 @@ def _check_parameters(settings: Any, test_name: str | None) -> None:
         settings: Flent's settings.
         test_name: name of the test, None if none was given.
     """
-    if test_name and is_only_ours(test_name, _stock_dir()) \
+    if test_name and is_only_ours(test_name, stock_dir()) \
             and not os.environ.get(environment.CELL):
         from flent_aqm.spec.keys import refuse_unknown_parameters
 
@@ -181,7 +181,7 @@ def compile_once(_stock: Function) -> Function:
     return compiled
 
 
-def _stock_dir() -> str:
+def stock_dir() -> str:
     """Return the path of Flent's own folder of tests. A Flent with a search list has the path only
     in flent.testenv."""
     from flent import testenv

@@ -12,6 +12,8 @@ from typing import Any
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
+from flent_aqm.base.words import plain
+from flent_aqm.bridge.definitions import stock_dir
 from flent_aqm.bridge.exit_status import tell
 from flent_aqm.show.plots.paper import (
     HEIGHT_BY_WIDTH,
@@ -42,10 +44,14 @@ def get_plotconfig(stock: Callable[..., Any]) -> Callable[..., Any]:
         name = plot or settings.PLOT
         if name not in settings.PLOTS and not settings.GUI:
             drop_untouched(settings.OUTPUT)
+            from flent_aqm.bridge.unknown_test import is_unknown  # imports numpy
+
+            # Without the test's definition, --list-plots lists none.
+            known = (f"known: {', '.join(settings.PLOTS)}" if is_unknown(settings, stock_dir())
+                     else f"flent {settings.NAME} --list-plots lists all")
             sys.exit(tell(ConfigError(
-                f"the test {settings.NAME} has no plot {name!r}"
-                f"{did_you_mean(str(name), settings.PLOTS)}; flent {settings.NAME} --list-plots "
-                "lists all")))
+                f"the test {plain(settings.NAME)} has no plot {name!r}"
+                f"{did_you_mean(str(name), settings.PLOTS)}; {known}")))
         return stock(settings, plot)
 
     return get_plotconfig

@@ -99,8 +99,9 @@ def main(args: argparse.Namespace) -> int:
         reasons = [f"{len(faults)} can't be used"] if faults else []
         if usable:
             reasons.append(f"--where excludes {usable}")
-        raise ConfigError(f"none of {counted(len(paths), 'file')} has a run to draw: "
-                          f"{', '.join(reasons)}")
+        raise ConfigError(f"no run to draw in {counted(len(paths), 'file')}: {', '.join(reasons)}"
+                          + ("; give settings and values that some of them have together" if usable
+                             else ", for the reasons above"))
     if not any(row.has(test=args.test) for row in rows):
         tests = ", ".join(sorted({str(row.settings["test"]) for row in rows}))
         what, or_another = ("the runs that --where leaves are of", ", or another --where") \
@@ -195,7 +196,7 @@ def _draw_speedtests(args: argparse.Namespace) -> int:
         batch = Path("batches", "speedtests.batch")
         if not os.path.isfile(batch):  # outside of a checkout
             batch = resource_dir("batches") / batch.name
-        raise ConfigError(f"none of {counted(len(paths), 'file')} has a run of a speed test that "
+        raise ConfigError(f"no run of a speed test in {counted(len(paths), 'file')} that "
                           f"this figure shows{damaged}; make some: flent -B {batch}")
     _make_output(args.output)
     try:
@@ -331,7 +332,7 @@ def _split_filter(text: str) -> tuple[str, str]:
     has no "=" or no key. The value may be empty."""
     key, equals, value = text.partition("=")
     if not equals or not key:
-        raise ConfigError(f"--where {text}: expected KEY=VALUE, such as router_model=omnia")
+        raise ConfigError(f"--where {text!r}: expected KEY=VALUE, such as router_model=omnia")
     return key, value
 
 

@@ -80,7 +80,7 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError("no page to write is named; add -o FILE, such as -o report.html")
     if output.suffix not in (".html", ".htm"):
         raise ConfigError(f"{output}: the report is an HTML page; expected a name that ends in "
-                          ".html")
+                          ".html or .htm")
     rows, damaged, folders = read(results, args.jobs)
     require_content(rows, damaged, folders)
     title = args.title or purpose_of(folders) or title_of(results)
@@ -99,7 +99,8 @@ def main(args: argparse.Namespace) -> int:
     try:
         write_text(output, page)
     except OSError as error:
-        raise ConfigError(f"{output}: can't be written: {cause_of(error)}") from None
+        raise ConfigError(f"{output}: can't be written: {cause_of(error)}; name another file "
+                          "with -o") from None
     print(f"{counted(len(rows), 'run')} in {output} ({len(page.encode()) / 1e6:.1f} MB)"
           + (f"; left out: {len(damaged)}" if damaged else ""))
     return 0

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.words import counted
 from flent_aqm.results.grouping import parse_keys
 from flent_aqm.results.many_files import counted_once, each_run, find_files
 from flent_aqm.results.metrics.table import METRICS, Unavailable, unknown_metric
@@ -84,7 +85,7 @@ def main(args: argparse.Namespace) -> int:
     elif scored:
         FORMATS[args.format](console, scored, names or _default_metrics(args.format, scored))
     if damaged:
-        print(f"flent-aqm: {damaged} of {files} files can't be used and were skipped",
+        print(f"flent-aqm: skipped {damaged} of {counted(files, 'file')}, for the reasons above",
               file=sys.stderr)
     return 1 if damaged else 0
 

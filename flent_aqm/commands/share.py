@@ -155,7 +155,7 @@ def _name_copies(copies: Sequence[tuple[Path, Path, StrippedFile]], output: Path
             try:
                 os.link(copy, target)  # unlike rename, never replaces a file
             except FileExistsError:
-                why = f"{target} is there already; name another folder"
+                why = f"{target} is there already; name another folder with -o"
             except OSError as error:
                 if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS):
                     raise

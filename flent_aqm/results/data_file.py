@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -107,9 +108,7 @@ def _unpack_and_check(unpack: Callable[[], bytearray], path: Path, within: Limit
         try:
             whole = parse(text)
         except BadResult as error:
-            # "Extra data" follows also the first digits of text that is no JSON.
-            is_lines = "Extra data" in str(error) and text.lstrip()[:1] == b"{"
-            raise BadResult(_LINES) if is_lines else error from None
+            raise _error_of_several_values(text, error) from None
         return as_data_file(whole, path, within)
     except OSError as error:
         raise BadResult(f"{path}: can't be read: {cause_of(error)}") from None
@@ -137,8 +136,11 @@ def as_data_file(whole: Any, path: Path, within: Limits | None = None) -> DataFi
     _refuse_output_of_tool(top)
     version = top.get("version", 1)
     if type(version) is not int or not 1 <= version <= NEWEST_VERSION:
-        raise BadResult(f"its format version is {shown(version)}; known: 1 to "
-                        f"{NEWEST_VERSION}, as Flent writes them")
+        newer = type(version) is int and version > NEWEST_VERSION
+        raise (BeyondLimitsError if newer else BadResult)(
+            f"its format version is {shown(version)}; known: 1 to {NEWEST_VERSION}, as Flent "
+            "writes them" + ("; update flent-aqm, or save the file with an older Flent" if newer
+                             else ""))
     metadata = a_dict(top.get("metadata"), "metadata")
     _refuse_too_much(metadata)
     _refuse_deep("metadata", [metadata])
@@ -209,6 +211,29 @@ def _refuse_output_of_tool(top: dict[str, Any]) -> None:
         for keys, why in _OF_TOOLS:
             if keys <= top.keys():
                 raise BadResult(why)
+
+
+# What json and orjson say of text behind a JSON value, and its place.
+_TEXT_BEHIND = re.compile(r"(?:Extra data|unexpected content after document).*\(char (\d+)\)")
+
+
+def _error_of_several_values(text: bytes | bytearray, error: BadResult) -> BadResult:
+    """Return the error to raise for a text that parse() refuses: one with advice if the text is a
+    JSON object with more text behind it, otherwise `error`.
+
+    Args:
+        text: the text.
+        error: the error of parse().
+    """
+    # The digits at the beginning of a text that is no JSON are a JSON value, too.
+    found = _TEXT_BEHIND.search(str(error)) if text.lstrip()[:1] == b"{" else None
+    if found is None:
+        return error
+    characters, at = text.decode(errors="replace"), int(found[1])
+    if "metadata" in parse(characters[:at].encode()):
+        return BadResult(f"damaged: from character {at + 1:,} on, more text follows the JSON of a "
+                         "data file; give files that were joined one by one, or remove that text")
+    return BadResult(_LINES) if characters[at] == "{" else error
 
 
 _FAR_FEWER = "; files that Flent writes have far fewer, so it is not read"

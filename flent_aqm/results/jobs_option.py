@@ -25,5 +25,5 @@ def _parse_jobs(word: str) -> int:
     """Return the number of the option's value. Raises ConfigError if it is not a whole number from
     1 to 999999."""
     if not re.fullmatch("[0-9]{1,6}", word) or int(word) < 1:
-        raise ConfigError(f"--jobs {word[:40]}: expected a whole number from 1 to 999999")
+        raise ConfigError(f"--jobs {word[:40]!r}: expected a whole number from 1 to 999999")
     return int(word)

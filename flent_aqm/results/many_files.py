@@ -81,8 +81,8 @@ def _why_no_files(folder: Path) -> str:
     if why := why_unreadable(folder):
         return f"this folder can't be read: {why}"
     names = ", ".join(f"*{suffix}" for suffix in SUFFIXES)
-    return (f"no data files ({names}) in this folder or below it; hidden files, links, and folders "
-            "that can't be read are left out")
+    return (f"no data files ({names}, or netperf-wrapper's *{NETPERF_WRAPPER_SUFFIX}) in this "
+            "folder or below it; hidden files, links, and folders that can't be read are left out")
 
 
 def _why_unusable(path: Path) -> str:

@@ -47,6 +47,14 @@ def test_file_of_an_unknown_test_draws(golden: str, plot: str | None, tmp_path: 
     assert picture.stat().st_size > 10_000
 
 
+def test_unknown_plot_of_an_unknown_test_is_told_with_those_that_it_has(tmp_path: Path) -> None:
+    """--list-plots knows none without the test."""
+    ended = flent(private(tmp_path, "ndt7"), "-p", "nosuch", "-o", tmp_path / "plot.png")
+    assert ended.returncode == 1
+    assert "no plot 'nosuch'; known: ms_timeseries, ms_cdf, " in ended.stderr
+    assert "--list-plots" not in ended.stderr
+
+
 def test_hostile_names_of_series_are_labels(tmp_path: Path) -> None:
     """A formula that matplotlib can't read, a format, a tag, a path."""
     file = private(tmp_path, "stock_ping", renamed={

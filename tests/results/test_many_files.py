@@ -57,7 +57,7 @@ def test_number_of_jobs_is_one_or_more(words: list[str], jobs: int | None) -> No
     add_jobs(parser)
     assert parser.parse_args(words).jobs == jobs
     for word in ("0", "x", "1.5", "-1", "9" * 5000):
-        with pytest.raises(ConfigError, match=f"--jobs {word[:40]}: expected a whole number from"):
+        with pytest.raises(ConfigError, match=f"--jobs '{word[:40]}': expected a whole number"):
             parser.parse_args([f"--jobs={word}"])
 
 
@@ -108,7 +108,8 @@ def test_named_files_that_a_sweep_writes_beside_data_files_are_left_out(
     ("none", "not found; expected a data file or a folder of data files"),
     ("x\0", "embedded null byte; expected a data file or a folder of data files"),
     ("sweep.json/x", "Not a directory; expected a data file or a folder of data files"),
-    (".", ("no data files (*.flent.gz, *.flent, *.flent.bz2, *.flnt) in this folder or below "
+    (".", ("no data files (*.flent.gz, *.flent, *.flent.bz2, *.flnt, or "
+           "netperf-wrapper's *.json.gz) in this folder or below "
            "it; hidden files, links, and folders that can't be read are left out"))])
 def test_path_without_a_data_file_has_a_reason(name: str, why: str, tmp_path: Path) -> None:
     for there in ("sweep.json", "x.debug.log.gz"):

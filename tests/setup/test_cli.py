@@ -164,7 +164,8 @@ def test_memory_that_runs_out_is_told_in_a_line(
     monkeypatch.setattr(cli, "_run", run)
     assert main(["score"]) == 1
     assert capsys.readouterr().err.splitlines() == [
-        "flent-aqm: out of memory; set a higher limit, or give fewer files at once"]
+        ("flent-aqm: out of memory; set a higher limit (ulimit -v, or the container's), or give "
+         "fewer files at once")]
 
 
 LONG = "x" * 300

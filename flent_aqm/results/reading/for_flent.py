@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from flent_aqm.base.errors import BadResult
-from flent_aqm.base.words import for_plot, for_spreadsheet, plain, plain_lines
+from flent_aqm.base.words import counted, for_plot, for_spreadsheet, plain, plain_lines
 from flent_aqm.results.data_file import (
     DataFile,
     a_dict,
@@ -261,8 +261,10 @@ def _refuse_results(whole: dict[str, Any]) -> None:
         raise BadResult("its results are empty; expected at least one series")
     refuse_odd_names("results", results, MOST_RESULTS)
     for series, values in results.items():
-        if not isinstance(values, list) or len(values) != len(x_values) \
-                or not _all_numbers_or_none(values):
+        if isinstance(values, list) and len(values) != len(x_values):
+            raise BadResult(f"its results of {series!r} have {counted(len(values), 'value')}; "
+                            f"expected {len(x_values):,}, one for each of its x_values")
+        if not isinstance(values, list) or not _all_numbers_or_none(values):
             raise BadResult(f"its results of {series!r} are not a list that has, for each of its "
                             f"x_values, {_A_NUMBER}, or null")
         if for_spreadsheet(series) != series:
@@ -279,7 +281,7 @@ def _refuse_samples(series: str, samples: Sequence[dict[str, Any]]) -> None:
         if not _all_numbers_or_none(values):
             wrong = next(value for value in values if not _all_numbers_or_none([value]))
             raise BadResult(f"a sample of {series!r} has {shown(wrong)} for its {key}; expected "
-                            f"{_A_NUMBER}")
+                            f"{_A_NUMBER}, or null")
     # Values are only checked by key if there are several types.
     if not _mixed(set(map(type, chain.from_iterable(map(dict.values, samples))))):
         return

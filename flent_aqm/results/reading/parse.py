@@ -54,8 +54,9 @@ def _parse(text: bytes | bytearray) -> Any:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
         if len(text) > _SLOW_BYTES:
-            raise BadResult("damaged, or not JSON as it is read above "
-                            f"{_SLOW_BYTES >> 20} MiB ({error})") from None
+            raise BadResult(f"damaged, or not JSON ({error}); above {_SLOW_BYTES >> 20} MiB, it "
+                            "has to be in UTF-8, without a byte order mark and without lone "
+                            "surrogates") from None
         # orjson refuses a BOM, and lone surrogates, which Flent writes if a title was not UTF-8.
         return _without_surrogates(json.loads(
             bytes(text), parse_constant=_refuse_constant, parse_int=_parse_int,

@@ -112,8 +112,9 @@ def _refuse_set_back(name: str, times_s: NDArray[numpy.float64]) -> None:
     """
     back_s = -float(numpy.diff(times_s).min()) if times_s.size > 1 else 0.0
     if back_s > BACK_S:
-        raise BadResult(f"times in {name!r} go back by {significant(back_s)} s: a clock was set "
-                        "back during the run")
+        raise BeyondLimitsError(f"times in {name!r} go back by {significant(back_s)} s: a clock "
+                                "was set back during the run, so what happened when can't be told; "
+                                "repeat the run")
 
 
 def _checked_s(name: str, values: Iterator[Any] | Collection[Any], unit_s: float = 1.0
@@ -133,8 +134,8 @@ def _checked_s(name: str, values: Iterator[Any] | Collection[Any], unit_s: float
         times = numpy.array([numpy.inf])
     if times.size and not float(numpy.abs(times).max()) <= LATEST_S:
         worst = float(times[numpy.abs(times).argmax()])
-        raise BadResult(f"{name!r} has a time, interval or latency of {worst:g} s; expected "
-                        f"{-LATEST_S:g} to {LATEST_S:g} s, and times since 1970")
+        raise BadResult(f"{name!r} has a time, interval or latency of {worst:,.15g} s; expected "
+                        f"{-LATEST_S:,.0f} to {LATEST_S:,.0f} s, and times since 1970")
     return times
 
 

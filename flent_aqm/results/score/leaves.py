@@ -119,7 +119,8 @@ GLITCHES: dict[str, tuple[Callable[[Run, float], float], NumberKind]] = {
 }
 _PERCENTILE = re.compile(r"p(\d{1,2}(?:[._]\d+)?)$")
 TRACES = (*LATENCIES, *SERIES)
-FUNCTIONS = ("p0.1 to p99.9", *STATISTICS, *OF_LATENCIES, *GLITCHES)
+FUNCTIONS = ("pN with N above 0 and below 100 (such as p99.9)", *STATISTICS, *OF_LATENCIES,
+             *GLITCHES)
 
 
 def metric_leaf(name: str) -> Leaf:

@@ -36,11 +36,13 @@ def parse_inches(text: str) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)", text.strip().lower())
     unit = (match[2] or "in") if match else ""
     if not match or unit not in _PER_INCH:
-        raise ConfigError(f"--width {text}: expected a number and a unit, such as 3.33in, 8.5cm, "
-                          "85mm or 240pt")
+        raise ConfigError(f"--width {text!r}: expected a number and a unit, such as 3.33in, 8.5cm, "
+                          "85mm or 240pt; without a unit, inches")
     width = round(float(match[1]) / _PER_INCH[unit], 9)
     if not _LEAST_INCHES <= width <= _MOST_INCHES:
-        raise ConfigError(f"--width {text}: expected {_LEAST_INCHES:g} to {_MOST_INCHES:g} inches")
+        least, most = (f"{inches * _PER_INCH[unit]:g}{unit}"
+                       for inches in (_LEAST_INCHES, _MOST_INCHES))
+        raise ConfigError(f"--width {text!r}: expected {least} to {most}")
     return width
 
 

@@ -90,5 +90,6 @@ def require_content(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str
                 "has ended, and no data file is there; start it again" if ended else
                 "has not finished a run yet; wait, or if it was interrupted, start it again")
                 + f" with --batch-resume {path}")
-        raise ConfigError(f"none of {len(damaged)} files can be read: {damaged[0][0]}: "
-                          f"{damaged[0][1]}")
+        what = ("the file can't be read" if len(damaged) == 1 else
+                f"none of {len(damaged):,} files can be read, the first for this reason")
+        raise ConfigError(f"{what}: {damaged[0][0]}: {damaged[0][1]}")

@@ -110,8 +110,9 @@ class ReportServer(ThreadingHTTPServer):
             super().__init__((str(address[0]), port), _Handler)
         except (OSError, OverflowError, UnicodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else None
-            raise ConfigError(f"--host {host} --port {port}: can't listen there: "
-                              f"{reason or error}") from None
+            raise ConfigError(f"--host {host!r} --port {port}: can't listen there: "
+                              f"{reason or error}; give an address of this machine, and a free "
+                              "port, 1024 or above for other users than root") from None
 
     @property
     def address(self) -> str:

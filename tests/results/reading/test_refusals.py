@@ -354,6 +354,11 @@ def test_numbers_are_finite(values: list[Any], message: str) -> None:
     (b"{} {}", ("x: it has more than one JSON value, as the output of ndt7-client and M-Lab's "
                 "archive have; run the client by Flent, flent ndt7 -H SERVER; flent-aqm infer "
                 "reads M-Lab's archive; expected a data file of Flent")),
+    (b'{"metadata": "\xc3\xa4"}\n{"metadata": {}}', (
+        "x: damaged: from character 19 on, more text follows the JSON of a data file; give files "
+        "that were joined one by one, or remove that text; expected a data file of Flent")),
+    (b'{"a": 1} x', ("x: damaged, or not JSON (Extra data: line 1 column 10 (char 9)); expected a "
+                     "data file of Flent")),
     (b"2024-01-01 a log", ("x: damaged, or not JSON (Extra data: line 1 column 5 (char 4)); "
                            "expected a data file of Flent")),
     (b"", "x: damaged (it has no content); expected a data file of Flent"),
@@ -388,7 +393,7 @@ def test_large_text_that_the_fast_parser_refuses_is_not_parsed() -> None:
     text = b'["\\ud800"' + b" " * ((4 << 20) - 10) + b"]"
     assert len(text) == 4 << 20
     assert parse(text) == ["?"]
-    with pytest.raises(BadResult, match="damaged, or not JSON as it is read above 4 MiB "):
+    with pytest.raises(BadResult, match=r"^damaged, or not JSON \(.*\); above 4 MiB, it has to be"):
         parse(b" " + text)
 
 

@@ -146,7 +146,7 @@ def test_score_skips_and_counts_damaged_files(tmp_path: Path, capsys: Capture) -
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 2
     assert str(tmp_path / "a.flent.gz") in err
-    assert "2 of 3 files can't be used" in err
+    assert "flent-aqm: skipped 2 of 3 files, for the reasons above\n" in err
 
 
 def test_score_of_many_files_on_all_cores(tmp_path: Path, capsys: Capture) -> None:
@@ -386,6 +386,8 @@ def test_false_condition_without_a_metric_fails(tmp_path: Path, capsys: Capture)
     (["latency_loaded_p99_ms", str(RUNS)], "not a condition"),
     (["1 < 2", "nowhere"], "nowhere: not found"),
     (["1 < 2", str(RUNS), "--median-by", "colour"], "no run has the setting 'colour'"),
+    (["1 < 2", str(RUNS), "--median-by", ","], "--median-by: ',' names no setting"),
+    (["1 < 2", str(RUNS), "--pool", "rate"], "--pool: needs --median-by"),
 ])
 def test_assert_ends_with_2_for_a_mistake(words: list[str], why: str, capsys: Capture) -> None:
     """Scripts can tell a wrong condition from a failed one."""

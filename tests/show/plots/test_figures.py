@@ -178,11 +178,11 @@ def test_numbers_are_those_of_the_runs(drawn: Drawn) -> None:
 @pytest.mark.parametrize(("words", "message"), [
     (["--figure", "11"], "--figure 11: expected 1 to 10"),
     (["--test", "rrul"], "no run of test 'rrul'; these files have: iperf3_upload, ndt7"),
-    (["--where", "aqm"], "--where aqm: expected KEY=VALUE"),
-    (["--where", "router_model=omnia"], "none of 7 files has a run to draw"),
+    (["--where", "aqm"], "--where 'aqm': expected KEY=VALUE"),
+    (["--where", "router_model=omnia"], "no run to draw in 7 files"),
     (["--where", "colour=red"], "no run has the setting 'colour'; known: aqm"),
     (["--where", "rate=17"],
-     "none of 7 files has a run to draw: --where excludes 7"),
+     "no run to draw in 7 files: --where excludes 7; give settings and values that"),
 ])
 def test_what_makes_no_sense_is_one_line(
     words: list[str], message: str, sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -278,7 +278,8 @@ def test_figures_for_a_paper_fit_a_column_with_fonts_that_publishers_take(
 
 @pytest.mark.parametrize(("width", "because"), [
     ("wide", "expected a number and a unit, such as 3.33in, 8.5cm, 85mm or 240pt"),
-    ("3.33em", "expected a number and a unit"), ("1mm", "expected 2 to 40 inches")])
+    ("3.33em", "expected a number and a unit"), ("1mm", "--width '1mm': expected 50.8mm to 1016mm"),
+    ("41", "expected 2in to 40in"), (" ", "--width ' ': expected a number")])
 def test_width_that_is_none_is_refused(
     width: str, because: str, sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

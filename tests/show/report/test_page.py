@@ -311,7 +311,7 @@ def test_nothing_to_report_is_said_in_one_line(
     assert not list(tmp_path.glob("r.*"))
     errors = capsys.readouterr().err.strip().splitlines()
     assert len(errors) == 2
-    assert "none of 1 files can be read" in errors[0]
+    assert "flent-aqm: the file can't be read: " in errors[0]
 
 
 @pytest.mark.parametrize(("ended_s", "why"), [
