@@ -174,14 +174,17 @@ def main(args: argparse.Namespace) -> int:
 
 def _refuse_unfit(output: Path) -> None:
     """Raise ConfigError if no data file can be written to a path, which is found before the line is
-    measured: if something other than a regular file is there, or if the path can't be looked up,
-    such as one that is too long."""
+    measured: if something other than a regular file is there, if the path can't be looked up, such
+    as one that is too long, or if its folder can't be written."""
     try:
         if stat.S_ISREG(os.stat(output).st_mode):
             return
         why = "is there and not a regular file"
     except FileNotFoundError:
-        return
+        if os.access(output.absolute().parent, os.W_OK):
+            return
+        raise ConfigError(f"-o: {plain(output)} is in a folder to which this user may not write; "
+                          "name a file in another folder") from None
     except OSError as error:
         why = f"can't be written: {cause_of(error)}"
     raise ConfigError(f"-o: {plain(output)} {why}; give another name")
