@@ -104,8 +104,9 @@ def main(args: argparse.Namespace) -> int:
                              else ", for the reasons above"))
     if not any(row.has(test=args.test) for row in rows):
         tests = ", ".join(sorted({str(row.settings["test"]) for row in rows}))
-        what, or_another = ("the runs that --where leaves are of", ", or another --where") \
-            if usable > len(rows) else ("these files have", "")
+        what, or_another = ("what --where leaves is of", ", or another --where") \
+            if usable > len(rows) else (
+                "the file has" if len(paths) == 1 else "the files have", "")
         unknown_tests = f" ({len(faults)} can't be used)" if faults else ""
         raise ConfigError(f"no run of test {args.test!r}; {what}: {tests}{unknown_tests}; choose "
                           f"one with --test{or_another}")

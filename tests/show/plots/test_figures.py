@@ -177,7 +177,7 @@ def test_numbers_are_those_of_the_runs(drawn: Drawn) -> None:
 
 @pytest.mark.parametrize(("words", "message"), [
     (["--figure", "11"], "--figure 11: expected 1 to 10"),
-    (["--test", "rrul"], "no run of test 'rrul'; these files have: iperf3_upload, ndt7"),
+    (["--test", "rrul"], "no run of test 'rrul'; the files have: iperf3_upload, ndt7"),
     (["--where", "aqm"], "--where 'aqm': expected KEY=VALUE"),
     (["--where", "router_model=omnia"], "no run to draw in 7 files"),
     (["--where", "colour=red"], "no run has the setting 'colour'; known: aqm"),
