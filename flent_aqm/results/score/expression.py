@@ -50,6 +50,8 @@ _UNIT_WORD = re.compile(r"\s*(?!(?:and|or|not)\b)([A-Za-z]\w*(?:/s)?)(?!\w)")
 # Words for rates in lower case -> the unit. The nearest of the units would be another one.
 _RATE_WORDS = {f"{prefix}{word}": f"{prefix.upper() if prefix != 'k' else 'k'}bit/s"
                for prefix in "kmg" for word in ("bit", "bps", "bits", "bit/s", "bits/s")}
+# A comma in the place of a decimal point.
+_COMMA = re.compile(r"\d,\d")
 # Point of a number, not of a name.
 _POINT = re.compile(r"\.(?![A-Za-z_])")
 
@@ -213,6 +215,8 @@ def _tokens(text: str) -> Iterator[_Token]:
         if match is None:
             rest = text[at:end].lstrip()
             hint = ("write digits on both sides of the point, as in 0.5" if _POINT.match(rest) else
+                    "write a decimal point, as in 0.5" if _COMMA.match(text, end - len(rest) - 1)
+                    else
                     # Behind a sign, as in ===, it would not be mended by another one.
                     next((f"write {ours}" for theirs, ours in _OTHER_SIGNS.items()
                           if rest.startswith(theirs) and text[:at][-1:] not in tuple("<>=!")),
@@ -368,9 +372,11 @@ class _Parser:
         """Return the kind that two numbers have. Raises ConfigError if they have different kinds,
         or if one is a condition. sign: the sign between them, for the message."""
         if not isinstance(left.kind, NumberKind) or left.kind is not right.kind:
-            hint = _unit_hint(left, right) or _unit_hint(right, left)
+            hint = (_unit_hint(left, right) or _unit_hint(right, left)
+                    or "; expected two numbers of the same kind")
+            verb = "compared" if sign in _COMPARISONS else "computed"
             raise ConfigError(f"{self.text!r}: {left.kind.value} {sign} {right.kind.value} can't "
-                              f"be computed{hint}")
+                              f"be {verb}{hint}")
         return left.kind
 
     def sum(self) -> Node:
@@ -412,7 +418,11 @@ class _Parser:
             if sign == "*" and NumberKind.SHARE in (one, other):
                 return Arithmetic(sign, left, right,
                                   other if one is NumberKind.SHARE else one, 100.0)
-        raise ConfigError(f"{self.text!r}: {one.value} {sign} {other.value} can't be computed")
+        allowed = ("two numbers" if Truth.TRUTH in (one, other) else
+                   "a factor without a unit or in %" if sign == "*" else
+                   "a divisor without a unit, or two numbers of the same kind")
+        raise ConfigError(f"{self.text!r}: {one.value} {sign} {other.value} can't be computed; "
+                          f"expected {allowed}")
 
     def factor(self) -> Node:
         """Parse a number, a metric, a function, or a condition or expression in brackets. Any
