@@ -144,6 +144,16 @@ def test_queue_that_was_sampled_at_other_times_is_told_of_its_direction(make_run
         "no sample of the router's queues was taken during the upload")
 
 
+@pytest.mark.parametrize("requested", [True, False])
+def test_round_trips_without_a_capture_are_not_too_few(requested: bool, make_run: Any) -> None:
+    run = make_run([20.0] * 100)
+    run = replace(run, settings={**run.settings, "round_trips": requested})
+    assert "not captured" not in reason(run, "flow_rtt_upload_median_ms")
+    failed = replace(run, capture_failure="Capture: no permission")
+    assert reason(failed, "flow_rtt_upload_median_ms") == (
+        "the packets of the upload flows were not captured: Capture: no permission")
+
+
 def test_queue_whose_sampling_failed_tells_the_failure() -> None:
     """Tests of this package sample queues, so that the run's test is not at fault."""
     data = read_data_file(RUNS / "ndt7.flent.gz")
