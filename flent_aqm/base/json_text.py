@@ -48,9 +48,9 @@ def measured_json_text(value: object, *, sort_keys: bool = False) -> str:
         return json.dumps(value, sort_keys=sort_keys, allow_nan=False)
     except ValueError:
         path, number = next(_find_not_finite(value), ("", math.nan))
-        raise BadResult(f"{path or 'a value'} is {number}; a data file holds finite numbers and "
-                        "null only, so it is not written; see what the tool of this value has "
-                        "printed, and repeat the run") from None
+        raise BadResult(f"{path or 'a value'} is {number}; numbers in a data file are finite, "
+                        "so it is not written; see what the tool of this value has printed, and "
+                        "repeat the run") from None
 
 
 def _replace_not_finite(value: object) -> object:

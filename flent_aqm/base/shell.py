@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from flent_aqm.base.errors import CommandFailed, ToolMissing, cause_of
+from flent_aqm.base.words import last_line
 
 # Limit of a program's output: an ssh peer or a tool could print without end, and fill the memory.
 # The longest legitimate output, the list of a Git repository's files, has 10 MiB.
@@ -122,7 +123,8 @@ def start_error(error: OSError, words: Sequence[str], cwd: Path | None,
     name = words[0]
     if cwd is not None and str(error.filename) == str(cwd):
         if isinstance(error, FileNotFoundError):
-            return ToolMissing(f"{name} can't be started in {cwd}, because there is no such folder")
+            return ToolMissing(f"{name} can't be started in {cwd}, because there is no such "
+                               "folder; create it")
         return ToolMissing(f"{name} can't be started in {cwd}: {cause_of(error)}; make it a folder "
                            "that this user may enter, or remove it if it is in the cache")
     if os.sep in name:

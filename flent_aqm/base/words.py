@@ -102,6 +102,7 @@ def shell_words(text: str) -> list[str]:
         return shlex.split(text)
     except ValueError as fault:
         raise ValueError(
-            "No closing quotation; close it, or write \\ before a quote that stands for itself"
+            "no closing quotation mark; add it, or write \\ before a quotation mark that stands "
+            "for itself"
             if "quotation" in str(fault) else
             "nothing follows the backslash at its end; remove it, or write it twice") from None

@@ -81,8 +81,8 @@ def load_file(stock: Callable[..., Any]) -> Any:
         try:
             results = _make_result_set(cls, whole, absolute, suffix)
         except Exception as error:  # Flent may raise any error for a file from somebody else
-            raise BadResult(f"{filename}: Flent can't load this file: "
-                            f"{cause_of(error)[:200]}") from error
+            raise BadResult(f"{filename}: Flent can't load this file: {cause_of(error)[:200]}; "
+                            "expected a data file as Flent writes it") from error
         results._loaded_from = os.path.realpath(filename)
         keep_old(results, old)
         return results

@@ -102,6 +102,12 @@ def main(args: argparse.Namespace) -> int:
                               "first, as in: flent-aqm assert 'p99(latency_loaded) < 20ms' "
                               f"{plain(args.expression)}")
         condition = parse(args.expression)
+        if args.median_by is not None and not parse_keys(args.median_by):
+            raise ConfigError(f"--median-by: {args.median_by!r} names no setting; give one or "
+                              "more, such as --median-by aqm,rate")
+        if args.pool and not args.median_by:
+            raise ConfigError("--pool: needs --median-by, which groups the runs, such as "
+                              "--median-by aqm --pool rate")
         files = find_files(args.files)
         wanted = leaves(condition)
         readable: list[FileValues] = []
@@ -186,10 +192,28 @@ def _check_subject(text: str, condition: Node, subject: Subject) -> JunitCase:
             return JunitCase(subject.name, text)
     except NotAvailable as error:
         return JunitCase(subject.name, text, error=str(error))
+    digits = 15 if _holds_rounded(condition, subject.numbers) else 6
     # An empty failure would count as none.
     return JunitCase(subject.name, text, failure=", ".join(
-        _leaf_text(leaf, subject.numbers[leaf]) for leaf in leaves(condition))
+        _leaf_text(leaf, subject.numbers[leaf], digits) for leaf in leaves(condition))
         or "it is false for every file, as it names no metric")
+
+
+def _holds_rounded(condition: Node, numbers: Values) -> bool:
+    """Return whether a condition holds for the numbers rounded to 6 significant digits, as they are
+    usually shown: 20.0000001 ms would be shown as 20 ms beside "<= 20ms". False also if that can't
+    be decided.
+
+    Args:
+        condition: a condition that doesn't hold for the numbers themselves.
+        numbers: value of each leaf of the condition.
+    """
+    try:
+        return truth(condition, {
+            leaf: value if isinstance(value, Unavailable) else float(f"{value:.6g}")
+            for leaf, value in numbers.items()})
+    except NotAvailable:
+        return False
 
 
 def _write_junit(path: Path, text: str, subjects: Sequence[Subject]) -> None:
@@ -211,15 +235,15 @@ def _write_junit(path: Path, text: str, subjects: Sequence[Subject]) -> None:
         raise ConfigError(f"--junit: can't write {plain(path)}: {cause_of(error)}") from None
 
 
-def _leaf_text(leaf: Leaf, value: float | Unavailable) -> str:
-    """Return a metric with its value, rounded to 6 significant digits, and its unit as text:
+def _leaf_text(leaf: Leaf, value: float | Unavailable, digits: int) -> str:
+    """Return a metric with its value, rounded to `digits` significant digits, and its unit as text:
     "p99(latency_loaded) = 12.3 ms". "p99(latency_loaded) lost" if it is a lost probe, and
     "p99(latency_loaded) not available" if it has no value for another reason."""
     if isinstance(value, Unavailable):
         if value.lost:
             return f"{leaf.text} {LOST}"
         return f"{leaf.text} not available"
-    return f"{leaf.text} = {value:.6g}{UNITS[leaf.kind]}"
+    return f"{leaf.text} = {value:.{digits}g}{UNITS[leaf.kind]}"
 
 
 def _print_failures(expression: str, failures: Sequence[JunitCase], total: int, noun: str) -> None:

@@ -105,8 +105,9 @@ def main(args: argparse.Namespace) -> int:
                           f"{', '.join(reasons)}{advice}")
     if not any(row.has(test=args.test) for row in rows):
         tests = ", ".join(sorted({str(row.settings["test"]) for row in rows}))
-        what, or_another = ("the runs that --where leaves are of", ", or another --where") \
-            if usable > len(rows) else ("these files have", "")
+        what, or_another = ("what --where leaves is of", ", or another --where") \
+            if usable > len(rows) else (
+                "the file has" if len(paths) == 1 else "the files have", "")
         unknown_tests = f" ({len(faults)} can't be used)" if faults else ""
         raise ConfigError(f"no run of test {args.test!r}; {what}: {tests}{unknown_tests}; choose "
                           f"one with --test{or_another}")
@@ -194,7 +195,7 @@ def _draw_speedtests(args: argparse.Namespace) -> int:
         batch = Path("batches", "speedtests.batch")
         if not os.path.isfile(batch):  # outside of a checkout
             batch = resource_dir("batches") / batch.name
-        raise ConfigError(f"none of {counted(len(paths), 'file')} has a run of a speed test that "
+        raise ConfigError(f"no run of a speed test in {counted(len(paths), 'file')} that "
                           f"this figure shows{damaged}; make some: flent -B {batch}")
     _make_output(args.output)
     try:

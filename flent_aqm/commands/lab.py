@@ -162,13 +162,18 @@ def _servers(commands: list[str], ready: str | None) -> dict[str, object]:
 
 def _aqm_parameter_keys(words: list[str]) -> dict[str, str]:
     """Return the batch keys for the values of --aqm-parameter, key -> value: aqm_target -> "10ms"
-    for "target=10ms". Raises ConfigError if a value is not NAME=VALUE."""
+    for "target=10ms". Blanks around both are left out. Raises ConfigError if a value is not
+    NAME=VALUE, or a name occurs twice."""
+    keys: dict[str, str] = {}
     for word in words:
-        name, _, value = word.partition("=")
-        if not (name.strip() and value.strip()):
+        name, value = (part.strip() for part in word.partition("=")[::2])
+        if not (name and value):
             raise ConfigError(f"--aqm-parameter: {word!r}; expected NAME=VALUE, "
                               "such as target=10ms")
-    return {f"aqm_{name}": value for name, _, value in (word.partition("=") for word in words)}
+        if f"aqm_{name}" in keys:
+            raise ConfigError(f"--aqm-parameter: {name!r} is given twice; leave one out")
+        keys[f"aqm_{name}"] = value
+    return keys
 
 
 def _set_keys(words: list[str]) -> dict[str, str]:

@@ -99,7 +99,8 @@ def main(args: argparse.Namespace) -> int:
     try:
         write_text(output, page)
     except OSError as error:
-        raise ConfigError(f"{output}: can't be written: {cause_of(error)}") from None
+        raise ConfigError(f"{output}: can't be written: {cause_of(error)}; name another file "
+                          "with -o") from None
     print(f"{counted(len(rows), 'run')} in {output} ({len(page.encode()) / 1e6:.1f} MB)"
           + (f"; left out: {len(damaged)}" if damaged else ""))
     return 0

@@ -54,7 +54,9 @@ def main(args: argparse.Namespace) -> int:
                               "name another with -o") from None
         # The fault may be in another folder, such as the temporary one; os.link() has two names.
         where = error.filename2 or error.filename or args.output
-        raise ConfigError(f"can't make the copies: {plain(where)}: {cause_of(error)}") from None
+        another = "; name another folder with -o" if str(where) == str(args.output) else ""
+        raise ConfigError(f"can't make the copies: {plain(where)}: {cause_of(error)}{another}"
+                          ) from None
 
 
 def _write_copies(files: Sequence[Path], output: Path, *, named: bool = True) -> int:
@@ -155,7 +157,7 @@ def _name_copies(copies: Sequence[tuple[Path, Path, StrippedFile]], output: Path
             try:
                 os.link(copy, target)  # unlike rename, never replaces a file
             except FileExistsError:
-                why = f"{target} is there already; name another folder"
+                why = f"{target} is there already; name another folder with -o"
             except OSError as error:
                 if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS):
                     raise

@@ -141,7 +141,7 @@ def main(args: argparse.Namespace) -> int:
                           "or -c")
     if args.output and not os.path.isdir(folder := args.output.absolute().parent):
         raise ConfigError(f"-o: {folder}: {why_unreadable(folder)}; name a file in a folder that "
-                          "is there")
+                          "is there, and that this user may enter")
     if args.output:
         _refuse_unfit(args.output)
     check_tools()

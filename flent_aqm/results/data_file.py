@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import gzip
 import math
+import os
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -25,7 +27,7 @@ from flent_aqm.base.words import plain
 from flent_aqm.results.reading.limits import OWN, BeyondLimitsError, Limits, limits
 from flent_aqm.results.reading.parse import parse
 from flent_aqm.results.reading.times import refuse_odd_times
-from flent_aqm.results.reading.unpack import unpack_file, unpack_text
+from flent_aqm.results.reading.unpack import KINDS, unpack_file, unpack_text
 from flent_aqm.results.share import stock_test
 
 SUFFIX = ".flent.gz"
@@ -113,7 +115,10 @@ def _unpack_and_check(unpack: Callable[[], bytearray], path: Path, within: Limit
             raise BadResult(_LINES) if is_lines else error from None
         return as_data_file(whole, path, within)
     except OSError as error:
-        raise BadResult(f"{path}: can't be read: {cause_of(error)}") from None
+        why = ("it is a symbolic link, and its target isn't there"
+               if isinstance(error, FileNotFoundError) and os.path.islink(path) else
+               cause_of(error))
+        raise BadResult(f"{path}: can't be read: {why}") from None
     except ValueError as error:  # such as a path with a NUL in it
         why = str(error)
     except BeyondLimitsError as error:
@@ -212,6 +217,49 @@ def _refuse_output_of_tool(top: dict[str, Any]) -> None:
         for keys, why in _OF_TOOLS:
             if keys <= top.keys():
                 raise BadResult(why)
+
+
+# First bytes of a compressed file -> name of the compression, and the suffix by which it is known.
+_PACKED = {b"\x1f\x8b": ("gzip", ".gz"), b"BZh": ("bzip2", ".bz2")}
+
+
+def _error_of_packed(text: bytes | bytearray, path: Path) -> BadResult | None:
+    """Return the error to raise for a text that is still compressed, None for other texts.
+
+    Args:
+        text: the content of the file, unpacked as its name says.
+        path: the file.
+    """
+    for begin, (name, suffix) in _PACKED.items():
+        if text.startswith(begin):
+            return BadResult(f"its content is compressed with {name} once more; unpack it once"
+                             if path.suffix in KINDS else
+                             f"it is compressed with {name}, which its name doesn't say; rename it "
+                             f"to end in .flent{suffix}")
+    return None
+
+
+# What json and orjson say of text behind a JSON value, and its place.
+_TEXT_BEHIND = re.compile(r"(?:Extra data|unexpected content after document).*\(char (\d+)\)")
+
+
+def _error_of_several_values(text: bytes | bytearray, error: BadResult) -> BadResult:
+    """Return the error to raise for a text that parse() refuses: one with advice if the text is a
+    JSON object with more text behind it, otherwise `error`.
+
+    Args:
+        text: the text.
+        error: the error of parse().
+    """
+    # The digits at the beginning of a text that is no JSON are a JSON value, too.
+    found = _TEXT_BEHIND.search(str(error)) if text.lstrip()[:1] == b"{" else None
+    if found is None:
+        return error
+    characters, at = text.decode(errors="replace"), int(found[1])
+    if "metadata" in parse(characters[:at].encode()):
+        return BadResult(f"damaged: from character {at + 1:,} on, more text follows the JSON of a "
+                         "data file; give files that were joined one by one, or remove that text")
+    return BadResult(_LINES) if characters[at] == "{" else error
 
 
 _FAR_FEWER = "; files that Flent writes have far fewer, so it is not read"

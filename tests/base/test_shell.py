@@ -143,8 +143,9 @@ def test_program_is_told_and_heard_however_long_both_are() -> None:
 
 def test_program_that_does_not_end_is_ended() -> None:
     """Also one that has closed its output, or left children behind that have it open."""
-    with pytest.raises(CommandFailed, match="still running after 1 s"):
-        run(["sh", "-c", "echo trouble >&2; sleep 60"], timeout_s=1)
+    with pytest.raises(CommandFailed, match=r"still running after 1 s, so it was killed; its last "
+                                            r"line: trouble$"):
+        run(["sh", "-c", "printf trouble >&2; sleep 60"], timeout_s=1)
     with pytest.raises(CommandFailed, match="ended with status 0: a process that it left behind "
                                             "still had its output open after 1 s"):
         run(["sh", "-c", "sleep 60 & exit 0"], timeout_s=1)

@@ -220,7 +220,7 @@ LONG = "x" * 300
     (["report", LONG, "-o", "x.html"],
      f"{LONG}: File name too long; expected a data file or a folder of data files"),
     (["share", str(RUNS / "ndt7.flent.gz"), "-o", LONG],
-     f"can't make the copies: {LONG}: File name too long"),
+     f"can't make the copies: {LONG}: File name too long; name another folder with -o"),
     (["speedtest", "-o", f"{LONG}.flent.gz"],
      f"-o: {LONG}.flent.gz can't be written: File name too long; give another name"),
     (["speedtest", "-o", "folder.flent.gz"],

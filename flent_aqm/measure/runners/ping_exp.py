@@ -74,7 +74,8 @@ def settings_from(parameter: Callable[..., Any], refuse: Refuse) -> PingExp:
 def _checked_number(refuse: Refuse, parameter: Callable[..., Any], name: str, default: float,
                     lowest: float, highest: float) -> float:
     """Return a numeric parameter, or its default after reporting a value that is no number or out
-    of range. The value has to be a whole number if the default is an int.
+    of range. The value has to be a whole number if the default is an int, otherwise it is a number
+    of seconds.
 
     Args:
         refuse: reports a text and may return.
@@ -91,7 +92,7 @@ def _checked_number(refuse: Refuse, parameter: Callable[..., Any], name: str, de
             return value
     except ValueError:
         pass
-    kind = "whole number" if isinstance(default, int) else "number"
+    kind = "whole number" if isinstance(default, int) else "number of seconds"
     refuse(f"{name}: {text!r}; expected a {kind} from {lowest:g} to {highest:.7g}")
     return default
 

@@ -100,6 +100,9 @@ class AqmQdiscRunner(SupervisedRunner):
                 store = cast(Any, self.stdout).buffer
                 self._write_samples(netlink, files, store)
                 store.flush()  # another process reads it
+        except TimeoutError:
+            self.stopped_by = ("the router's queues could not be sampled: the kernel did not "
+                               f"answer within {_ANSWER_LIMIT_S:g} s")
         except (OSError, ParseError) as fault:
             why = os_error_text(fault) if isinstance(fault, OSError) else str(fault)
             self.stopped_by = f"the router's queues could not be sampled: {why}"

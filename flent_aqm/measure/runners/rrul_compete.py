@@ -50,8 +50,9 @@ def span_of(parameter: Callable[..., Any], refuse: Refuse, length_s: int) -> Spa
     span = Span(_seconds(refuse, parameter, "second_start", length_s // 4, 0),
                 _seconds(refuse, parameter, "second_length", max(length_s // 2, 1), 1))
     if span.start_s + span.length_s > length_s:
-        refuse(f"second_start, second_length: {span.start_s} s and {span.length_s} s don't "
-               f"lie within the first RRUL, which takes {length_s} s; give shorter ones")
+        refuse(f"second_start={span.start_s}, second_length={span.length_s}: the second RRUL "
+               f"would end after {span.start_s + span.length_s} s, and the first takes {length_s} "
+               "s; give smaller values for one or both, or a longer test (-l)")
     return span
 
 

@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from flent_aqm.base.words import counted
+
 # Function that reports an error. It may return.
 Refuse = Callable[[str], object]
 
@@ -30,9 +32,12 @@ def congestion_controls(parameter: Callable[..., Any], refuse: Refuse) -> list[s
     """
     text = str(parameter("ccs", default="cubic,reno"))
     names = [name.strip() for name in text.split(",")]
-    if not 2 <= len(names) <= _MOST_NAMES or not all(map(_NAME.fullmatch, names)):
-        refuse(f"ccs: {text!r} is not a list of 2 to {_MOST_NAMES} congestion controls, "
-               "such as cubic,bbr")
+    if not 2 <= len(names) <= _MOST_NAMES:
+        refuse(f"ccs: {text!r} has {counted(len(names), 'name')}; expected a list of 2 to "
+               f"{_MOST_NAMES} congestion controls, such as cubic,bbr")
+    elif wrong := [name for name in names if not _NAME.fullmatch(name)]:
+        refuse(f"ccs: {wrong[0]!r} is no name of a congestion control; expected up to 15 "
+               "lower-case letters, digits and underscores, the first a letter, such as bbr")
     streams = str(parameter("streams", default="2"))
     if not re.fullmatch("[0-9]{1,2}", streams) or not 1 <= int(streams) <= _MOST_STREAMS:
         refuse(f"streams: {streams!r}; expected a whole number from 1 to {_MOST_STREAMS}")

@@ -175,11 +175,14 @@ def flow_rtt_ms(run: Run, direction: str, statistic: str) -> float:
         direction: "download" or "upload".
         statistic: "min", "median", "p90", "p95", "p99" or "max".
 
-    Raises NotAvailable without a flow in that direction, if no connection has 20 RTTs from a
-    capture, or if fewer than 10 samples of all these connections together lie beyond the
-    percentile. "min" and "max" need no such samples.
+    Raises NotAvailable without a flow in that direction, if the capture failed, if no connection
+    has 20 RTTs from it, or if fewer than 10 samples of all these connections together lie beyond
+    the percentile. "min" and "max" need no such samples.
     """
     trips = [flow.trips for flow in run.flows_of(direction) if flow.trips is not None]
+    if not trips and run.capture_failure:
+        raise NotAvailable(f"the packets of the {direction} flows were not captured: "
+                           f"{run.capture_failure}")
     if not trips and switch(run.settings.get("round_trips")):
         raise NotAvailable(f"no TCP connection of the {direction} flows has {FEWEST} round trips "
                            "of packets, which percentiles need")

@@ -127,8 +127,9 @@ def _sampled(run: Run, direction: str) -> tuple[QueueSamples, NDArray[numpy.bool
     direction, without samples, or without samples under load."""
     window, queue = span(run.flows_of(direction)), run.queue_by_direction.get(direction)
     if queue is None:
-        raise NotAvailable(f"the file has no samples of the router's {direction} queue, which "
-                           "tests of flent-aqm take in the lab and in namespaces")
+        raise NotAvailable(run.queue_failure or (
+            f"the file has no samples of the router's {direction} queue, which tests of flent-aqm "
+            "take in the lab and in namespaces"))
     assert window is not None, "flows_of() raises without a flow"
     loaded = window.holds(queue.at_s)
     if not loaded.any():

@@ -40,7 +40,7 @@ from flent_aqm.results.metrics.settings import HOST_CC, Setting, settings_of
 from flent_aqm.results.metrics.turns import turns
 from flent_aqm.results.metrics.window import Window
 from flent_aqm.results.reading.limits import limits
-from flent_aqm.results.reading.series import ProbeTool, SeriesKind, series_of
+from flent_aqm.results.reading.series import ProbeTool, SeriesKind, recorded_error, series_of
 from flent_aqm.results.reading.times import refuse_too_long
 
 # Largest number of a run's settings, and of characters of each, for plots and tables.
@@ -96,6 +96,8 @@ class Run:
         settings: settings by which runs are grouped, by name.
         queue_by_direction: "download" and "upload" -> the router's queue. Empty if the queues were
             not sampled.
+        queue_failure, capture_failure: the error that the file records of sampling the queues,
+            and of capturing packets, "" if it records none.
         failed_series: name of a flow's series that doesn't tell when the flow ran, mostly because
             it has no samples -> the reason.
         silent_probes: name of a latency series without a usable answered probe -> the reason.
@@ -111,6 +113,8 @@ class Run:
     aqm: Mapping[str, Any]
     settings: Mapping[str, Setting]
     queue_by_direction: Mapping[str, QueueSamples] = field(default_factory=dict)
+    queue_failure: str = ""
+    capture_failure: str = ""
     failed_series: Mapping[str, str] = field(default_factory=dict)
     silent_probes: Mapping[str, str] = field(default_factory=dict)
     turns: Mapping[str, Sequence[Window]] = field(default_factory=dict)
@@ -377,6 +381,10 @@ def _parse_run(data: DataFile) -> Run:
         queue_by_direction=queues(data.raw_values)
         if data.series_meta.get(QUEUES, {}).get("RUNNER") == RUNNER else {},
         failed_series=failures, silent_probes=silent,
+        queue_failure=recorded_error(QUEUES, data.series_meta.get(QUEUES, {})),
+        capture_failure=next((recorded_error(name, meta)
+                              for name, meta in data.series_meta.items()
+                              if meta.get("RUNNER") == CAPTURE_RUNNER), ""),
         turns=turns(_captured_steps(data), {name: span([
             flow for flow in flows if flow.direction == name and not flow.is_cross])
             for name in DIRECTIONS}),

@@ -289,7 +289,7 @@ def _refuse_samples(series: str, samples: Sequence[dict[str, Any]]) -> None:
         if not _all_numbers_or_none(values):
             wrong = next(value for value in values if not _all_numbers_or_none([value]))
             raise BadResult(f"a sample of {series!r} has {shown(wrong)} for its {key}; expected "
-                            f"{_A_NUMBER}")
+                            f"{_A_NUMBER}, or null")
     # Values are only checked by key if there are several types.
     if not _mixed(set(map(type, chain.from_iterable(map(dict.values, samples))))):
         return

@@ -21,8 +21,9 @@ BYTES_PER_CHARACTER = 2
 
 
 class BeyondLimitsError(BadResult):
-    """A data file has more than this package or Flent can read or show, though its form may be
-    right. Messages about it therefore don't say that a data file of Flent was expected."""
+    """A data file has more than this package or Flent can read or show, or what neither can use,
+    such as times of a clock that was set back, though its form may be right. Messages about it
+    therefore don't say that a data file of Flent was expected."""
 
 
 @dataclass(frozen=True)

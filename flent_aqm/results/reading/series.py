@@ -277,13 +277,24 @@ def series_by_error(series_meta: Mapping[str, Any], most: int | None = None
     return names
 
 
-def _why_no_samples(name: str, meta: Mapping[str, Any]) -> str:
-    """Return the reason why a series has no samples, with the series' name: the first error of its
-    tool, cut to LONGEST_REASON characters, if one is recorded, else that the tool gave no data."""
+def recorded_error(name: str, meta: Mapping[str, Any]) -> str:
+    """Return the first error of a series' tool, behind the series' name and cut to LONGEST_REASON
+    characters, "" if none is recorded.
+
+    Args:
+        name: name of the series.
+        meta: its entry in SERIES_META.
+    """
     errors = meta.get("ERROR")
     if isinstance(errors, list) and errors:
         return f"{plain(name)}: {plain(str(errors[0])[:LONGEST_REASON])}"
-    return f"the tool of {plain(name)!r} gave no data"
+    return ""
+
+
+def _why_no_samples(name: str, meta: Mapping[str, Any]) -> str:
+    """Return the reason why a series has no samples, with the series' name: recorded_error(), else
+    that the tool gave no data."""
+    return recorded_error(name, meta) or f"the tool of {plain(name)!r} gave no data"
 
 
 def _samples_of_steps(data: DataFile) -> dict[str, list[dict[str, Any]]]:

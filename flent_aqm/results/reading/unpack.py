@@ -54,7 +54,7 @@ def unpack_member(file: IO[bytes], name: str, limits: Limits) -> bytearray:
             of a file that is not compressed.
         limits: limits of size, memory and time.
     """
-    return _unpack(file, _KINDS.get(os.path.splitext(name)[1]), limits)
+    return _unpack(file, KINDS.get(os.path.splitext(name)[1]), limits)
 
 
 def unpack_text(text: bytes, limits: Limits) -> bytearray:
@@ -107,7 +107,7 @@ class _Bzip2:
 
 
 # .tgz is the suffix of M-Lab's archives.
-_KINDS: dict[str, Callable[[], _Member]] = {
+KINDS: dict[str, Callable[[], _Member]] = {
     ".gz": _Gzip, ".tgz": _Gzip, ".bz2": _Bzip2, ".flnt": _Bzip2}
 
 

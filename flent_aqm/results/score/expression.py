@@ -50,6 +50,8 @@ _UNIT_WORD = re.compile(r"\s*(?!(?:and|or|not)\b)([A-Za-z]\w*(?:/s)?)(?!\w)")
 # Words for rates in lower case -> the unit. The nearest of the units would be another one.
 _RATE_WORDS = {f"{prefix}{word}": f"{prefix.upper() if prefix != 'k' else 'k'}bit/s"
                for prefix in "kmg" for word in ("bit", "bps", "bits", "bit/s", "bits/s")}
+# A comma in the place of a decimal point.
+_COMMA = re.compile(r"\d,\d")
 # Point of a number, not of a name.
 _POINT = re.compile(r"\.(?![A-Za-z_])")
 
@@ -213,6 +215,8 @@ def _tokens(text: str) -> Iterator[_Token]:
         if match is None:
             rest = text[at:end].lstrip()
             hint = ("write digits on both sides of the point, as in 0.5" if _POINT.match(rest) else
+                    "write a decimal point, as in 0.5" if _COMMA.match(text, end - len(rest) - 1)
+                    else
                     # Behind a sign, as in ===, it would not be mended by another one.
                     next((f"write {ours}" for theirs, ours in _OTHER_SIGNS.items()
                           if rest.startswith(theirs) and text[:at][-1:] not in tuple("<>=!")),
@@ -378,7 +382,7 @@ class _Parser:
             hint = (_unit_hint(left, right) or _unit_hint(right, left)
                     or _condition_hint(left, right) or "; both have to be of one kind")
             raise ConfigError(f"{self.text!r}: {left.kind.value} {sign} {right.kind.value} can't "
-                              f"be computed{hint}")
+                              f"be {verb}{hint}")
         return left.kind
 
     def sum(self) -> Node:

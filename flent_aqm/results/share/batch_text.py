@@ -76,7 +76,8 @@ def clean_batch(name: str, text: str, by_hand: str = "remove it from the batch f
     for number, line in kept:
         left = left_over(secrets.gone, secrets.users, [line])
         if left:
-            raise BadResult(f"{name}, line {number}: {left!r} would be published; {by_hand}")
+            raise BadResult(f"{name}, line {number}: {left!r} would be published, which may "
+                            f"reveal a machine or a person; {by_hand}")
     if comments:
         changed.append(f"{name}: {counted(comments, 'line')} of comments removed")
     if not changed:

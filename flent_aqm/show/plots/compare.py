@@ -47,7 +47,8 @@ class ComparePlotter(ChartPlotter):
         self.counted = 0
         self._draw(runs, ways)
         if not self.counted:
-            raise NotAvailable(f"none of the runs to draw has a {self.quantity.label}: "
+            which = "the run has no" if len(runs) == 1 else "none of the runs to draw has a"
+            raise NotAvailable(f"{which} {self.quantity.label}: "
                                f"{why_no_value(self.quantity, runs)}")
         self.note(about(runs, self.counted, self.quantity.what,
                         probes_of(runs) if self.quantity.unit == "ms" else ()))

@@ -14,7 +14,7 @@ from flent_aqm.results.metrics.compare import interval_caveat, level_for
 from flent_aqm.results.metrics.run import Run
 from flent_aqm.results.metrics.table import LOST, Unavailable, ranked
 from flent_aqm.show.plots.axes import from_zero, name_latency_axis, spans_decades
-from flent_aqm.show.plots.chart import ChartPlotter, about
+from flent_aqm.show.plots.chart import ChartPlotter, about, why_none
 from flent_aqm.show.plots.distributions import FEWEST_FOR_BOX, draw_side_by_side
 from flent_aqm.show.plots.places import axis_label, condition_grid, fit_labels, short_labels
 from flent_aqm.show.plots.values import metric_named
@@ -37,7 +37,7 @@ class AqmCompareMetricPlotter(ChartPlotter):
                  for at, members in conditions.runs.items()}
         together = numpy.concatenate([numpy.empty(0), *cells.values()])
         if not together.size:
-            raise NotAvailable(f"{metric.name}: {reasons[0]}")
+            raise NotAvailable(f"{metric.name}: {why_none(runs, reasons[0])}")
         log = spans_decades(together)
         kind = self.config.get("kind", "dots")
         axis, = self.grid()

@@ -103,8 +103,8 @@ class AqmLatencyAndThroughputPlotter(ChartPlotter):
             try:
                 drawn[0].loaded()
             except NotAvailable as reason:
-                raise NotAvailable(f"none of the runs{shown} has a latency under load: "
-                                   f"{reason}") from None
+                which = f"none of the runs{shown} has a" if len(runs) > 1 else "the run has no"
+                raise NotAvailable(f"{which} latency under load: {reason}") from None
         axes[-2].set_xlabel("round-trip time under load (ms)")
         self._panels = axes
         self.fit_labels()

@@ -35,8 +35,11 @@ class AqmQueuesPlotter(ChartPlotter):
             with_samples, own_colours=loads_both_at_once(with_samples))) if with_samples else [])
         self.note_first_runs(with_samples, len({id(run) for _, _, run, _ in drawn}))
         if not drawn:
+            failed = next((run.queue_failure for run in runs if run.queue_failure), "")
             raise NotAvailable("the router's queues were " + (
                 "not sampled in " + ("this run" if len(runs) == 1 else "these runs")
+                + (f": {failed}" if failed else "; give runs of tests of flent-aqm, which sample "
+                   "them in the lab and in namespaces")
                 if not with_samples else
                 "sampled, but not in a direction that a test is known to load"))
         rows: list[tuple[str, Callable[[QueueSamples], Numbers]]] = [

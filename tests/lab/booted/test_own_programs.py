@@ -157,7 +157,7 @@ def test_server_that_never_stops_printing_is_stopped(folder: Path) -> None:
 
 @pytest.mark.parametrize(("words", "why"), [
     (["--server", "./nothing 4433"], "there is no program './nothing'; give the path of one"),
-    (["--server", "'x"], "No closing quotation"),
+    (["--server", "'x"], "no closing quotation mark"),
     (["--server", ""], "the command is empty"),
     (["--server", "sh ; ; sh"],
      "has an empty command at place 2; expected commands with ' ; ' between them"),

@@ -66,5 +66,5 @@ def test_router_program_is_refused_outside_of_the_lab() -> None:
     scenario = Scenario.from_settings({"router_program": "bash '/a b/c.sh' x"})
     with pytest.raises(ConfigError, match="router_program: on testbed netns"):
         refuse_virtual_settings("netns", scenario)
-    with pytest.raises(ConfigError, match="No closing quotation"):
+    with pytest.raises(ConfigError, match="no closing quotation mark"):
         Scenario.from_settings({"router_program": "bash 'x"})

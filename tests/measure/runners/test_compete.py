@@ -26,7 +26,8 @@ def parameters(values: dict[str, str]) -> Callable[..., Any]:
 @pytest.mark.parametrize(("values", "why"), [
     ({"load": "upload", "uploads": "1.5"}, "uploads: '1.5'; expected a whole number from 1 to 128"),
     ({"ping_count": "1e7"}, "ping_count: '1e7'; expected a whole number from 1 to 1000000"),
-    ({"ping_interval": "x"}, "ping_interval: 'x'; expected a number from 0.01 to 60"),
+    ({"ping_interval": "x"}, ("ping_interval: 'x'; expected a number of seconds from 0.01 to "
+     "60")),
 ])
 def test_ping_exp_says_which_numbers_it_takes(values: dict[str, str], why: str) -> None:
     """A number with a fraction is not called out of range."""
@@ -40,7 +41,7 @@ def test_ping_exp_says_which_numbers_it_takes(values: dict[str, str], why: str) 
     ({"second_length": "nan"}, "second_length: 'nan'"),
     ({"second_start": "1.5"}, "second_start: '1.5'"),
     ({"second_length": "0"}, "second_length: '0'"),
-    ({"second_start": "15", "second_length": "6"}, "which takes 20 s"),
+    ({"second_start": "15", "second_length": "6"}, "end after 21 s, and the first takes 20 s"),
 ])
 def test_rrul_compete_second_outside_of_the_first_is_refused(
     values: dict[str, str], why: str
@@ -59,7 +60,7 @@ def test_rrul_compete_with_120_s_is_as_documented() -> None:
 
 
 @pytest.mark.parametrize(("values", "why"), [
-    ({"ccs": "cubic"}, "ccs: 'cubic'"), ({"ccs": "cubic,-x"}, "ccs: 'cubic,-x'"),
+    ({"ccs": "cubic"}, "ccs: 'cubic' has 1 name; "), ({"ccs": "cubic,-x"}, "ccs: '-x' is no name"),
     ({"ccs": "cubic,a b"}, "ccs: "), ({"ccs": ",".join(["bbr"] * 9)}, "2 to 8"),
     ({"streams": "0"}, "streams: '0'"), ({"streams": "x"}, "streams: 'x'"),
 ])

@@ -21,6 +21,7 @@ from flent_aqm.measure.runners import capture
 from flent_aqm.measure.runners.capture import AqmCaptureRunner
 from flent_aqm.measure.runners.cpu import AqmCpuRunner
 from flent_aqm.measure.runners.cross import AqmCrossRunner
+from flent_aqm.measure.runners.iperf3 import AqmIperf3Runner
 from flent_aqm.measure.runners.process import KILLED
 from flent_aqm.measure.runners.program import AqmProgramRunner
 from flent_aqm.measure.runners.speedtest import AqmSpeedtestRunner
@@ -54,6 +55,29 @@ def test_load_that_was_not_captured_may_have_gone_elsewhere(tmp_path: Path, pack
     runner.addresses, runner.stopped_by = ["192.0.2.1"], "due"
     assert refusal(runner, tmp_path, PCAP + packets * PACKET, COUNTS.format(packets)
                    ).endswith(message)
+
+
+def test_iperf3_that_reaches_no_server_names_it_and_what_to_run_there(tmp_path: Path) -> None:
+    runner = AqmIperf3Runner(name="x", settings=SETTINGS, host="server", port=5299, length=1,
+                             direction="upload")
+    refused = (f"{refusal(runner, tmp_path, json.dumps({'start': {}, 'error': why}).encode(), '')}"
+               for why in ("unable to connect to server: Connection refused", "is busy"))
+    assert [*refused] == [
+        ("iperf3 with server, port 5299: unable to connect to server: Connection refused; check "
+         "that its server runs there: iperf3 -s -p 5299"),
+        "iperf3 with server, port 5299: is busy"]
+
+
+def test_kernel_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not only "timed out"."""
+    def fail() -> None:
+        raise TimeoutError("timed out")
+
+    monkeypatch.setattr(qdisc, "_router_socket", fail)
+    runner = qdisc.AqmQdiscRunner(name="x", settings=SETTINGS, length=1)
+    runner._run_tool()
+    assert runner.stopped_by == ("the router's queues could not be sampled: the kernel did not "
+                                 "answer within 5 s")
 
 
 def test_cross_traffic_without_data_names_its_server(tmp_path: Path) -> None:

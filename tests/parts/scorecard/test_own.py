@@ -340,7 +340,7 @@ def test_reads_of_another_form_are_refused(reads: str, cause: str) -> None:
     ("true {host} {port}", "true", "--server: 'true' has no {port}"),
     ("no-such-program {host} {port}", "true {port}",
      "no executable program 'no-such-program' on PATH"),
-    ("true '{host} {port}", "true {port}", "No closing quotation; close it, or write \\ before a"),
+    ("true '{host} {port}", "true {port}", "no closing quotation mark; add it, or write \\ before"),
     ("true {host} {port} \\", "true {port}", "nothing follows the backslash at its end"),
     ("~/client {host} {port}", "true {port}",
      "no program '~/client'; give the path of one, in which ~ and $NAME are not replaced")])
@@ -449,7 +449,7 @@ def test_text_is_read_by_patterns() -> None:
     ("text: 'Down: (.*)=speed'", "unknown number 'speed'"),
     ("text: 'rate=(.*)'", "'rate=(.*)'; expected PATTERN=NUMBER"),
     ("text: 'Down: (.*)='", "'Down: (.*)='; expected PATTERN=NUMBER"),
-    ("text: 'Down", "No closing quotation"),
+    ("text: 'Down", "no closing quotation mark"),
     ("text: Down", "expected PATTERN=NUMBER"),
     ("text: 'Down: (.*)=download_mbps*fast'", "the factor 'fast'; expected a number"),
     (f"text: '{'D' * 300}(.*)=download_mbps'", "has 304 characters; expected"),
@@ -457,7 +457,7 @@ def test_text_is_read_by_patterns() -> None:
      "one pair of quotes has several PATTERN=NUMBER; give each its own, as in \"text: 'Down"),
     (f"text: 'A (.*)=download_mbps {'B' * 200} (.*)=upload_mbps'", "one pair of quotes has"),
     ("json: Down load=download_mbps", "a place with blanks needs quotes, as in \"json: 'Down load"),
-    ("json: 'Down", "No closing quotation"),
+    ("json: 'Down", "no closing quotation mark"),
     ("json: download_mbps=down.mbps", "expected PLACE=NUMBER; 'down.mbps' is not the name of"),
     ("yaml: a=download_mbps", "expected 'json: PLACE=NUMBER"),
 ])

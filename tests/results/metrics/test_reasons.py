@@ -11,13 +11,16 @@ import pytest
 
 from flent_aqm.base.errors import BadResult, LostProbe, NotAvailable
 from flent_aqm.parts.why.probe_series import with_series
+from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.metrics.flows import Points, read_flow
 from flent_aqm.results.metrics.percentiles import percentile
 from flent_aqm.results.metrics.probes import Probe
 from flent_aqm.results.metrics.queue_samples import QueueSamples
+from flent_aqm.results.metrics.run import as_run
 from flent_aqm.results.metrics.table import METRICS, Unavailable
 from flent_aqm.results.metrics.window import Window
 from flent_aqm.results.reading.series import ProbeTool, Series, SeriesKind
+from tests.files import RUNS
 
 
 def reason(run: Any, name: str) -> str:
@@ -139,6 +142,25 @@ def test_queue_that_was_sampled_at_other_times_is_told_of_its_direction(make_run
     assert reason(replace(run, queue_by_direction={"upload": queue}),
                   "queue_standing_upload_max_bytes") == (
         "no sample of the router's queues was taken during the upload")
+
+
+@pytest.mark.parametrize("requested", [True, False])
+def test_round_trips_without_a_capture_are_not_too_few(requested: bool, make_run: Any) -> None:
+    run = make_run([20.0] * 100)
+    run = replace(run, settings={**run.settings, "round_trips": requested})
+    assert "not captured" not in reason(run, "flow_rtt_upload_median_ms")
+    failed = replace(run, capture_failure="Capture: no permission")
+    assert reason(failed, "flow_rtt_upload_median_ms") == (
+        "the packets of the upload flows were not captured: Capture: no permission")
+
+
+def test_queue_whose_sampling_failed_tells_the_failure() -> None:
+    """Tests of this package sample queues, so that the run's test is not at fault."""
+    data = read_data_file(RUNS / "ndt7.flent.gz")
+    data.series_meta["Queues"] = {"RUNNER": "AqmQdiscRunner", "ERROR": ["timed out"]}
+    assert reason(as_run(replace(data, raw_values={
+        name: samples for name, samples in data.raw_values.items() if name != "Queues"})),
+        "queue_standing_upload_max_bytes") == "Queues: timed out"
 
 
 @pytest.mark.parametrize(("metric", "why"), [

@@ -4,7 +4,9 @@ refuses it: tests/golden/reading/refusals.json."""
 
 from __future__ import annotations
 
+import bz2
 import copy
+import gzip
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,6 +23,7 @@ from flent_aqm.results.data_file import (
     as_data_file,
     numbers,
     parse_data_file,
+    read_data_file,
     refuse_odd_names,
 )
 from flent_aqm.results.reading import for_flent
@@ -354,6 +357,11 @@ def test_numbers_are_finite(values: list[Any], message: str) -> None:
     (b"{} {}", ("x: it has more than one JSON value, as the output of ndt7-client and M-Lab's "
                 "archive have; run the client by Flent, flent ndt7 -H SERVER; flent-aqm infer "
                 "reads M-Lab's archive; expected a data file of Flent")),
+    (b'{"metadata": "\xc3\xa4"}\n{"metadata": {}}', (
+        "x: damaged: from character 19 on, more text follows the JSON of a data file; give files "
+        "that were joined one by one, or remove that text; expected a data file of Flent")),
+    (b'{"a": 1} x', ("x: damaged, or not JSON (Extra data: line 1 column 10 (char 9)); expected a "
+                     "data file of Flent")),
     (b"2024-01-01 a log", ("x: damaged, or not JSON (Extra data: line 1 column 5 (char 4)); "
                            "expected a data file of Flent")),
     (b"", "x: damaged (it has no content); expected a data file of Flent"),
@@ -381,6 +389,29 @@ def test_what_the_fast_parser_refuses_is_parsed(text: bytes, value: Any) -> None
     parsed = parse(text)
     assert parsed == value
     assert json.dumps(parsed) == json.dumps(value)
+
+
+@pytest.mark.parametrize(("name", "packed", "message"), [
+    ("x.flent", gzip.compress(b"{}"), ("it is compressed with gzip, which its name doesn't say; "
+                                       "rename it to end in .flent.gz; ")),
+    ("x.flent.gz", gzip.compress(bz2.compress(b"{}")), (
+        "its content is compressed with bzip2 once more; unpack it once; ")),
+    ("x.flent.gz", gzip.compress(gzip.compress(b"{}")), (
+        "its content is compressed with gzip once more; unpack it once; "))])
+def test_file_that_is_compressed_otherwise_than_named_is_no_damaged_text(
+    name: str, packed: bytes, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(packed)
+    with pytest.raises(BadResult, match=f"^{path}: {message}"):
+        read_data_file(path)
+
+
+def test_link_whose_target_is_missing_is_told_as_one(tmp_path: Path) -> None:
+    path = tmp_path / "x.flent"
+    path.symlink_to(tmp_path / "gone")
+    with pytest.raises(BadResult, match="can't be read: it is a symbolic link, and its target"):
+        read_data_file(path)
 
 
 def test_large_text_that_the_fast_parser_refuses_is_not_parsed() -> None:

@@ -402,6 +402,18 @@ def test_assert_ends_with_2_for_a_mistake(words: list[str], why: str, capsys: Ca
     assert err.count("\n") == 1
 
 
+def test_value_is_not_shown_rounded_to_the_bound_that_it_violates(capsys: Capture) -> None:
+    path = RUNS / "ndt7.flent.gz"
+    name = "latency_loaded_mean_ms"
+    value = METRICS[name].of(load_run(path))
+    assert isinstance(value, float)
+    shown, exact = f"{value:.6g}", f"{value:.15g}"
+    sign = "<=" if float(shown) < value else ">="
+    for expression, seen in ((f"{name} {sign} {shown}ms", exact), (f"{name} < 0ms", shown)):
+        assert main(["assert", expression, str(path)]) == 1
+        assert f"{name} = {seen} ms" in capsys.readouterr().out
+
+
 def test_setting_of_a_strangers_file_cant_steer_the_terminal(
     tmp_path: Path, capsys: Capture
 ) -> None:

@@ -172,9 +172,9 @@ def test_names_that_need_more_say_what() -> None:
         ("p0(latency_loaded) < 1ms", "unknown function 'p0'; known: pN .*, median, .*, min, max"),
         ("p0_0(latency_loaded) < 1ms", "unknown function 'p0_0'"),
         (f"p99.{'9' * 20}(latency_loaded) < 1ms", "unknown function 'p99.9+'; known"),
-        ("median(throughput_upload) < 1ms", "a rate < a time can't be computed"),
-        ("count(latency_loaded) < 1ms", "a number without unit < a time can't be computed"),
-        ("jitter(latency_loaded) < 1%", "a time < a share can't be computed"),
+        ("median(throughput_upload) < 1ms", "a rate < a time can't be compared"),
+        ("count(latency_loaded) < 1ms", "a number without unit < a time can't be compared"),
+        ("jitter(latency_loaded) < 1%", "a time < a share can't be compared"),
     ):
         with pytest.raises(ConfigError, match=output):
             parse(text)

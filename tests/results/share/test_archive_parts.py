@@ -292,11 +292,13 @@ def test_line_that_cannot_be_cleaned_is_told_with_the_file_that_has_it(
     with pytest.raises(BadResult) as caught:
         pack_batch([folder], None, tmp_path)
     assert str(caught.value) == (
-        "m.batch, line 1: '10.1.2.3' would be published; remove it from the file, which is then "
+        "m.batch, line 1: '10.1.2.3' would be published, which may reveal a machine or a person; "
+        "remove it from the file, which is then "
         "left out if sweep.json records its earlier content")
     with pytest.raises(BadResult) as caught:
         pack_overrides([folder], tmp_path)
-    assert str(caught.value) == ("overrides.txt, line 1: '10.1.2.3' would be published; remove it "
+    assert str(caught.value) == ("overrides.txt, line 1: '10.1.2.3' would be published, which "
+                                 "may reveal a machine or a person; remove it "
                                  "from the --batch-override in sweep.json")
 
 

@@ -239,11 +239,27 @@ def test_run_whose_flows_names_tell_no_direction_is_not_called_one_without_load(
     assert "iperf3: unable to connect" in words
 
 
+def test_queues_whose_sampling_failed_are_not_those_of_another_test(
+        draw: Draw, variant: Variant) -> None:
+    def fail(data: dict[str, Any]) -> None:
+        data["raw_values"].pop("Queues", None)
+        data["metadata"]["SERIES_META"]["Queues"] = {"RUNNER": "AqmQdiscRunner",
+                                                     "ERROR": ["no answer"]}
+
+    def remove(data: dict[str, Any]) -> None:
+        data["raw_values"].pop("Queues", None)
+        data["metadata"]["SERIES_META"].pop("Queues", None)
+
+    for change, why in ((fail, "not sampled in this run: Queues: no answer"),
+                        (remove, "not sampled in this run; give runs of tests of flent-aqm")):
+        assert why in output(draw("qdisc_over_time", [variant(change.__name__, change=change)]))
+
+
 def test_runs_without_a_probe_under_load_say_why(draw: Draw, variant: Variant) -> None:
     words = output(draw("latency_and_throughput", [variant("idle", change=only_irtt_until(0))]))
-    assert "none of the runs has a latency under load: no probe was sent under load" in words
+    assert "the run has no latency under load: no probe was sent under load" in words
     words = output(draw("compare_latency_box", [variant("box", change=only_irtt_until(0))]))
-    assert ("none of the runs to draw has a round-trip time under load: no probe was sent during "
+    assert ("the run has no round-trip time under load: no probe was sent during "
             "the upload") in words
 
 

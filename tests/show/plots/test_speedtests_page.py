@@ -123,7 +123,7 @@ def test_runs_without_a_queue_are_named_and_words_of_files_name_no_folder(
 @pytest.mark.parametrize(("words", "message"), [
     ([str(GOLDEN / "ping_exp.flent.gz")],
      "shows; make some: flent -B batches/speedtests.batch"),
-    ([__file__], "none of 1 file has a run of a speed test that this figure shows (1 can't be"),
+    ([__file__], "no run of a speed test in 1 file that this figure shows (1 can't be"),
     ([str(GOLDEN / "ndt7.flent.gz"), "--where", "rate=17"],
      "--where excludes all runs of speed tests (1) in 1 file; give a setting and value"),
     ([str(GOLDEN / "ndt7.flent.gz"), "--where", "test=ndt7", "--where", "rate=17"],

@@ -13,6 +13,7 @@ import pytest
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.paths import resource_dir
+from flent_aqm.cli import main
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.sweep.replay import recorded
 
@@ -125,6 +126,17 @@ def test_set_of_the_lab_names_the_nearest_key(tmp_path: Path) -> None:
     assert ended.returncode == 1
     assert ended.stderr == ("flent-aqm: --set: unknown key 'modem_mbp'; did you mean "
                             "'modem_mbps'?\n")
+
+
+def test_parameters_of_the_labs_queue_are_named_once_and_without_blanks(
+    capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The last of two would win unseen; a blank in a name can't be seen in a message."""
+    twice = ("--aqm-parameter", "target=9ms", "--aqm-parameter", "target =10ms")
+    for words, message in ((twice, "--aqm-parameter: 'target' is given twice; leave one out\n"),
+                           (("--aqm-parameter", " no such = 1"), "aqm_no such: fq_codel has no ")):
+        assert main(["lab", "--aqm", "fq_codel", *words, "--", "true"]) == 1
+        assert capsys.readouterr().err.startswith(f"flent-aqm: {message}")
 
 
 def test_replay_refuses_what_a_newer_version_asked_for(tmp_path: Path) -> None:
