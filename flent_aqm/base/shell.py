@@ -18,7 +18,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from flent_aqm.base.errors import CommandFailed, ToolMissing, cause_of
-from flent_aqm.base.words import last_line
 
 # Limit of a program's output: an ssh peer or a tool could print without end, and fill the memory.
 # The longest legitimate output, the list of a Git repository's files, has 10 MiB.

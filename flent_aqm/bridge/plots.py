@@ -44,11 +44,6 @@ def get_plotconfig(stock: Callable[..., Any]) -> Callable[..., Any]:
         name = plot or settings.PLOT
         if name not in settings.PLOTS and not settings.GUI:
             drop_untouched(settings.OUTPUT)
-            from flent_aqm.bridge.unknown_test import is_unknown  # imports numpy
-
-            # Without the test's definition, --list-plots lists none.
-            known = (f"known: {', '.join(settings.PLOTS)}" if is_unknown(settings, stock_dir())
-                     else f"flent {settings.NAME} --list-plots lists all")
             sys.exit(tell(ConfigError(
                 f"the test {settings.NAME} has no plot {name!r}"
                 f"{did_you_mean(str(name), settings.PLOTS)}; {_where_plots_are(settings)}")))

@@ -109,10 +109,7 @@ def _unpack_and_check(unpack: Callable[[], bytearray], path: Path, within: Limit
         try:
             whole = parse(text)
         except BadResult as error:
-            # The words of json and of orjson, also for the first digits of text that is no JSON.
-            is_lines = text.lstrip()[:1] == b"{" and any(
-                words in str(error) for words in ("Extra data", "content after document"))
-            raise BadResult(_LINES) if is_lines else error from None
+            raise _error_of_packed(text, path) or _error_of_several_values(text, error) from None
         return as_data_file(whole, path, within)
     except OSError as error:
         why = ("it is a symbolic link, and its target isn't there"
@@ -143,10 +140,11 @@ def as_data_file(whole: Any, path: Path, within: Limits | None = None) -> DataFi
     _refuse_output_of_tool(top)
     version = top.get("version", 1)
     if type(version) is not int or not 1 <= version <= NEWEST_VERSION:
-        raise BadResult(f"its format version is {shown(version)}; known: 1 to "
-                        f"{NEWEST_VERSION}, as Flent writes them"
-                        + (": read it with a newer flent-aqm" if type(version) is int
-                           and version > NEWEST_VERSION else ""))
+        newer = type(version) is int and version > NEWEST_VERSION
+        raise (BeyondLimitsError if newer else BadResult)(
+            f"its format version is {shown(version)}; known: 1 to {NEWEST_VERSION}, as Flent "
+            "writes them" + ("; update flent-aqm, or save the file with an older Flent" if newer
+                             else ""))
     metadata = a_dict(top.get("metadata"), "metadata")
     _refuse_too_much(metadata)
     _refuse_deep("metadata", [metadata])

@@ -111,7 +111,9 @@ class AqmIperf3Runner(SupervisedRunner):
         missing, ParseError if the output isn't iperf3's JSON."""
         report = parse_iperf3(text_of(output))
         if report.error and not self.stopped_by:
-            raise BadResult(f"iperf3: {report.error} (server {self.host}, port {self.port})")
+            start = (f"; check that its server runs there: iperf3 -s -p {self.port}"
+                     if "unable to connect" in report.error else "")
+            raise BadResult(f"iperf3 with {self.host}, port {self.port}: {report.error}{start}")
         for note in report.notes:
             logger.warning("%s: iperf3's output has %s", self.runner_name, note)
         shown = "upload" if self.direction == "both" else self.direction

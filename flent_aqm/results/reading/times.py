@@ -103,8 +103,8 @@ def _lasts_s(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[str, 
 
 
 def _refuse_set_back(name: str, times_s: NDArray[numpy.float64]) -> None:
-    """Raise BadResult if a sample's time is more than 30 s (BACK_S) earlier than that of the sample
-    before: a clock was set back, and which samples were taken under load can't be told.
+    """Raise BeyondLimitsError if a sample's time is more than 30 s (BACK_S) earlier than that of
+    the sample before: a clock was set back, and which samples were taken under load can't be told.
 
     Args:
         name: name of the series, for the message.
@@ -112,9 +112,10 @@ def _refuse_set_back(name: str, times_s: NDArray[numpy.float64]) -> None:
     """
     back_s = -float(numpy.diff(times_s).min()) if times_s.size > 1 else 0.0
     if back_s > BACK_S:
-        raise BadResult(f"times in {name!r} go back by {significant(back_s)} s: a clock was set "
-                        "back during the run, so which samples were taken under load is not known; "
-                        "repeat the run, and let nothing set the clock meanwhile")
+        raise BeyondLimitsError(
+            f"times in {name!r} go back by {significant(back_s)} s: a clock was set back during "
+            "the run, so which samples were taken under load is not known; repeat the run, and "
+            "let nothing set the clock meanwhile")
 
 
 def _checked_s(name: str, values: Iterator[Any] | Collection[Any], unit_s: float = 1.0

@@ -124,8 +124,6 @@ def _unpack(file: IO[bytes], kind: Callable[[], _Member] | None, limits: Limits)
     text = _Text(limits)
     if kind is None:
         while part := file.read(_UNPACKED_BYTES):
-            if not text.content:
-                _refuse_packed(part)
             text.add(part)
         return text.content
     packed = file.read(_PACKED_BYTES)
@@ -139,17 +137,6 @@ def _unpack(file: IO[bytes], kind: Callable[[], _Member] | None, limits: Limits)
                                     "were compressed separately: unpack it and pack it again")
         packed = _unpack_member(kind(), packed, file, text, first=members == 1)
     return text.content
-
-
-def _refuse_packed(begin: bytes) -> None:
-    """Raise BadResult if a file that should not be compressed begins as one that is.
-
-    begin: the first bytes of the file.
-    """
-    for magic, program, suffix in ((b"\x1f\x8b", "gzip", ".gz"), (b"BZh", "bzip2", ".bz2")):
-        if begin.startswith(magic):
-            raise BadResult(f"it is compressed by {program}, but its name doesn't end in {suffix}; "
-                            "rename it")
 
 
 def _unpack_member(member: _Member, packed: bytes, file: IO[bytes], text: _Text, *, first: bool

@@ -381,6 +381,7 @@ class _Parser:
         if not isinstance(left.kind, NumberKind) or left.kind is not right.kind:
             hint = (_unit_hint(left, right) or _unit_hint(right, left)
                     or _condition_hint(left, right) or "; both have to be of one kind")
+            verb = "compared" if sign in _COMPARISONS else "computed"
             raise ConfigError(f"{self.text!r}: {left.kind.value} {sign} {right.kind.value} can't "
                               f"be {verb}{hint}")
         return left.kind

@@ -17,7 +17,7 @@ from flent_aqm.base import environment
 from flent_aqm.base.defaults import CLIENT_STOPPED
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.flent_api import RunnerCheckError
-from flent_aqm.measure.runners import capture
+from flent_aqm.measure.runners import capture, qdisc
 from flent_aqm.measure.runners.capture import AqmCaptureRunner
 from flent_aqm.measure.runners.cpu import AqmCpuRunner
 from flent_aqm.measure.runners.cross import AqmCrossRunner

@@ -74,18 +74,6 @@ def test_folder_of_a_data_files_name_is_called_a_folder(tmp_path: Path) -> None:
         read_data_file(tmp_path)
 
 
-@pytest.mark.parametrize(("pack", "why"), [
-    (gzip.compress, "compressed by gzip, but its name doesn't end in .gz"),
-    (bz2.compress, "compressed by bzip2, but its name doesn't end in .bz2")])
-def test_packed_file_without_the_suffix_is_not_called_damaged(
-        pack: Any, why: str, tmp_path: Path) -> None:
-    path = tmp_path / "x.flent"
-    path.write_bytes(pack(b"{}"))
-    with pytest.raises(BadResult) as caught:
-        read_data_file(path)
-    assert str(caught.value) == f"{path}: it is {why}; rename it; expected a data file of Flent"
-
-
 def test_large_file_of_several_values_is_told_from_a_damaged_one(tmp_path: Path) -> None:
     """The parser of large files has other words than that of small ones."""
     path = tmp_path / "x.flent"
