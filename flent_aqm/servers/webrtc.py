@@ -107,21 +107,25 @@ class WebRtc:
 
 async def _answer_call(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Answer one call: exchange session descriptions, run the call, wait for one more line or the
-    end of the caller's data, and send this end's records. Raises BadResult if the caller's duration
-    or session description isn't valid or the call fails, TimeoutError if a line of the caller isn't
-    complete after PATIENCE_S, ValueError, KeyError, TypeError or OverflowError if its request isn't
-    JSON with `length_s` (a number) and `sdp`, OSError if the connection is broken, or any exception
-    of aiortc."""
+    end of the caller's data, and send this end's records. Raises BadResult if the caller's request
+    isn't JSON with `length_s` (a number) and `sdp`, if its duration or session description isn't
+    valid, or if the call fails, TimeoutError if a line of the caller isn't complete after
+    PATIENCE_S, OSError if the connection is broken, or any exception of aiortc."""
     async with asyncio.timeout(PATIENCE_S):
-        requested = json.loads(await reader.readline())
-    length_s = float(requested["length_s"])
+        try:
+            requested = json.loads(await reader.readline())
+            length_s, offer = float(requested["length_s"]), str(requested["sdp"])
+        except (ValueError, LookupError, TypeError, OverflowError) as fault:
+            raise BadResult(f"the request can't be read ({cause_of(fault)}); expected a line of "
+                            "JSON with length_s, a number, and sdp, the session description"
+                            ) from None
     if not 0 < length_s <= LONGEST_CALL_S:
-        raise BadResult(f"length_s: {length_s:g}; expected more than 0 and no more than "
-                        f"{LONGEST_CALL_S:g}")
+        raise BadResult(f"length_s: {length_s!r}; expected more than 0 and no more than "
+                        f"{LONGEST_CALL_S:g}, in s")
     address = str(writer.get_extra_info("sockname")[0]).removeprefix("::ffff:")
     end = End(address, length_s)
     try:
-        writer.write(_json_line({"sdp": await end.answer(str(requested["sdp"]))}))
+        writer.write(_json_line({"sdp": await end.answer(offer)}))
         _, record = await end.call()
         async with asyncio.timeout(PATIENCE_S):
             await reader.readline()

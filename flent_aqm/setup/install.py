@@ -30,10 +30,12 @@ _STAGING = "staging-"
 # Handles of the locks of cache folders that this process holds.
 _handles: dict[Path, int] = {}
 _FULL = (errno.ENOSPC, errno.EDQUOT)  # these errors of write() have no file name
-# Error -> what the user can do. For all others the file or folder is to be made writable.
+# Error -> what the user can do. For all others the file or folder is to be made usable.
 _TO_DO = {**dict.fromkeys(_FULL, "make room"),
-          **dict.fromkeys((errno.ENOTDIR, errno.EEXIST, errno.EISDIR),
-                          "remove the file or folder of that name")}
+          **dict.fromkeys((errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ELOOP),
+                          "remove the file, link or folder of that name"),
+          **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "make it writable"),
+          errno.ENOENT: "run the same command again, if it was removed meanwhile"}
 
 
 @contextmanager
@@ -135,7 +137,7 @@ def _unwritable(error: OSError, cache: Path) -> SetupError:
         cache: the cache folder, named if the error has no file name.
     """
     return SetupError(f"{os.fsdecode(error.filename or cache)}: {cause_of(error)}; "
-                      f"{_TO_DO.get(error.errno or 0, 'make it writable')}"
+                      f"{_TO_DO.get(error.errno or 0, 'make it usable')}"
                       f"{or_another_cache(cache, 'that can be written')}")
 
 

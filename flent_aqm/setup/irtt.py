@@ -18,6 +18,7 @@ from flent_aqm.setup.progress import Progress
 from flent_aqm.setup.versions import version_of, why_no_version
 
 OLDEST_GO = (1, 22)
+_BY_HAND = "install an irtt that was built with Go 1.22 or newer yourself, on PATH"
 
 
 def set_up_irtt(cache: Path, archive: DebianArchive, *, update: bool = False) -> None:
@@ -26,8 +27,9 @@ def set_up_irtt(cache: Path, archive: DebianArchive, *, update: bool = False) ->
 
     update: True to install the newest version in any case.
 
-    Raises SetupError if it can't be downloaded, doesn't run on this machine or was built with an
-    old Go. Raises ToolMissing without apt or dpkg-deb, CommandFailed if one of them fails.
+    Raises SetupError if it can't be downloaded, isn't in its package, doesn't run on this machine
+    or was built with an old Go. Raises ToolMissing without apt or dpkg-deb, CommandFailed if one of
+    them fails.
     """
     if irtt_is_there() and not update:
         return
@@ -38,13 +40,17 @@ def set_up_irtt(cache: Path, archive: DebianArchive, *, update: bool = False) ->
         result = work / "result"
         result.mkdir()
         debs.unpack([deb], work / "x", papers=result)
-        (work / "x" / "usr" / "bin" / "irtt").rename(result / "irtt")
+        unpacked = work / "x" / "usr" / "bin" / "irtt"
+        if not unpacked.is_file():
+            raise SetupError(f"Debian's package irtt {package.version} has no usr/bin/irtt; "
+                             f"{_BY_HAND}")
+        unpacked.rename(result / "irtt")
         # Check that it runs on this machine.
         go = go_version(result / "irtt")
         if not is_fit(result / "irtt"):
-            fault = (f"was built with Go {go[0]}.{go[1]}; expected 1.22 or newer" if any(go)
+            fault = (f"was built with Go {go[0]}.{go[1]}, older than 1.22" if any(go)
                      else f"can't be used: {why_no_version([result / 'irtt', 'version'])}")
-            raise SetupError(f"Debian's irtt {package.version} {fault}")
+            raise SetupError(f"Debian's irtt {package.version} {fault}; {_BY_HAND}")
         target = cache / "tools" / f"irtt-{package.version}"
         install.publish(result, target, lambda folder: is_fit(folder / "irtt"))
     install.link(target / "irtt", cache / "bin" / "irtt")

@@ -18,8 +18,23 @@ from flent_aqm.spec.cross_traffic import FORM as CROSS_TRAFFIC
 from flent_aqm.spec.flow_groups import FLOWS, RATES
 from flent_aqm.tools.table import SERVERS, TOOLS
 
-# Function that returns whether a value is accepted.
-Check = Callable[[object], bool]
+
+@dataclass(frozen=True)
+class Check:
+    """Check of a value from a data file. Called with a value, it returns whether it is accepted.
+
+    Attributes:
+        accepts: function that returns whether a value is accepted.
+        form: what is accepted, for messages.
+    """
+
+    accepts: Callable[[object], bool]
+    form: str
+
+    def __call__(self, value: object) -> bool:
+        """Return whether the value is accepted."""
+        return self.accepts(value)
+
 
 SECOND_SERVER = ("dest1", "dest2")
 LAB_HOSTS = ("client", "router", "server", *SECOND_SERVER)
@@ -28,36 +43,28 @@ LAB_HOSTS = ("client", "router", "server", *SECOND_SERVER)
 def number(lowest: float, highest: float) -> Check:
     """Return a check that accepts int and float from `lowest` to `highest`, both included, but not
     True and False."""
-    return lambda value: (isinstance(value, int | float) and not isinstance(value, bool)
-                          and lowest <= value <= highest)
+    return Check(lambda value: (isinstance(value, int | float) and not isinstance(value, bool)
+                                and lowest <= value <= highest),
+                 f"a number from {lowest:.10g} to {highest:.10g}")
 
 
 def text(pattern: str) -> Check:
     """Return a check that accepts texts that the regular expression matches as a whole."""
-    return lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None
+    return Check(lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None,
+                 f"text that matches {pattern}")
 
 
 def list_of(check: Check) -> Check:
     """Return a check that accepts lists whose elements pass `check`."""
-    return lambda value: isinstance(value, list) and all(map(check, value))
+    return Check(lambda value: isinstance(value, list) and all(map(check, value)),
+                 f"a list, each element {check.form}")
 
 
-def _is_bool(value: object) -> bool:
-    """Return whether the value is True or False."""
-    return isinstance(value, bool)
-
-
-def _is_ip_version(value: object) -> bool:
-    """Return whether the value is 4 or 6. A float such as 4.0 would give Flent the option -4.0."""
-    return isinstance(value, int) and value in (4, 6)
-
-
-def _never(value: object) -> bool:
-    """Return False. It is the check of settings whose values are never accepted from a data file.
-    """
-    return False
-
-
+_is_bool = Check(lambda value: isinstance(value, bool), "true or false")
+# A float such as 4.0 would give Flent the option -4.0.
+_is_ip_version = Check(lambda value: isinstance(value, int) and value in (4, 6), "4 or 6")
+# Check of settings whose values are never accepted from a data file.
+_never = Check(lambda value: False, "no value")
 _FLAG = text("(?i)yes|no|true|false|on|off|1|0")
 _COUNT = text("[1-9][0-9]{0,3}")
 _DECIMAL = text("[0-9]{1,9}(\\.[0-9]{1,9})?")
@@ -72,7 +79,8 @@ def _matches_any(patterns: Sequence[str]) -> Check:
     """Return a check that accepts texts that one of these regular expressions matches as a whole.
     """
     checks = [text(pattern) for pattern in patterns]
-    return lambda value: any(check(value) for check in checks)
+    return Check(lambda value: any(check(value) for check in checks),
+                 ", or ".join(dict.fromkeys(check.form for check in checks)))
 
 
 def _tool_parameter_checks() -> Iterator[tuple[str, Check]]:
@@ -134,12 +142,15 @@ TEST_PARAMETERS: dict[str, Check] = {
 }
 
 
-def _are_test_parameters(value: object) -> bool:
+def _known_parameters(value: object) -> bool:
     """Return whether the value is a dict of known test parameters with accepted values. Each value
     is checked as text."""
     return isinstance(value, dict) and all(
         name in TEST_PARAMETERS and TEST_PARAMETERS[name](str(parameter))
         for name, parameter in value.items())
+
+
+_are_test_parameters = Check(_known_parameters, "an object of test parameters")
 
 
 @dataclass(frozen=True)
@@ -207,6 +218,8 @@ def as_words(settings: Mapping[str, object]) -> list[str]:
     return words
 
 
+# Most characters of an accepted form in a message.
+_LONGEST_FORM = 160
 # What a user can do who trusts a refused value.
 _BY_HAND = "if you trust it, run the test by a batch of your own, or by flent"
 
@@ -225,17 +238,19 @@ def check_from_data(settings: Mapping[str, object]) -> None:
         if SETTINGS[key].may_come_from_data(value):
             continue
         if SETTINGS[key].may_come_from_data is _never:
-            raise ConfigError(f"{key}: {str(value)[:60]!r}: this setting is never accepted from a "
+            raise ConfigError(f"{key}: {repr(value)[:60]}: this setting is never accepted from a "
                               f"data file, because it could do harm; {_BY_HAND} with "
                               f"{SETTINGS[key].option}")
         option = SETTINGS[key].option if key != "IP_VERSION" else "-4 or -6"
+        check = SETTINGS[key].may_come_from_data
         if key == "TEST_PARAMETERS" and isinstance(value, dict):
             if unknown := value.keys() - TEST_PARAMETERS.keys():
                 raise ConfigError(f"test parameter {min(unknown)[:40]!r}: it is unknown, or not "
                                   "accepted from a data file, because it could do harm; "
                                   f"{_BY_HAND} with --test-parameter")
-            key, value = next(
-                (f"test parameter {name[:40]!r}", parameter) for name, parameter in value.items()
-                if not TEST_PARAMETERS[name](str(parameter)))
-        raise ConfigError(f"{key}: {str(value)[:60]!r}: not of the form or range that is "
-                          f"accepted from a data file; {_BY_HAND} with {option}")
+            key, value, check = next(
+                (f"test parameter {name[:40]!r}", parameter, TEST_PARAMETERS[name])
+                for name, parameter in value.items() if not TEST_PARAMETERS[name](str(parameter)))
+        form = check.form if len(check.form) <= _LONGEST_FORM else f"{check.form[:_LONGEST_FORM]}…"
+        raise ConfigError(f"{key}: {repr(value)[:60]}: from a data file only {form} is "
+                          f"accepted; {_BY_HAND} with {option}")

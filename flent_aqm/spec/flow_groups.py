@@ -25,6 +25,7 @@ from typing import Any
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.spec.batch_keys.path import DUMBBELL
+from flent_aqm.spec.readers import number_or_nan
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.spec.topology.graph import SERVER
 from flent_aqm.spec.topology.topology import parse_topology
@@ -96,7 +97,11 @@ def groups_from(text: str, load_s: float, refuse: Refuse) -> list[FlowGroup]:
     if re.fullmatch(FLOWS, text):
         groups = [_parse_group(group_text, load_s) for group_text in text.split("+")]
     if not groups:
-        refuse(f"flows: {text!r} is not understood; expected groups such as 2xreno, "
+        odd = next((one for one in text.split("+") if not re.fullmatch(_GROUP, one)), None)
+        seen = (f"{text[:80]!r} has {text.count('+') + 1} groups" if odd is None else
+                f"{text[:80]!r} is not understood" if odd == text else
+                f"{odd[:60]!r} of {text[:80]!r} is not understood")
+        refuse(f"flows: {seen}; expected groups such as 2xreno, "
                f"1xudp8@20-40, 1xudp3~390, 1xudp5-ect1, 1xcubic/{SECOND_SERVER} or "
                f"client2:1xcubic with + between, at most {len(defaults.IPERF3_FLOW_PORTS)} of them")
     for group in groups:
@@ -157,7 +162,8 @@ def refuse_unknown_hosts(text: str, scenario: Scenario, test_host: str = SERVER)
                 raise ConfigError(
                     f"no server runs on {match['host']!r} in topology {topology.text}; servers "
                     f"are {', '.join(servers)}" + "; give dest2_delay_ms for a second one" * (
-                        match["host"] == SECOND_SERVER and scenario.path.topology == DUMBBELL))
+                        match["host"] in ("dest1", SECOND_SERVER)
+                        and scenario.path.topology == DUMBBELL))
             if match["source"] and match["source"] == (match["host"] or test_host):
                 raise ConfigError(f"{match['source']} would send to itself"
                                   + ", the host of the test" * (not match["host"])
@@ -229,20 +235,24 @@ def rates_from(text: str, step_s: str, scenario: Scenario | None,
         return [], 0.0
     if scenario is not None and (scenario.router.shaper != "htb" or scenario.router.tiers != 1
                                  or scenario.router.burst_shaping):
-        refuse("rates_mbps: works with shaper=htb, one tier, and without burst_shaping")
+        router = scenario.router
+        seen = (f"shaper = {router.shaper}" if router.shaper != "htb" else
+                f"tiers = {router.tiers}" if router.tiers != 1 else "burst_shaping = 1")
+        refuse(f"rates_mbps: the router's rate can't be changed with {seen}; expected shaper = "
+               "htb, one tier and no burst_shaping")
         return [], 0.0
     if scenario is not None and scenario.path.topology.startswith("subscribers"):
         refuse("rates_mbps: can't be used with subscribers, whose classes have parts of the rate; "
                "leave it out")
         return [], 0.0
-    try:
-        rates, step = [float(rate) for rate in text.split(",")], float(step_s)
-    except ValueError:
-        rates, step = [], 0.0
-    if not rates or not all(0 < rate <= _MOST_MBPS for rate in rates) \
-            or not SHORTEST_STEP_S <= step < math.inf:
-        refuse(f"rates_mbps, rate_step_s: {text!r} every {step_s!r} s is not possible; expected "
-               f"rates above 0 and up to {_MOST_MBPS} Mbit/s with commas between, and a step of "
-               f"{SHORTEST_STEP_S:g} s or more")
+    rates, step = [number_or_nan(rate) for rate in text.split(",")], number_or_nan(step_s)
+    for rate, rate_text in zip(rates, text.split(","), strict=True):
+        if not 0 < rate <= _MOST_MBPS:
+            refuse(f"rates_mbps: {rate_text[:40]!r} of {text[:60]!r} is not such a rate; expected "
+                   f"numbers above 0 and up to {_MOST_MBPS}, in Mbit/s, with commas between")
+            return [], 0.0
+    if not SHORTEST_STEP_S <= step < math.inf:
+        refuse(f"rate_step_s: {step_s[:40]!r} is not the time of a step; expected "
+               f"a finite number, {SHORTEST_STEP_S:g} or more, in s")
         return [], 0.0
     return rates, step

@@ -57,13 +57,15 @@ def refuse_servers_behind_ssh(needs: Needs, scenario: Scenario) -> None:
     for name in needs.servers if scenario.lab.server_testbed else ():
         if not SERVERS[name].behind_ssh:
             kind = kind_of(scenario.hosts.cross_traffic)
-            asking = (f"ndt7_server: {scenario.hosts.ndt7_server}" if name.startswith("ndt-server")
-                      else f"cross_traffic: {scenario.hosts.cross_traffic}"
-                      if kind is not None and kind.server.name == name else
-                      "http_version: 3" if name == "speedtest-http3" else "the test")
+            key, value = (
+                ("ndt7_server", scenario.hosts.ndt7_server) if name.startswith("ndt-server") else
+                ("cross_traffic", scenario.hosts.cross_traffic)
+                if kind is not None and kind.server.name == name else
+                ("http_version", "3") if name == "speedtest-http3" else ("", ""))
+            asking = f"{key}: {value}" if key else "the test"
             raise ConfigError(f"{asking} needs the server {name}, which flent-aqm can't start on "
                               "server_testbed; start it by hand and leave server_testbed out, or "
-                              "choose another test")
+                              f"choose another {key or 'test'}")
 
 
 def _needs_of_test(test_name: str, settings: Mapping[str, object]) -> Needs:

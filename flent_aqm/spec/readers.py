@@ -14,7 +14,7 @@ from collections.abc import Collection
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import unknown_value
-from flent_aqm.base.switch import switch
+from flent_aqm.base.switch import OFF, ON, switch
 from flent_aqm.base.words import shell_words
 from flent_aqm.spec.testbeds import NETNS, VIRTUAL
 
@@ -22,8 +22,10 @@ _DEVICE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,14}")
 # Names don't begin with -, which ssh would take for an option.
 _SSH = re.compile(r"ssh://([A-Za-z0-9_][A-Za-z0-9_.-]*@)?([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?")
 # Form of such an address, for messages. {} is the kind of machine.
-_SSH_FORM = ("ssh://[user@]{}[:port] (names of letters, digits, - and ., or an IPv6 address in "
-             "brackets)")
+_SSH_FORM = ("ssh://[user@]{}[:port] (names of letters, digits, - and ., of a user also _, the "
+             "first a letter or digit; or an IPv6 address in brackets)")
+# The words for a switch (base/switch.py), for messages.
+SWITCH_WORDS = f"{ON[0]} or {OFF[0]} (or {', '.join(ON[1:])}, or {', '.join(OFF[1:])})"
 _MOST_COMMAND = 4096
 
 
@@ -80,10 +82,10 @@ def number(key: str, value: object, unit: str) -> float:
     try:
         parsed = float(str(value))
     except ValueError:
-        raise ConfigError(f"{key}: {value!r} is not a number; give the number alone, in "
+        raise ConfigError(f"{key}: {repr(value)[:60]} is not a number; give the number alone, in "
                           f"{unit}") from None
     if not math.isfinite(parsed):
-        raise ConfigError(f"{key}: {value!r} is not a finite number; give it in {unit}")
+        raise ConfigError(f"{key}: {value!r} is not a finite number; give one in {unit}")
     return parsed
 
 
@@ -123,10 +125,11 @@ def whole(key: str, value: object, low: int, high: int) -> int:
     Raises ConfigError, with the key's name `key`, for any other value, such as 5.0."""
     text = as_text(value)
     if not re.fullmatch(r"0|[1-9][0-9]{0,17}", text) or not low <= int(text) <= high:
-        zeros = " without zeros before it" if re.fullmatch("0[0-9]+", text) else ""
+        form = (" without zeros before it" if re.fullmatch("0[0-9]+", text) else
+                " in digits alone" if number_or_nan(text).is_integer() else "")
         given = (f"{words_for(value)} count as {text}, which" if isinstance(value, bool)
                  else repr(text[:40]))
-        raise ConfigError(f"{key}: {given} is not a whole number from {low} to {high}{zeros}")
+        raise ConfigError(f"{key}: {given} is not a whole number from {low} to {high}{form}")
     return int(text)
 
 
@@ -143,7 +146,7 @@ def flag(key: str, value: object) -> bool:
     """
     on = switch(value)
     if on is None:
-        raise ConfigError(f"{key}: {value!r} is neither yes nor no; give one of the two")
+        raise ConfigError(f"{key}: {repr(value)[:60]} is not a switch; expected {SWITCH_WORDS}")
     return on
 
 
@@ -160,9 +163,13 @@ def command(key: str, value: object) -> str:
     if len(text) > _MOST_COMMAND:
         raise ConfigError(f"{key}: the command {text[:60]!r}… has {len(text)} characters; expected "
                           f"{_MOST_COMMAND} at most: put it into a script")
-    if re.search(r"[\x00-\x1f\x7f]", text) or not any(words[:1]):
-        raise ConfigError(f"{key}: {text[:60]!r} is not a command; expected one line, the "
-                          "first word a program, without tabs and other control characters")
+    if control := re.search(r"[\x00-\x1f\x7f]", text):
+        raise ConfigError(f"{key}: {text[:60]!r} has the control character {control[0]!r} at place "
+                          f"{control.start() + 1}; expected one line without tabs and other "
+                          "control characters")
+    if not any(words[:1]):
+        raise ConfigError(f"{key}: {text[:60]!r} names no program; expected a command whose first "
+                          "word is one, such as /bin/true")
     return text
 
 
@@ -172,7 +179,7 @@ def device(key: str, value: object) -> str:
     or none, begins with . @ or -, or is True or False."""
     text = text_of(key, value, "a name such as eth0")
     if not _DEVICE.fullmatch(text):
-        raise ConfigError(f"{key}: {text!r} is not accepted as name of a network device; "
+        raise ConfigError(f"{key}: {text[:60]!r} is not accepted as name of a network device; "
                           "expected up to 15 letters, digits and _ . @ -, such as eth0, the first "
                           "no . @ or -")
     return text
@@ -184,7 +191,7 @@ def server(key: str, value: object) -> str:
     form = _SSH_FORM.format("server")
     text = text_of(key, value, form)
     if not _SSH.fullmatch(text):
-        raise ConfigError(f"{key}: {text!r} is not an address; expected {form}")
+        raise ConfigError(f"{key}: {text[:60]!r} is not an address; expected {form}")
     return text
 
 
@@ -195,7 +202,7 @@ def testbed(key: str, value: object) -> str:
     text = text_of(key, value, form)
     if text in (VIRTUAL, NETNS) or _SSH.fullmatch(text):
         return text
-    raise ConfigError(f"{key}: unknown value {text!r}; known: {form}")
+    raise ConfigError(f"{key}: unknown value {text[:60]!r}; known: {form}")
 
 
 def seed(key: str, value: object) -> int:
@@ -203,5 +210,5 @@ def seed(key: str, value: object) -> int:
     to 18 digits. Raises ConfigError, with the key's name `key`, for any other value."""
     text = text_of(key, value, "a whole number")
     if not re.fullmatch(r"[0-9]{1,18}", text):
-        raise ConfigError(f"{key}: {text!r} is not a whole number from 0 to 10^18 - 1")
+        raise ConfigError(f"{key}: {text[:40]!r} is not a whole number from 0 to 10^18 - 1")
     return int(text)

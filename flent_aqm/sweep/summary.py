@@ -39,6 +39,7 @@ from flent_aqm.results.metrics.settings import HOST_CC, Setting
 from flent_aqm.results.metrics.table import LOST, Unavailable, digits, middle
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.keys import QUEUE_PREFIXES
+from flent_aqm.spec.readers import text_of
 from flent_aqm.spec.scenario import KEYS
 from flent_aqm.spec.testbeds import NETNS
 from flent_aqm.sweep.in_brief import cell_settings
@@ -59,7 +60,8 @@ def parse_group_by(value: object) -> tuple[str, ...]:
     ConfigError if a name is unknown. Names of parameters, which begin with one of QUEUE_PREFIXES,
     are not checked.
     """
-    words = [word.strip() for word in ("" if value is None else str(value)).split(",")]
+    text = "" if value is None else text_of("summary_by", value, "names of settings")
+    words = [word.strip() for word in text.split(",")]
     valid = ("test", *KEYS, "rate_mbps", SHAPER_RATE)
     names = []
     for word in filter(None, words):

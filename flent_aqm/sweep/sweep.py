@@ -290,19 +290,21 @@ class Sweep:
         if self._was_interrupted and self._count_left():
             self._print_interrupted()
             raise KeyboardInterrupt
-        again = f"run them again with {self._resume_command()}"
+        with_command = f"again with {self._resume_command()}"
         self.raise_storage_fault()
         if self._given_up:
             raise AqmError(f"{len(self.failed)} of {counted(len(self.planned), 'run')} failed, "
                            f"{len(self._skipped)} more were not made: mend the kernel "
                            f"{' and '.join(sorted(self._given_up))} and build it again")
         if self.failed:
+            it = ("cause above, and run it" if len(self.failed) == 1
+                  else "causes above, and run them")
             raise AqmError(f"{len(self.failed)} of {counted(len(self.planned), 'run')} failed; "
-                           f"mend the causes above, and {again}")
+                           f"mend the {it} {with_command}")
         if left := [cell for path, cell in self.planned.items() if not path.exists()]:
-            have = "has" if len(left) == 1 else "have"
-            raise AqmError(f"{len(left)} of {len(self.planned)} finished data files {have} "
-                           f"disappeared; {again}")
+            have, them = ("has", "its run") if len(left) == 1 else ("have", "their runs")
+            raise AqmError(f"{len(left)} of {counted(len(self.planned), 'finished data file')} "
+                           f"{have} disappeared; make {them} {with_command}")
         if self._not_cleaned_up:
             raise AqmError(f"all runs are done, but: {'; '.join(self._not_cleaned_up)}")
 

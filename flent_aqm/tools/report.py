@@ -71,8 +71,8 @@ class DirectionLoad:
         Raises BadResult if the rate is below 0, above MOST_MBPS, or no number.
         """
         if not 0 <= mbps <= MOST_MBPS:
-            raise BadResult(f"the client's rate is read as {mbps:g} Mbit/s; expected 0 to "
-                            f"{MOST_MBPS:g}: perhaps it has another unit, such as bit/s")
+            raise BadResult(f"the client's rate is read as {mbps:.10g} Mbit/s; expected 0 to "
+                            f"{MOST_MBPS:.10g}: perhaps it has another unit, such as bit/s")
         length_s = at_s - self.end_s
         if length_s > 0:
             self.rates.append((at_s, length_s, round(mbps * length_s * 125_000)))

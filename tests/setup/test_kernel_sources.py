@@ -228,7 +228,7 @@ def test_short_hash_of_several_commits_asks_for_more_digits(tmp_path: Path) -> N
             f"^--source: several commits of {repository} begin with '{several}'; give more ")):
         commit_of("--source", repository, several)
     free = next(one for one in ("dead", "beef", "cafe", "f00d") if one not in beginnings)
-    with pytest.raises(ConfigError, match=f"has no commit '{free}'$"):
+    with pytest.raises(ConfigError, match=f"has no commit '{free}'; give a hash"):
         commit_of("--source", repository, free)
 
 
@@ -242,7 +242,7 @@ def test_short_hash_of_other_objects_is_not_called_one_of_commits(
     commits = {one[:4] for one in git(repository, "log", "--all", "--format=%H").split()}
     several = next(one for one, count in Counter(each[:4] for each in hashes).items()
                    if count > 1 and one not in commits)
-    with pytest.raises(ConfigError, match=f"has no commit '{several}'$"):
+    with pytest.raises(ConfigError, match=f"has no commit '{several}'; give a hash"):
         commit_of("--source", repository, several)
 
 

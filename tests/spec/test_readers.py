@@ -15,7 +15,7 @@ from flent_aqm.spec.scenario import Scenario
     (False, "x: no, off and false are no numbers; give the number alone, in ms"),
     ("", "x: '' is not a number; give the number alone, in ms"),
     ("10 ms", "x: '10 ms' is not a number; give the number alone, in ms"),
-    ("nan", "x: 'nan' is not a finite number; give it in ms"),
+    ("nan", "x: 'nan' is not a finite number; give one in ms"),
     ("1e999", "x: '1e999' is not a finite number")])
 def test_value_that_is_no_number_is_shown_as_it_was_written(value: object, words: str) -> None:
     """Flent makes True of `yes`, which the user never sees."""
@@ -73,8 +73,14 @@ def test_word_for_none_is_told_how_to_have_none(settings: dict[str, object], wor
     ({"testbed": "ssh://my_router"}, r"known: .*\(names of letters, digits, - and \."),
     ({"server_testbed": "ssh://fd00::1"}, r"or an IPv6 address in brackets\)$"),
     ({"dev_down": ".eth0"}, r"such as eth0, the first no \. @ or -$"),
-    ({"client_program": "'' x"}, "the first word a program"),
-    ({"client_program": "a\tb"}, "without tabs and other control characters$"),
+    ({"client_program": "'' x"}, '"\'\' x" names no program; expected a command whose first word'),
+    ({"client_program": "a" * 99 + "\tb"}, (
+        r"the control character '\\t' at place 100; expected one line without tabs and other "
+        "control characters$")),
+    ({"tx_queues": "2.0"}, "'2.0' is not a whole number from 1 to 16 in digits alone$"),
+    ({"tx_queues": "2.5"}, "'2.5' is not a whole number from 1 to 16$"),
+    ({"kernel": True}, "kernel: yes, on and true are no values of this key; expected the name of"),
+    ({"host_gso": "maybe"}, r"expected yes or no \(or true, on, 1, or false, off, 0\)$"),
     ({"client_program": "a" * 4097}, "has 4097 characters; expected 4096 at most")])
 def test_refused_value_does_not_have_the_form_that_is_told(settings: dict[str, object], words: str
                                                            ) -> None:

@@ -163,7 +163,7 @@ def test_failed_run_is_told_with_how_to_go_on(
         with pytest.raises(AqmError) as raised:
             run_all(made, capsys)
         assert str(raised.value) == (
-            "1 of 2 runs failed; mend the causes above, and run them again with the same "
+            "1 of 2 runs failed; mend the cause above, and run it again with the same "
             f"command{option}")
         assert "FAILED 1/2 one: it broke" in capsys.readouterr().err
         kept = status.read(folder)
@@ -178,7 +178,7 @@ def test_data_files_that_disappeared_are_told(
     made = planned(cells)
     run_all(made, capsys)
     cells[0].data_file.unlink()
-    with pytest.raises(AqmError, match=r"^1 of 2 finished data files has disappeared; run them"):
+    with pytest.raises(AqmError, match=r"^1 of 2 finished data files has disappeared; make its "):
         made.report()
 
 
@@ -836,7 +836,7 @@ def test_all_data_files_that_disappeared_are_told(
     run_all(made, capsys)
     for path in list(made.planned)[:2]:
         path.unlink()
-    with pytest.raises(AqmError, match=r"^2 of 3 finished data files have disappeared; run them"):
+    with pytest.raises(AqmError, match=r"^2 of 3 finished data files have disappeared; make the"):
         made.report()
 
 

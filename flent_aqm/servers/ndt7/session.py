@@ -88,13 +88,14 @@ def parse_measurement(text: bytes) -> dict[str, Any]:
         message = json.loads(text)
         json.dumps(message, allow_nan=False, ensure_ascii=False).encode()
     except RecursionError:
-        raise ValueError("nested too deeply") from None
+        raise ValueError("the measurement is nested too deeply") from None
     if not isinstance(message, dict):
-        raise ValueError("no object")
-    for value in message.values():
+        raise ValueError(f"the measurement is {text[:40]!r}; expected a JSON object")
+    for name, value in message.items():
         inner = value.values() if isinstance(value, dict) else (value,)
         if any(isinstance(one, dict | list) for one in inner):
-            raise ValueError("not flat")
+            raise ValueError(f"the measurement's {name[:40]!r} has lists or objects in it; "
+                             "expected a plain value, or an object of plain values")
     return message
 
 

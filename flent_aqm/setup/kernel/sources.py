@@ -383,7 +383,9 @@ def commit_of(option: str, repository: Path, ref: str) -> str:
                stdin=found.encode()).count("commit") > 1:
             raise ConfigError(f"{option}: several commits of {repository} begin with {ref!r}; "
                               "give more digits") from None
-        raise ConfigError(f"{option}: {repository} has no commit {ref!r}") from None
+        raise ConfigError(f"{option}: {repository} has no commit {ref!r}; give a hash, "
+                          "tag or branch that git knows there, and fetch it first if need be"
+                          ) from None
 
 
 def parse_origin(text: str, cache: Path, archive: DebianArchive) -> Origin:

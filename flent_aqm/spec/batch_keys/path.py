@@ -87,7 +87,7 @@ class Path(Record):
         """
         if self.reorder_ms and max(self.base_delay_ms,
                                    self.dest2_delay_ms or 0) > defaults.MAX_DELAY_MS:
-            raise ConfigError(f"reorder_ms: {self.reorder_ms:g} can't be combined with a "
+            raise ConfigError(f"reorder_ms: {self.reorder_ms:.10g} ms can't be combined with a "
                               "base_delay_ms or dest2_delay_ms above "
                               f"{defaults.MAX_DELAY_MS:g} ms; give a shorter delay, or leave "
                               "reorder_ms out", "reorder_ms")

@@ -33,13 +33,13 @@ def parse_psched(line: str) -> Clock:
     isn't four words of 8 hexadecimal digits in lower case, or if one of the last three is 0."""
     words = line.split()
     if len(words) != 4 or not all(re.fullmatch("[0-9a-f]{8}", word) for word in words):
-        raise ParseError(f"the router's /proc/net/psched has {line[:80]!r}; expected four words of "
+        raise ParseError(f"the host's /proc/net/psched has {line[:80]!r}; expected four words of "
                          "8 hexadecimal digits, as Linux writes them: look at the file on the "
-                         "router")
+                         "host")
     time_to_us, us_to_tick, resolution, hz = (int(word, 16) for word in words)
     if not us_to_tick or not resolution or not hz:
-        raise ParseError(f"the router's /proc/net/psched has {line!r}; expected none of the last "
-                         "three numbers to be 0: look at the file on the router")
+        raise ParseError(f"the host's /proc/net/psched has {line!r}; expected none of the last "
+                         "three numbers to be 0: look at the file on the host")
     if resolution == 10**9:  # a kernel with nanosecond ticks writes 1000, for old versions of tc
         time_to_us = us_to_tick
     return Clock(time_to_us / us_to_tick * (resolution / 10**6), hz, " ".join(words))

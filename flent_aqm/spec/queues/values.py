@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.switch import switch
 from flent_aqm.spec.queues.units import Scalar
+from flent_aqm.spec.readers import SWITCH_WORDS
 
 # A value, or all values that kernels may report, because not every kernel reveals its HZ.
 Expected = Scalar | frozenset[Scalar]
@@ -97,7 +98,7 @@ def time_us(text: str) -> int:
     factor = _TIME_US.get(match[2].lower()) if match else None
     if match is None or factor is None or int(float(match[1]) * factor) > _U32:
         raise ConfigError("expected a time of 4294.967295 s at most with its unit and without a "
-                          "blank, such as 500us, 5ms or 1s")
+                          "blank, such as 500us, 5ms or 1s; units: us, ms, s")
     return int(float(match[1]) * factor)
 
 
@@ -117,7 +118,7 @@ def below_1(text: str) -> float:
     except ConfigError:
         share = 1.0
     if share == 1:
-        raise ConfigError("expected a number below 1 in the form 0.02")
+        raise ConfigError("expected a number above 0 and below 1 in the form 0.02")
     return share
 
 
@@ -143,7 +144,7 @@ def flag(text: str) -> bool:
     Raises ConfigError for other texts."""
     on = switch(text)
     if on is None:
-        raise ConfigError("expected yes or no")
+        raise ConfigError(f"expected {SWITCH_WORDS}")
     return on
 
 
@@ -185,7 +186,7 @@ class Graded:
             return text
         on = switch(text)
         if on is None:
-            raise ConfigError(f"expected yes, no or {self.degree}")
+            raise ConfigError(f"expected {self.degree}, {SWITCH_WORDS}")
         return on
 
     def tc_word(self, value: Scalar) -> str:
@@ -287,7 +288,7 @@ def mask(text: str) -> str:
     """Return a mask of 32 bits as tc prints it: hexadecimal with 0x, or 0. The text is hexadecimal
     with 0x, or decimal. Raises ConfigError for other texts."""
     if not re.fullmatch(r"0[xX][0-9a-fA-F]{1,8}|0|[1-9][0-9]{0,9}", text) or int(text, 0) > _U32:
-        raise ConfigError("expected a mask of 32 bits, such as 0xff")
+        raise ConfigError("expected a mask of 32 bits, such as 0xff or 255")
     return f"{int(text, 0):#x}" if int(text, 0) else "0"
 
 
@@ -297,7 +298,7 @@ def selector(text: str) -> str:
     parts = text.split("/")
     if len(parts) != 2 or not all(re.fullmatch(r"0[xX][0-9a-fA-F]{1,2}|0|[1-9][0-9]{0,2}", part)
                                   and int(part, 0) < 256 for part in parts):
-        raise ConfigError("expected VALUE/MASK of eight bits each, such as 0x1/0x3")
+        raise ConfigError("expected VALUE/MASK of eight bits each, such as 0x1/0x3 or 1/3")
     return "/".join(f"{int(part, 0):#x}" if int(part, 0) else "0" for part in parts)
 
 
@@ -307,8 +308,8 @@ def time_ns(text: str) -> int:
     match = _NUMBER.fullmatch(text)
     factor = _TIME_NS.get(match[2].lower()) if match else None
     if match is None or factor is None or int(float(match[1]) * factor) > _U32:
-        raise ConfigError("expected a time below 4.29 s with its unit and without a blank, such as "
-                          "500ns or 10us")
+        raise ConfigError("expected a time of 4.294967295 s at most with its unit and without a "
+                          "blank, such as 500ns or 10us; units: ns, us, ms, s")
     return int(float(match[1]) * factor)
 
 
@@ -348,7 +349,7 @@ def time_or_packets(text: str) -> Scalar:
     try:
         return time_us(text)
     except ConfigError as fault:
-        raise ConfigError(f"{fault}, or a number of packets, 1 or more, such as 5p"
+        raise ConfigError(f"{fault}; or a number of packets, 1 or more, such as 5p"
                           ) from None
 
 

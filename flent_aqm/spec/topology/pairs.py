@@ -22,7 +22,7 @@ def refuse_odd_pairs(scenario: Scenario) -> None:
         "tx_queues": scenario.router.tx_queues is not None,
         **{key: is_set for record in scenario.of_parts
            for key, is_set in record.not_with_topology().items()},
-        f"base_delay_ms above {defaults.MAX_DELAY_MS:g}":
+        f"base_delay_ms above {defaults.MAX_DELAY_MS:g} ms":
             scenario.path.base_delay_ms > defaults.MAX_DELAY_MS,
     }.items():
         if is_set:
@@ -63,12 +63,12 @@ def _refuse_for_subscribers(topology: Topology, scenario: Scenario) -> None:
         plan = getattr(topology, f"plan_{direction}_mbps")
         if plan is not None and plan > rate:
             raise ConfigError(f"topology: {topology.text}: the plan of {plan:.10g} Mbit/s "
-                              f"{direction} is above the access node's rate, {rate:.10g}; "
+                              f"{direction} is above the access node's rate, {rate:.10g} Mbit/s; "
                               f"give a smaller plan, or a higher rate_mbps or {rate_key}",
                               "topology")
         least = topology.subscribers * defaults.MIN_RATE_MBPS
         if rate < least:
             raise ConfigError(f"topology: {topology.text} with {rate:.10g} Mbit/s {direction}; "
-                              f"expected {least:.10g} or more, {defaults.MIN_RATE_MBPS:g} for each "
-                              f"subscriber: give a higher rate_mbps or {rate_key}, or fewer "
-                              "subscribers", "topology")
+                              f"expected {least:.10g} Mbit/s or more, {defaults.MIN_RATE_MBPS:g} "
+                              f"for each subscriber: give a higher rate_mbps or {rate_key}, or "
+                              "fewer subscribers", "topology")

@@ -28,6 +28,8 @@ from flent_aqm.spec.scenario import Scenario
 from flent_aqm.spec.testbeds import VIRTUAL
 
 _CROSS_TRAFFIC = re.compile(r"(?:^|;)\s*cross_traffic\s*=")
+# Name that each host has for itself.
+_LOCALHOST = "localhost"
 _COMMAND_KEYS = ("exec", "type", "essential", "kill")
 # Attribute with the errors of a test definition that is loaded only to know its duration, see
 # tests_defs/aqm_refuse.inc.
@@ -205,14 +207,16 @@ def _check_hosts(where: str, scenario: Scenario, settings: Any) -> None:
     if scenario.path.topology != DUMBBELL:
         _check_topology_hosts(where, scenario, settings.HOSTS)
         return
+    hosts = [host for host in LAB_HOSTS
+             if host not in SECOND_SERVER or scenario.path.dest2_delay_ms is not None]
     for host in settings.HOSTS:
-        if host in SECOND_SERVER and scenario.path.dest2_delay_ms is None:
+        if host in SECOND_SERVER and host not in hosts:
             raise ConfigError(f"{where}: hosts: {host} exists only with a second server, "
                               "which the key dest2_delay_ms adds; give it, such as dest2_delay_ms "
                               "= 30, or use the host server")
-        if host not in (*LAB_HOSTS, "localhost") and not _is_address(host):
+        if host not in (*hosts, _LOCALHOST) and not _is_address(host):
             raise ConfigError(f"{where}: hosts: there is no host {host!r} in this testbed; "
-                              f"known: {', '.join(LAB_HOSTS)}")
+                              f"expected {_one_of_hosts(hosts)}")
 
 
 def _check_topology_hosts(where: str, scenario: Scenario, hosts: Iterable[str]) -> None:
@@ -230,12 +234,21 @@ def _check_topology_hosts(where: str, scenario: Scenario, hosts: Iterable[str]) 
     parsed = parse_topology("topology", topology)
     graph = parsed.graph
     for host in hosts:
-        if host not in (*graph.serving, *graph.routers, "localhost") and not _is_address(host):
+        if host not in (*graph.serving, *graph.routers, _LOCALHOST) and not _is_address(host):
             raise ConfigError(
                 f"{where}: hosts: {host!r} "
                 + ("is on the client's side of all routers, where no servers run"
                    if host in parsed.sources else f"is not in the topology {topology}")
-                + f"; expected one of {', '.join((*graph.serving, *graph.routers))}")
+                + f"; expected {_one_of_hosts((*graph.serving, *graph.routers))}")
+
+
+def _one_of_hosts(hosts: Iterable[str]) -> str:
+    """Return what a test's host may be, for a message: "one of HOST, …, localhost, or an IP
+    address".
+
+    hosts: names of hosts of the testbed.
+    """
+    return f"one of {', '.join((*hosts, _LOCALHOST))}, or an IP address"
 
 
 def _is_address(text: str) -> bool:

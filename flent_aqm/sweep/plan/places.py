@@ -73,7 +73,7 @@ def placed_sections(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
         raise ConfigError(f"batch file {file}: can't be read: {cause_of(error)}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"batch file {file}: is not UTF-8 text (byte {error.start}: "
-                          f"{error.reason})") from None
+                          f"{error.reason}); save it as UTF-8") from None
     places = _find_positions(parser, file)
     for section in parser.sections():
         values = {}

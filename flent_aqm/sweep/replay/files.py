@@ -72,7 +72,8 @@ def _trace_path(key: str, link: Mapping[str, Any], places: Sequence[Path]) -> Pa
     size_bytes, sha256 = link.get("size_bytes"), link.get("sha256")
     if type(size_bytes) is not int or not isinstance(sha256, str) or not _SHA256.fullmatch(sha256):
         raise ConfigError(f"{key}: the data file records no valid size and SHA-256 of the trace "
-                          "that the run played, so the trace can't be found")
+                          "that the run played, so the trace can't be found; replay the original "
+                          "file")
     for path in _files_at(places):
         if _has_content(path, size_bytes, sha256):
             return path

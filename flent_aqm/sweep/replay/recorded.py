@@ -82,11 +82,14 @@ def read(path: Path, folder: Path, traces: Sequence[Path] = (), *, run_programs:
                         "which doesn't record how it was called; replay works on files of batches "
                         "(flent -B). To make this run again, call flent-aqm lab as before"
                         + (f", with --seed {str(seed)[:20]}" if seed is not None else ""))
-    if aqm.get("schema") != SCHEMA_VERSION:
-        raise BadResult(f"{path}: its AQM.schema is {str(aqm.get('schema'))[:40]}; expected "
+    if "schema" in aqm and aqm["schema"] != SCHEMA_VERSION:
+        raise BadResult(f"{path}: its AQM.schema is {repr(aqm['schema'])[:40]}; expected "
                         f"{SCHEMA_VERSION}; use the version of flent-aqm that made it")
-    if aqm.get("testbed") != VIRTUAL:
-        raise BadResult(f"{path}: measured on {str(aqm.get('testbed'))[:60]!r}; only runs of the "
+    if "testbed" not in aqm:
+        raise BadResult(f"{path}: its metadata have no AQM.testbed, which flent-aqm records, so "
+                        "the file was changed; replay the original file")
+    if aqm["testbed"] != VIRTUAL:
+        raise BadResult(f"{path}: measured on {repr(aqm['testbed'])[:60]}; only runs of the "
                         "virtual lab can be repeated")
     run, requested = aqm.get("run"), aqm.get("requested")
     if not isinstance(run, dict) or not isinstance(requested, dict):
@@ -141,8 +144,8 @@ def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: M
         raise ConfigError(f"AQM.run.test in its metadata is {test!r:.60}, which is no installed "
                           "test; flent --list-tests lists them")
     if not isinstance(settings, dict):
-        raise ConfigError("AQM.run.settings in its metadata is not a JSON object; the file is "
-                          "damaged")
+        raise ConfigError("AQM.run.settings in its metadata is not a JSON object, so the file was "
+                          "changed; replay the original file")
     check_from_data(settings)
     if run.get("commands") != "router":
         raise ConfigError(f"AQM.run.commands in its metadata is {run.get('commands')!r:.60}; only "
@@ -161,8 +164,9 @@ def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: M
             f"{_listed(programs)}; if they are yours, and you trust the file, give {RUN_PROGRAMS} "
             "to flent-aqm replay or why")
     if scenario.lab.testbed != VIRTUAL:
-        raise ConfigError(f"AQM.requested.testbed in its metadata is {scenario.lab.testbed!r}; "
-                          "only runs of the virtual lab can be repeated")
+        raise ConfigError(f"AQM.requested.testbed in its metadata is {scenario.lab.testbed!r}, but "
+                          f"AQM.testbed is {VIRTUAL!r}, so the file was changed; replay the "
+                          "original file")
     if scenario.lab.seed is None:
         raise ConfigError("the file records no seed (AQM.requested.seed in its metadata). Each run "
                           "of the virtual lab has one, so the file was changed; replay the "

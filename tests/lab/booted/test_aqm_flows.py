@@ -126,7 +126,7 @@ def test_groups_that_mean_nothing_are_refused(text: str) -> None:
 
 @pytest.mark.parametrize(("scenario", "rates", "step", "message"), [
     (Scenario().but(testbed="ssh://router"), "1,2", "1", "network namespace"),
-    (Scenario().but(shaper="tbf"), "1,2", "1", "shaper=htb"),
+    (Scenario().but(shaper="tbf"), "1,2", "1", "shaper = tbf"),
     (Scenario(), "1,x", "1", "'1,x'"),
     (Scenario(), "0", "1", "'0'"),
     (Scenario(), "1,nan", "1", "'1,nan'"),

@@ -288,7 +288,7 @@ def test_gitlab_job_runs_reports_and_checks(tmp_path: Path) -> None:
     (["--record", ".flent.gz", "--", "true"], 1,
      "--record: '.flent.gz' has no name before .flent.gz; expected a file such as run.flent.gz"),
     (["--record", "no/where.flent.gz/x.flent.gz", "--", "./nothing"], 1,
-     "client_program: there is no program './nothing'; give the path of one"),
+     "--record: the command: there is no program './nothing'; give the path of one"),
     (["--record", "x.flent.gz", "--time-limit", "soon", "--", "true"], 1,
      "--time-limit: 'soon'; expected whole seconds, from 1 to 86400"),
     (["--record", "x.flent.gz"], 1, "--record: there is no command to measure"),

@@ -154,9 +154,9 @@ def test_topology_file_is_read_and_its_faults_have_line_and_column(tmp_path: Pat
     ({"topology": "subscribers:10", "aqm": "drr"}, "^aqm: drr has its own classes"),
     ({"topology": "subscribers:10", "up_aqm": "drr"}, "^up_aqm: drr has its own classes"),
     ({"topology": "subscribers:10", "burst_shaping": "yes"}, "^burst_shaping: 1 can't .* = 0, or"),
-    ({"topology": "subscribers:10+plan_mbps=200"}, "plan of 200 Mbit/s down is above .*, 100;"),
+    ({"topology": "subscribers:10+plan_mbps=200"}, "of 200 Mbit/s down is above .*, 100 Mbit/s;"),
     ({"topology": "subscribers:1000", "rate_mbps": "63.99"},
-     "with 63.99 Mbit/s down; expected 64 or more, 0.064 for each subscriber")])
+     "with 63.99 Mbit/s down; expected 64 Mbit/s or more, 0.064 for each subscriber")])
 def test_topologies_refuse_what_they_leave_no_place_for(
     settings: dict[str, object], output: str
 ) -> None:

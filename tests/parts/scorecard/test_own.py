@@ -407,12 +407,12 @@ def test_rate_of_a_time_before_the_last_one_does_not_move_the_end_back() -> None
     assert load.end_s == 4
 
 
-@pytest.mark.parametrize("mbps", [-1.0, 1.1e9, 1e308, math.inf, math.nan])
+@pytest.mark.parametrize("mbps", [-1.0, 1e9 + 1, 1.1e9, 1e308, math.inf, math.nan])
 def test_rate_that_no_client_measures_is_refused(mbps: float) -> None:
     load = DirectionLoad()
     load.begin(1.0)
     load.show(2.0, 5.0)
-    with pytest.raises(BadResult, match=r"expected 0 to 1e.*: perhaps it has another unit, such"):
+    with pytest.raises(BadResult, match=r"expected 0 to 1000000000: perhaps it has another unit, such"):
         load.show(3.0, mbps)
     assert load.rates == [(2.0, 1.0, 625_000)]
 
@@ -447,6 +447,8 @@ def test_text_is_read_by_patterns() -> None:
     ("text: 'Down: (=download_mbps'", ("not a regular expression: missing ), unterminated "
                                       "subpattern")),
     ("text: 'Down: (.*)=speed'", "unknown number 'speed'"),
+    ("text: 'Down: (.*)=download-mbps'",
+     "unknown number 'download-mbps' at its end; did you mean 'download_mbps'?"),
     ("text: 'rate=(.*)'", "'rate=(.*)'; expected PATTERN=NUMBER"),
     ("text: 'Down: (.*)='", "'Down: (.*)='; expected PATTERN=NUMBER"),
     ("text: 'Down", "No closing quotation"),

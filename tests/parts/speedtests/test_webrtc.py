@@ -87,8 +87,15 @@ def test_call_over_loopback_carries_both_pictures(port: int) -> None:
         probes = report["ways"][way]["probes"]
         assert 0.9 * 3 * FRAMES_PER_S < sum("frame_ms" in one for one in probes) < 3 * FRAMES_PER_S
         assert report["ways"][way]["end_s"] - report["ways"][way]["start_s"] == pytest.approx(3)
-    assert _answer(port, b"{}\n") == {"error": "'length_s' is missing"}
-    assert "length_s: 1e+06; expected" in str(_answer(port, b'{"length_s": 1e6}\n'))
+    expected = "; expected a line of JSON with length_s, a number, and sdp, the session description"
+    for line, why in ((b"{}", "'length_s' is missing"), (b'{"length_s": 1}', "'sdp' is missing"),
+                      (b"[]", "a value is of another kind than expected")):
+        assert _answer(port, line + b"\n") == {
+            "error": f"the request can't be read ({why}){expected}"}
+    assert "the request can't be read (Expecting value" in str(_answer(port, b"call me\n"))
+    assert "length_s: 600.0001; expected" in str(
+        _answer(port, b'{"length_s": 600.0001, "sdp": ""}\n'))
+    assert "length_s: 1000000.0; expected" in str(_answer(port, b'{"length_s": 1e6, "sdp": ""}\n'))
     assert "description can't be answered" in str(
         _answer(port, b'{"length_s": 3, "sdp": "v=0"}\n'))
 

@@ -60,7 +60,7 @@ def test_state_is_read_by_its_sections() -> None:
     ("@device wan\n@offload x\n", "unexpected line '@offload x'"),
     ("@device wan\n@tc late\n", "unexpected line '@tc late'"),
     ("@device wan\n", "no line '@psched WORDS': is router_hooks/ changed, or of another version"),
-    ("@psched ten\n@device wan\n", "the router's /proc/net/psched has 'ten'; expected four"),
+    ("@psched ten\n@device wan\n", "the host's /proc/net/psched has 'ten'; expected four"),
 ])
 def test_state_of_another_form_is_refused(text: str, output: str) -> None:
     """The text is the router's, so anything that isn't expected is an error."""

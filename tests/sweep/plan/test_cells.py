@@ -98,8 +98,8 @@ TRAFFIC = "test_parameters: cross_traffic is given more than once"
      "test_parameters: streams: '0' is too few"),
     ("own_test", {}, {"AQM_REFUSED": ["own_test: no file is named"]}, "own_test: no file"),
     ("aqm_flows", {}, {"TEST_PARAMETERS": {"rates_mbps": "10,5"}}, None),
-    ("aqm_flows", {}, {"TEST_PARAMETERS": {"rates_mbps": "10,0"}}, "'10,0' every '20' s is not"),
-    ("aqm_flows", {"shaper": "tbf"}, {"TEST_PARAMETERS": {"rates_mbps": "10,5"}}, "shaper=htb"),
+    ("aqm_flows", {}, {"TEST_PARAMETERS": {"rates_mbps": "10,0"}}, "'0' of '10,0' is not such"),
+    ("aqm_flows", {"shaper": "tbf"}, {"TEST_PARAMETERS": {"rates_mbps": "10,5"}}, "the router's "),
     ("rrul", {"title": "${moon}"}, {}, r"title contains \$\{moon\}"),
     ("rrul", {"rate_mbps": "${moon}"}, {}, r"rate_mbps contains \$\{moon\}, which no argument"),
     ("program", {"client_program": "ls ${HOME}"}, {},
@@ -123,7 +123,10 @@ def test_section_that_the_test_cannot_run_is_refused(
 
 @pytest.mark.parametrize(("section", "hosts", "fault"), [
     ({}, ["server", "client", "router", "localhost", "192.0.2.1", "2001:db8::1"], None),
-    ({}, ["server", "moon"], "there is no host 'moon' in this testbed; known: client, router, se"),
+    ({}, ["server", "moon"], (
+        "there is no host 'moon' in this testbed; expected one of client, router, server, "
+        "localhost, or an IP address$")),
+    ({"dest2_delay_ms": "30"}, ["moon"], ".* one of client, router, server, dest1, dest2, "),
     ({}, ["192.0.2.256"], r"there is no host '192\.0\.2\.256'"),
     ({}, ["dest1"], "dest1 exists only with a second server, which the key dest2_delay_ms adds"),
     ({}, ["dest2"], "dest2 exists only with a second server"),

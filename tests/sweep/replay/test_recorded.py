@@ -67,17 +67,17 @@ def test_run_of_a_test_of_flents_own_can_be_repeated(tmp_path: Path) -> None:
 
 TEST = "AQM.run.test in its metadata is {}, which is no installed test; flent --list-tests lists"
 COMMANDS = "AQM.run.commands in its metadata is {}; only runs with the command 'router' alone can"
-BY_HAND = ("{}: not of the form or range that is accepted from a data file; if you trust it, run "
-           "the test by a batch of your own, or by flent with {}")
+BY_HAND = ("{}: from a data file only {} is accepted; if you trust it, run the test by a batch of "
+           "your own, or by flent with {}")
 REMOVED = "was removed when the file was shared, so the run can't be repeated; ask its author"
 
 
 @pytest.mark.parametrize(("change", "why"), [
     (lambda aqm: aqm.pop("schema"),
      "written by Flent or flent-aqm speedtest inside `flent-aqm lab`, which doesn't"),
-    # of another testbed without a schema nothing is known
     (lambda aqm: (aqm.pop("schema"), aqm.update(testbed="netns")),
-     "its AQM.schema is None; expected 1; use the version of flent-aqm that made it"),
+     "measured on 'netns'; only runs of the virtual lab"),
+    (lambda aqm: aqm.pop("testbed"), "its metadata have no AQM.testbed, which flent-aqm records, "),
     (lambda aqm: aqm.update(schema=2), "its AQM.schema is 2; expected 1"),
     (lambda aqm: aqm.update(testbed="netns"), "measured on 'netns'; only runs of the virtual lab"),
     (lambda aqm: aqm.pop("run"), "its metadata do not have both objects AQM.run and"),
@@ -89,11 +89,12 @@ REMOVED = "was removed when the file was shared, so the run can't be repeated; a
     (lambda aqm: aqm["run"]["settings"].update(DATA_DIR="/etc"), (
         "unknown setting 'DATA_DIR' in AQM.run.settings; known: ")),
     (lambda aqm: aqm["run"]["settings"].update(LENGTH=1e9), (
-        BY_HAND.format("LENGTH: '1000000000.0'", "--length"))),
+        BY_HAND.format("LENGTH: 1000000000.0", "a number from 1 to 86400", "--length"))),
     (lambda aqm: aqm["run"]["settings"].update(IP_VERSION=5), (
-        BY_HAND.format("IP_VERSION: '5'", "-4 or -6"))),
+        BY_HAND.format("IP_VERSION: 5", "4 or 6", "-4 or -6"))),
     (lambda aqm: aqm["run"]["settings"].update(TEST_PARAMETERS={"streams": "x"}), (
-        BY_HAND.format("test parameter 'streams': 'x'", "--test-parameter"))),
+        BY_HAND.format("test parameter 'streams': 'x'", "text that matches [1-9][0-9]{0,3}",
+                       "--test-parameter"))),
     (lambda aqm: aqm["run"].update(commands="others"), COMMANDS.format("'others'")),
     (lambda aqm: aqm["run"].pop("commands"), COMMANDS.format(None)),
     (lambda aqm: aqm["requested"].update(weather="rain"), (
@@ -101,7 +102,7 @@ REMOVED = "was removed when the file was shared, so the run can't be repeated; a
         "flent-aqm, use its version")),
     (lambda aqm: aqm["requested"].update(seed=None), "the file records no seed"),
     (lambda aqm: aqm["requested"].update(testbed="netns", seed=None),
-     "AQM.requested.testbed in its metadata is 'netns'; only runs of the virtual lab"),
+     "AQM.requested.testbed in its metadata is 'netns', but AQM.testbed is 'virtual', so the"),
     (lambda aqm: aqm["run"].update(test="removed"), f"AQM.run.test {REMOVED}"),
     (lambda aqm: aqm["run"]["settings"].update(HOSTS="removed"), (
         f"AQM.run.settings.HOSTS {REMOVED}")),
