@@ -160,8 +160,8 @@ def refuse_unknown_hosts(text: str, scenario: Scenario, test_host: str = SERVER)
                 topology.source(match["source"])
             if match["host"] and match["host"] not in servers:
                 raise ConfigError(
-                    f"no server runs on {match['host']!r} in topology {topology.text}; servers "
-                    f"are {', '.join(servers)}" + "; give dest2_delay_ms for a second one" * (
+                    f"no server runs on {match['host']!r} in topology {topology.text}, but on "
+                    f"{', '.join(servers)}" + "; give dest2_delay_ms for a second one" * (
                         match["host"] in ("dest1", SECOND_SERVER)
                         and scenario.path.topology == DUMBBELL))
             if match["source"] and match["source"] == (match["host"] or test_host):

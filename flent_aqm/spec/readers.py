@@ -124,9 +124,10 @@ def whole(key: str, value: object, low: int, high: int) -> int:
     included, as int or as text of digits without zeros before it. True and False count as 1 and 0.
     Raises ConfigError, with the key's name `key`, for any other value, such as 5.0."""
     text = as_text(value)
-    if not re.fullmatch(r"0|[1-9][0-9]{0,17}", text) or not low <= int(text) <= high:
-        form = (" without zeros before it" if re.fullmatch("0[0-9]+", text) else
-                " in digits alone" if number_or_nan(text).is_integer() else "")
+    in_form = re.fullmatch(r"0|[1-9][0-9]{0,17}", text)
+    if not in_form or not low <= int(text) <= high:
+        form = ("" if in_form or not number_or_nan(text).is_integer() else
+                " without zeros before it" if text.isdecimal() else " in digits alone")
         given = (f"{words_for(value)} count as {text}, which" if isinstance(value, bool)
                  else repr(text[:40]))
         raise ConfigError(f"{key}: {given} is not a whole number from {low} to {high}{form}")

@@ -62,7 +62,7 @@ def test_word_for_a_switch_is_shown_as_it_was_written(settings: dict[str, object
     ({"base_delay_ms": False}, r"in ms$"),
     ({"rate_mbps": "0"}, r"^rate_mbps: 0 .*; for no limit give shaper = none$"),
     ({"rate_up_mbps": "off"}, r"^rate_up_mbps: .*; for no limit give shaper = none$"),
-    ({"rate_mbps": "-1"}, r"expected 0\.064 to 40000$")])
+    ({"rate_mbps": "-1"}, r"expected 0\.064 to 40000, or 1% to 100% of the modem's rate$")])
 def test_word_for_none_is_told_how_to_have_none(settings: dict[str, object], words: str) -> None:
     """A value that is wrong for another reason isn't."""
     with pytest.raises(ConfigError, match=words):
@@ -78,6 +78,8 @@ def test_word_for_none_is_told_how_to_have_none(settings: dict[str, object], wor
         r"the control character '\\t' at place 100; expected one line without tabs and other "
         "control characters$")),
     ({"tx_queues": "2.0"}, "'2.0' is not a whole number from 1 to 16 in digits alone$"),
+    ({"tx_queues": "99"}, "'99' is not a whole number from 1 to 16$"),
+    ({"tx_queues": "04"}, "'04' is not a whole number from 1 to 16 without zeros before it$"),
     ({"tx_queues": "2.5"}, "'2.5' is not a whole number from 1 to 16$"),
     ({"kernel": True}, "kernel: yes, on and true are no values of this key; expected the name of"),
     ({"host_gso": "maybe"}, r"expected yes or no \(or true, on, 1, or false, off, 0\)$"),

@@ -98,7 +98,7 @@ def time_us(text: str) -> int:
     factor = _TIME_US.get(match[2].lower()) if match else None
     if match is None or factor is None or int(float(match[1]) * factor) > _U32:
         raise ConfigError("expected a time of 4294.967295 s at most with its unit and without a "
-                          "blank, such as 500us, 5ms or 1s; units: us, ms, s")
+                          f"blank, such as 500us, 5ms or 1s; units: {', '.join(_TIME_US)}")
     return int(float(match[1]) * factor)
 
 
@@ -309,7 +309,7 @@ def time_ns(text: str) -> int:
     factor = _TIME_NS.get(match[2].lower()) if match else None
     if match is None or factor is None or int(float(match[1]) * factor) > _U32:
         raise ConfigError("expected a time of 4.294967295 s at most with its unit and without a "
-                          "blank, such as 500ns or 10us; units: ns, us, ms, s")
+                          f"blank, such as 500ns or 10us; units: {', '.join(_TIME_NS)}")
     return int(float(match[1]) * factor)
 
 

@@ -203,7 +203,7 @@ def _check_hosts(where: str, scenario: Scenario, settings: Any) -> None:
         refuse_unknown_hosts(str(settings.TEST_PARAMETERS.get("flows", "")), scenario,
                              *settings.HOSTS[:1])
     except ConfigError as fault:
-        raise ConfigError(f"{where}: test_parameters: {fault}") from None
+        raise ConfigError(f"{where}: test_parameters: {fault}", "test_parameters") from None
     if scenario.path.topology != DUMBBELL:
         _check_topology_hosts(where, scenario, settings.HOSTS)
         return
