@@ -62,7 +62,7 @@ def listen(addresses: Sequence[str], port: int, option: str,
                     continue  # a machine without one of the two families
                 raise ConfigError(
                     f"cannot listen on {address} {named} {port}: {cause_of(error)}; "
-                    f"choose others with --bind, {option}"
+                    f"choose another address with --bind, or port with {option}"
                 ) from None
             port = port or sockets[0].getsockname()[1]
     except ConfigError:

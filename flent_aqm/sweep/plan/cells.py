@@ -26,6 +26,7 @@ from flent_aqm.spec.keys import refuse_unknown_parameters
 from flent_aqm.spec.readers import flag
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.spec.testbeds import VIRTUAL
+from flent_aqm.sweep.plan.arguments import SWITCHES
 
 _CROSS_TRAFFIC = re.compile(r"(?:^|;)\s*cross_traffic\s*=")
 # Name that each host has for itself.
@@ -68,6 +69,9 @@ def make_cell(
         if settings.NAME in our_tests():
             refuse_unknown_parameters(f"{where}: test_parameters", settings.TEST_PARAMETERS)
         _check_parameters(where, scenario, settings)
+    if settings.IP_VERSION not in (parser.get_default("IP_VERSION"), 4, 6):
+        raise ConfigError(f"{where}: ip_version: {settings.IP_VERSION!r}; expected 4 or 6",
+                          "ip_version")
     with about("hosts"):
         _check_hosts(where, scenario, settings)
     return Cell(
@@ -102,11 +106,15 @@ def _cell_commands(where: str, sections: Iterable[Mapping[str, Any]]
         where: names the batch in messages.
         sections: keys and values of each command, in the batch's order.
 
-    Raises ConfigError if a value contains an unknown ${name}.
+    Raises ConfigError if a value contains an unknown ${name}, or if Flent made True or False of
+    `exec`.
     """
     commands: dict[str, Mapping[str, str]] = {}
     for number, command in enumerate(sections, 1):
         # Flent gives a command all keys of its batch section, but not the command's name.
+        if isinstance(command.get("exec"), bool):
+            raise ConfigError(f"{where}, command {number}: exec: {SWITCHES}; expected a command, "
+                              "such as /bin/true", "exec")
         keys = {key: str(command[key]) for key in _COMMAND_KEYS if key in command}
         refuse_unexpanded(f"{where}, {keys.get('type', '')} command {number}", keys)
         if keys.get("exec") == ROUTER_COMMAND[ROUTER_HOOK]["exec"]:
