@@ -126,7 +126,8 @@ def whole(key: str, value: object, low: int, high: int) -> int:
     text = as_text(value)
     in_form = re.fullmatch(r"0|[1-9][0-9]{0,17}", text)
     if not in_form or not low <= int(text) <= high:
-        form = ("" if in_form or not number_or_nan(text).is_integer() else
+        number_of = number_or_nan(text)
+        form = ("" if in_form or not number_of.is_integer() or not low <= number_of <= high else
                 " without zeros before it" if text.isdecimal() else " in digits alone")
         given = (f"{words_for(value)} count as {text}, which" if isinstance(value, bool)
                  else repr(text[:40]))

@@ -80,6 +80,7 @@ def test_word_for_none_is_told_how_to_have_none(settings: dict[str, object], wor
     ({"tx_queues": "2.0"}, "'2.0' is not a whole number from 1 to 16 in digits alone$"),
     ({"tx_queues": "99"}, "'99' is not a whole number from 1 to 16$"),
     ({"tx_queues": "04"}, "'04' is not a whole number from 1 to 16 without zeros before it$"),
+    ({"tx_queues": "-1"}, "'-1' is not a whole number from 1 to 16$"),
     ({"tx_queues": "2.5"}, "'2.5' is not a whole number from 1 to 16$"),
     ({"kernel": True}, "kernel: yes, on and true are no values of this key; expected the name of"),
     ({"host_gso": "maybe"}, r"expected yes or no \(or true, on, 1, or false, off, 0\)$"),

@@ -78,6 +78,7 @@ def _refused(folder: Path, *words: str, **parts: str) -> str:
     ("batch", "shaper = cake\naqm = codel", "mine.batch:18:10: shaper: cake is AQM and shaper"),
     ("batch", "step_size = wide", (
         "mine.batch:18:13: batch mine: step_size: Flent can't read the value 'wide': could not")),
+    ("batch", "pause = ${length}\nlength = 5", "batch mine: pause: '${length}'; expected whole s"),
     ("batch", "hosts = off", "batch mine: hosts: Flent reads a value of on, off,"),
     ("batch", "rate_mbps = ${own}\nown = ${rate_mbps}", "'${own}': the ${name} in it refer to"),
     ("batch", "jobs = many", "mine.batch:18:8: jobs: 'many'"),
