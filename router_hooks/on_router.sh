@@ -163,7 +163,7 @@ on_router() {
             ;;
         ssh://*)
             [ -n "${FLENT_AQM_SSH_TOKEN:-}" ] ||
-                die "testbed=${testbed}: only a sweep may set a router behind ssh, because a sweep also restores it; see docs/routers.md"
+                die "testbed=${testbed}: only a sweep may ${command} on a router behind ssh, because a sweep also restores it; see docs/routers.md"
             files='defaults.sh guard.sh read_back.sh router.sh'
             over_ssh "${FLENT_AQM_SSH_TOKEN}" "${command}" \
                 ${FLENT_AQM_DEV_DOWN:+"dev_down=${FLENT_AQM_DEV_DOWN}"} \
@@ -198,6 +198,7 @@ done
 
 case ${command}:${testbed} in
     apply:* | read-back:* | undo:* | probe:netns | *:ssh://*) ;;
+    probe:*) die "probe: only for testbed=netns or ssh://…, not for '${testbed}'" ;;
     *) die "${command}: only for testbed=ssh://…, not for '${testbed}'" ;;
 esac
 case ${command} in

@@ -72,7 +72,7 @@ try_out() {
     status=$?
     ip link del dev "${probe}"
     [ "${status}" -eq 0 ] ||
-        die "the router can't do ${kind}, which needs ${requires}; nothing was changed: ${said}" 1
+        die "tc on the router refused '$1'; ${kind} needs ${requires}, and values that its kernel takes; nothing was changed: ${said}" 1
     [ "${foreign}" != yes ] || return 0
     # Old versions of tc pass an unknown name to the kernel if nothing follows it.
     case $(tc qdisc add dev lo root "${kind}" help 2>&1) in

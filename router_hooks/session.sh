@@ -248,7 +248,7 @@ finish() {
             done
             [ ! -d "${state_folder}" ] || die "another process is restoring this host and has not ended in ${watchdog_limit_s} s"
             ;;
-        *) die "this host is not as it was found: ${difference}" ;;
+        *) die "this host is not as it was found: ${difference}; set that by hand, or restart the host" ;;
     esac
 }
 

@@ -108,7 +108,8 @@ def copy_out(made: Path, results: Path, *, since_ns: int | None) -> list[tuple[s
     except OSError as error:
         about = f"{os.path.join(*to, str(error.filename))}: " if error.filename else ""
         raise ConfigError(f"can't copy the command's files to {results}: {about}{cause_of(error)}; "
-                          "expected a folder that can be written and has room") from None
+                          "expected a folder that can be written and has room, on a file system "
+                          "that takes these names") from None
     return copy.kept
 
 

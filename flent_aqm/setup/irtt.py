@@ -49,7 +49,7 @@ def set_up_irtt(cache: Path, archive: DebianArchive, *, update: bool = False) ->
         # Check that it runs on this machine.
         go = go_version(result / "irtt")
         if not is_fit(result / "irtt"):
-            fault = (f"was built with Go {go[0]}.{go[1]}; expected 1.22 or newer" if any(go)
+            fault = (f"was built with Go {go[0]}.{go[1]}, older than 1.22" if any(go)
                      else f"can't be used: {why_no_version([result / 'irtt', 'version'])}")
             raise SetupError(f"Debian's irtt {package.version} {fault}; {_BY_HAND}")
         target = cache / "tools" / f"irtt-{package.version}"

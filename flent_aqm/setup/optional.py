@@ -74,13 +74,12 @@ def optional_path(name: str) -> Path:
     why = program.why or _who_needs(program)
     if program.source:
         raise ToolMissing(f"{why}{_not_found(program)}; run: flent-aqm setup --speedtests "
-                          f"{program.setup_name}; or leave that test out")
+                          f"{program.setup_name}; or leave that test or setting out")
     if program.variable:
         folder = os.environ.get(program.variable)
-        raise ToolMissing(f"{why}; {program.variable} is {folder!r}, and {program.name} is not "
-                          "there; set it to that folder, or leave that test out" if folder else
-                          f"{why}; {program.variable} is not set; set it to that folder, or leave "
-                          "that test out")
+        seen = (f"is {folder!r}, and {program.name} is not there" if folder else "is not set")
+        raise ToolMissing(f"{why}; {program.variable} {seen}; set it to that folder, or leave that "
+                          "test or setting out")
     raise ToolMissing(f"{why}{_not_found(program)}; install it (docs/reference/tools.md), or leave "
                       "that test out")
 

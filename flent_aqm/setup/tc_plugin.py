@@ -41,15 +41,18 @@ def read_files(files: Iterable[Path]) -> list[tuple[str, bytes]]:
     the order of `files`.
 
     Raises ConfigError if a file isn't called q_NAME.c with the name of a queue, doesn't contain the
-    word NAME_qdisc_util, by which tc finds the queue's options, can't be read or is too large.
+    word NAME_qdisc_util, by which tc finds the queue's options, can't be read or is too large, or
+    if two files have the same name.
     """
-    queues = []
+    queues: list[tuple[str, bytes]] = []
     for path in files:
         named = re.fullmatch(rf"q_({REGISTERED})\.c", path.name)
         if named is None:
             raise ConfigError(f"--tc: {path.name!r} is not called q_NAME.c; expected the queue's "
                               "name as NAME, of at most 15 lower-case letters, digits and _, with "
                               "a letter first")
+        if any(named[1] == queue for queue, _ in queues):
+            raise ConfigError(f"--tc: {path.name} is given twice; give one file of this name")
         content = read_bytes("--tc", path)
         if f"{named[1]}_qdisc_util" not in content.decode("utf-8", "replace"):
             raise ConfigError(f"--tc: {path} defines no {named[1]}_qdisc_util, by which tc finds "

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.base.switch import OFF, ON, switch
+from flent_aqm.spec.readers import SWITCH_WORDS
 from flent_aqm.tools.table import TOOLS
 from flent_aqm.tools.tool import Tool
 
@@ -37,8 +38,9 @@ def parse_cross_traffic(key: str, value: object) -> bool | str:
         return on
     name = str(value).lower()
     if name not in KINDS:
-        raise ConfigError(f"{key}: {str(value)[:40]!r} is not yes, no or a kind of cross "
-                          f"traffic; known: {', '.join(KINDS)}{did_you_mean(name, KINDS)}")
+        raise ConfigError(f"{key}: {str(value)[:40]!r} is no kind of cross traffic; "
+                          f"expected {SWITCH_WORDS}, or {', '.join(KINDS)}"
+                          f"{did_you_mean(name, KINDS)}")
     return True if name == BULK else name
 
 

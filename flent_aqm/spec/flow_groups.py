@@ -25,6 +25,7 @@ from typing import Any
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.spec.batch_keys.path import DUMBBELL
+from flent_aqm.spec.readers import number_or_nan
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.spec.topology.graph import SERVER
 from flent_aqm.spec.topology.topology import parse_topology
@@ -176,9 +177,10 @@ def refuse_unknown_hosts(text: str, scenario: Scenario, test_host: str = SERVER)
                 topology.source(match["source"])
             if match["host"] and match["host"] not in servers:
                 raise ConfigError(
-                    f"no server runs on {match['host']!r} in topology {topology.text}; servers "
-                    f"are {', '.join(servers)}" + "; give dest2_delay_ms for a second one" * (
-                        match["host"] == SECOND_SERVER and scenario.path.topology == DUMBBELL))
+                    f"no server runs on {match['host']!r} in topology {topology.text}, but on "
+                    f"{', '.join(servers)}" + "; give dest2_delay_ms for a second one" * (
+                        match["host"] in ("dest1", SECOND_SERVER)
+                        and scenario.path.topology == DUMBBELL))
             if match["source"] and match["source"] == (match["host"] or test_host):
                 raise ConfigError(f"{match['source']} would send to itself"
                                   + ", the host of the test" * (not match["host"])

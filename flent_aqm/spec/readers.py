@@ -14,7 +14,7 @@ from collections.abc import Collection
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import unknown_value
-from flent_aqm.base.switch import switch
+from flent_aqm.base.switch import OFF, ON, switch
 from flent_aqm.base.words import shell_words
 from flent_aqm.spec.testbeds import NETNS, VIRTUAL
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import resource
 import tempfile
 from collections.abc import Iterable
@@ -24,6 +26,8 @@ _ALWAYS_NEEDED = ("tc", "ip", "ethtool", "setpriv", "perl", "irtt", "fping", "tc
 
 # Address space in MiB that the lab's kernel needs beside its guest's memory.
 _KERNEL_MIB = 200
+# As many digits as the number of a process may have, in the name of a file that is being written.
+_LONGEST_PROCESS = "4194304"
 # File descriptors that a sweep needs, and those that each run needs, rounded up: two runs were
 # measured to need 62.
 _DESCRIPTORS, _DESCRIPTORS_PER_JOB = 40, 12
@@ -42,8 +46,8 @@ def check(cells: Iterable[Cell], jobs: int = 1) -> list[Path]:
 
     Raises:
         ConfigError: the process's resource limits (ulimit) are too low, a results folder can't be
-            made or written (then no new one stays), or the key server_testbed is given and a run
-            needs a server that can't be started there.
+            made or written, or the name of a file in it is too long (then no new one stays), or the
+            key server_testbed is given and a run needs a server that can't be started there.
         ToolMissing: a tool is not installed, or tc is too old for a queue.
     """
     cells = list(cells)
@@ -62,6 +66,8 @@ def check(cells: Iterable[Cell], jobs: int = 1) -> list[Path]:
     try:
         for folder in sorted({cell.folder for cell in cells}):
             made = _check_folder(folder) + made
+            names = (_longest_name(cell) for cell in cells if cell.folder == folder)
+            _check_name(folder, max(names, key=lambda name: len(os.fsencode(name))))
     except ConfigError:
         remove_empty(made)
         raise
@@ -106,8 +112,8 @@ def _check_new_tc(aqm: str) -> None:
         aqm: the queue's name, for the message.
     """
     if not new_tc_is_there():
-        raise ToolMissing(f"aqm {aqm}: it needs tc of iproute2 {OLDEST[0]}.{OLDEST[1]} or newer; "
-                          "run: flent-aqm setup")
+        raise ToolMissing(f"aqm {aqm}: it needs {queue_of(aqm).requires}, and no tc of iproute2 "
+                          f"{OLDEST[0]}.{OLDEST[1]} or newer is there; run: flent-aqm setup")
 
 
 def _check_folder(folder: Path) -> list[Path]:
@@ -127,6 +133,26 @@ def _check_folder(folder: Path) -> list[Path]:
         raise ConfigError(f"results folder {folder} can't be made or written: {cause_of(error)}; "
                           "choose another folder (of a batch: key output_path, or -D)") from None
     return made
+
+
+def _longest_name(cell: Cell) -> str:
+    """Return the longest name that a file of the run has, while it is written under a temporary
+    one."""
+    file = cell.tools_log_file if cell.debug_log else cell.data_file
+    return f".{file.name}.{_LONGEST_PROCESS}.part"
+
+
+def _check_name(folder: Path, name: str) -> None:
+    """Raise ConfigError if a file of this name can't be in an existing folder, because its name or
+    path is too long."""
+    try:
+        os.lstat(folder / name)
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise ConfigError("the name of a run's data file is too long for results folder "
+                              f"{folder}: {name[1:61]!r}… has {len(os.fsencode(name))} bytes while "
+                              "it is written; give a shorter name (of a batch: key filename_extra)",
+                              "filename_extra") from None
 
 
 def remove_empty(folders: Iterable[Path]) -> None:

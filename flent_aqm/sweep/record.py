@@ -3,16 +3,25 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from flent_aqm.base import defaults
 from flent_aqm.base.defaults import CLIENT_STATUS, CLIENT_STDERR, CLIENT_STDOUT
-from flent_aqm.base.errors import AqmError, BadResult, ConfigError, StorageError, cause_of
+from flent_aqm.base.errors import (
+    AqmError,
+    BadResult,
+    ConfigError,
+    StorageError,
+    cause_of,
+    why_unreadable,
+)
 from flent_aqm.base.words import plain
 from flent_aqm.lab.copy_out import OutputFollower
 from flent_aqm.lab.own_programs import refuse_missing
@@ -62,9 +71,12 @@ def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
     cell = _cell(scenario, command, path, time_limit)
     refuse_missing(cell.scenario.programs, client="COMMAND", server="--server")
     folder = make_results_folder(results) or Path.cwd()
-    if not cell.folder.is_dir():
-        raise ConfigError(f"--record: there is no folder {plain(cell.folder.absolute())}; make it, "
-                          "or give another path")
+    if not os.path.isdir(cell.folder):
+        where = plain(cell.folder.absolute())
+        why = why_unreadable(cell.folder)
+        raise ConfigError(f"--record: there is no folder {where}; make it, or give another path"
+                          if why == os.strerror(errno.ENOENT) else
+                          f"--record: {where} is no folder to write to: {why}; give another path")
     testbed = VirtualTestbed()
     testbed.check([cell])
     preflight.check([cell])
@@ -118,6 +130,20 @@ def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
     return 0
 
 
+@contextmanager
+def _named_as_given() -> Iterator[None]:
+    """Context manager: in a ConfigError of the block about the key client_program, name the command
+    after --, as the user gives it, instead of that key."""
+    key = "client_program: "
+    try:
+        yield
+    except ConfigError as fault:
+        text = str(fault)
+        if not text.startswith(key):
+            raise
+        raise ConfigError(f"--record: the command: {text.removeprefix(key)}") from None
+
+
 def _cell(scenario: Scenario, command: Sequence[str], path: Path, time_limit: str | None) -> Cell:
     """Return the cell whose run measures the command.
 
@@ -146,8 +172,9 @@ def _cell(scenario: Scenario, command: Sequence[str], path: Path, time_limit: st
         raise ConfigError(f"--time-limit: {limit[:20]!r}; expected whole seconds, from 1 to "
                           f"{_LONGEST_LIMIT_S}")
     seed = defaults.LAB_SEED if scenario.lab.seed is None else scenario.lab.seed
-    whole = Scenario.from_settings({
-        **scenario.as_dict(), "client_program": shlex.join(command), "seed": seed})
+    with _named_as_given():
+        whole = Scenario.from_settings({
+            **scenario.as_dict(), "client_program": shlex.join(command), "seed": seed})
     cross = scenario.hosts.cross_traffic
     router = scenario.router
     return Cell(

@@ -219,8 +219,8 @@ def first_error_of_flent(text: str) -> str:
     """Return, as one line, the cause of a failure in Flent's standard error: the output of the
     first essential command that failed with an output, cut to LONGEST_CAUSE characters, else "Flent
     crashed: " with the exception of the last traceback if no error follows it, else the first error
-    with a text. If there is none of them, return a message that ends with the last line of the
-    text, or says that there is none."""
+    with a text, also one about Flent's arguments. If there is none of them, return a message that
+    ends with the last line of the text, or says that there is none."""
     if match := _FAILED_COMMAND.search(text):
         output = " ".join(match[1].split()).removesuffix(".")
         if output:
@@ -231,7 +231,10 @@ def first_error_of_flent(text: str) -> str:
     if crashed and "ERROR:" not in trace:
         return f"Flent crashed: {_end_of_traceback(trace)}"
     for line in text.splitlines():
-        error = line.split("ERROR:")[-1].strip() if "ERROR:" in line else ""
+        _, marked, error = line.rpartition("ERROR:")
+        if not marked:  # an argument that Flent refuses
+            _, _, error = line.partition("flent: error:")
+        error = error.strip()
         if error:
             return error
     last = last_line(text)

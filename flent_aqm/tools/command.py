@@ -179,6 +179,8 @@ def _parse_pattern(word: str) -> NumberSource:
         _refuse_joined(pattern)
         raise ConfigError(f"--reads: the pattern {pattern[:60]!r}… has {len(pattern)} characters; "
                           f"expected {_LONGEST_PATTERN} at most")
+    if mark and pattern and re.fullmatch(r"\w[\w.-]*", name):
+        _refuse_unknown(word, name, _TEXT_FACTOR)
     named = _NAME.fullmatch(name)
     if not mark or not pattern or named is None:  # a = of the pattern may be the last
         raise ConfigError(f"--reads: {word[:60]!r}; expected PATTERN=NUMBER; a pattern with blanks "

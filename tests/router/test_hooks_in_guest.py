@@ -37,7 +37,9 @@ REFUSED = {
     "no lines": ("apply testbed=virtual", "lines for tc are missing"),
     "no testbed": ("apply dev_up=up -- x", "testbed is missing"),
     "unknown testbed": ("apply testbed=moon -- x", "'moon'; known: virtual, netns"),
-    "ssh": ("apply testbed=ssh://root@r -- x", "only a sweep may set a router"),
+    "ssh": ("apply testbed=ssh://root@r -- x", "only a sweep may apply on a router"),
+    "read by ssh": ("read-back testbed=ssh://root@r", "only a sweep may read-back on a router"),
+    "probe of the lab": ("probe testbed=virtual", "only for testbed=netns or ssh"),
     "unknown command": ("put testbed=virtual", "known: apply, read-back, undo"),
     "no command": ("", "known: apply, read-back, undo"),
 }

@@ -99,7 +99,8 @@ def test_port_in_use_ends_with_one_line(what: str, option: str) -> None:
             capture_output=True, encoding="utf-8", timeout=WAIT_S, check=False)
     assert done.returncode == 1
     assert str(port) in done.stderr
-    assert done.stderr.lower().endswith(f"in use; choose others with --bind, {option}\n")
+    assert done.stderr.lower().endswith(
+        f"in use; choose another address with --bind, or port with {option}\n")
     assert done.stderr.count("\n") == 1
 
 

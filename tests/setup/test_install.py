@@ -178,6 +178,13 @@ def test_locked_when_something_else_is_in_the_way_names_it(tmp_path: Path) -> No
         raise OSError(errno.ENOSPC, "No space left on device")
     with pytest.raises(FileNotFoundError), install.locked(tmp_path):
         (tmp_path.parent / "absent" / "file").touch()
+    with (pytest.raises(SetupError, match="gone: No such file or directory; run the same command "),
+          install.locked(tmp_path)):
+        (tmp_path / "gone").unlink()
+    (tmp_path / "lock").unlink()
+    (tmp_path / "lock").symlink_to("lock")
+    with pytest.raises(SetupError, match="links; remove the file, link"), install.locked(tmp_path):
+        pass
     (tmp_path / "lock").unlink()
     (tmp_path / "lock").mkdir()
     with pytest.raises(SetupError, match="lock: Is a directory; remove"), install.locked(tmp_path):

@@ -244,6 +244,12 @@ def test_name_of_a_file_for_tc_is_told_with_its_letters(tmp_path: Path) -> None:
     """Q_My-Queue has a name, but none that tc and the kernel take."""
     with pytest.raises(ConfigError, match=r"'q_My-Queue\.c' is not .*15 lower-case letters, "):
         read_files([tmp_path / "q_My-Queue.c"])
+    twice = [tmp_path / name / "q_mine.c" for name in ("one", "two")]
+    for path in twice:
+        path.parent.mkdir()
+        path.write_text("struct qdisc_util mine_qdisc_util;")
+    with pytest.raises(ConfigError, match=r"^--tc: q_mine\.c is given twice; give one file of "):
+        read_files(twice)
 
 
 def test_file_that_is_none_is_told_from_a_missing_one(tmp_path: Path) -> None:

@@ -26,8 +26,9 @@ def test_old_words_mean_what_they_meant(value: object, parsed: bool | str) -> No
 
 def test_unknown_kind_is_refused_with_the_known_ones() -> None:
     """One line."""
-    with pytest.raises(ConfigError, match="'vidoe' is not yes, no or a kind of cross "
-                       "traffic; known: bulk, call, video, web, quic; did you mean 'video'"):
+    with pytest.raises(ConfigError, match="'vidoe' is no kind of cross traffic; expected "
+                       r"yes or no \(or true, on, 1, or false, off, 0\), or bulk, call, video, "
+                       "web, quic; did you mean 'video'"):
         parse_cross_traffic("cross_traffic", "vidoe")
 
 

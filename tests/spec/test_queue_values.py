@@ -19,6 +19,7 @@ from flent_aqm.spec.queues.values import (
     rate_bytes_per_s,
     selector,
     size_bytes,
+    time_ns,
     time_or_packets,
     time_us,
     whole,
@@ -65,7 +66,9 @@ def test_parameter_that_is_none_is_not_given() -> None:
     (size_bytes, ("1TB", "1kbit", "4g", "15 KB", "9" * 16),
      r"^expected a size .*below 4 GB, .*; units: k, kb, m, mb, g, gb \(powers of 1024\), b or "),
     (time_us, ("4295s", "5m", "5 ms", "9" * 16 + "us"),
-     r"^expected a time of 4294\.967295 s at most with its unit .* 500us, 5ms or 1s$")])
+     r"^expected a time of 4294\.967295 s at most with its unit .*; units: s, sec, .*, usecs$"),
+    (time_ns, ("5s", "5m", "5 ns", "4294967296ns", "0"),
+     r"^expected a time of 4\.294967295 s at most with its unit .*; units: ns, nsec, .*, usecs$")])
 def test_number_that_is_refused_is_told_its_units_and_limit(
         read: Reader, texts: tuple[str, ...], message: str) -> None:
     """Whatever is wrong: a number of many digits is refused by its form."""

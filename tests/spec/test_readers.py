@@ -19,7 +19,7 @@ from flent_aqm.spec.scenario import Scenario
     (False, "x: no, off and false are no numbers; give the number alone, in ms"),
     ("", "x: '' is not a number; give the number alone, in ms"),
     ("10 ms", "x: '10 ms' is not a number; give the number alone, in ms"),
-    ("nan", "x: 'nan' is not a finite number; give it in ms"),
+    ("nan", "x: 'nan' is not a finite number; give one in ms"),
     ("1e999", "x: '1e999' is not a finite number")])
 def test_value_that_is_no_number_is_shown_as_it_was_written(value: object, words: str) -> None:
     """Flent makes True of `yes`, which the user never sees."""
@@ -66,7 +66,7 @@ def test_word_for_a_switch_is_shown_as_it_was_written(settings: dict[str, object
     ({"base_delay_ms": False}, r"in ms$"),
     ({"rate_mbps": "0"}, r"^rate_mbps: 0 .*; for no limit give shaper = none$"),
     ({"rate_up_mbps": "off"}, r"^rate_up_mbps: .*; for no limit give shaper = none$"),
-    ({"rate_mbps": "-1"}, r"expected 0\.064 to 40000$")])
+    ({"rate_mbps": "-1"}, r"expected 0\.064 to 40000, or 1% to 100% of the modem's rate$")])
 def test_word_for_none_is_told_how_to_have_none(settings: dict[str, object], words: str) -> None:
     """A value that is wrong for another reason isn't."""
     with pytest.raises(ConfigError, match=words):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import resource
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -116,7 +117,7 @@ def test_queue_that_a_new_tc_sets_needs_it_where_the_router_is_here(
         preflight.check([one])
         return
     with pytest.raises(ToolMissing, match=(
-            rf"^aqm dualpi2: it needs tc of iproute2 {OLDEST[0]}\.{OLDEST[1]} or newer; run")):
+            rf"^aqm dualpi2: it needs .*, and no tc of iproute2 {OLDEST[0]}\.{OLDEST[1]} or n")):
         preflight.check([one])
 
 
@@ -130,6 +131,22 @@ def test_results_folder_is_made_with_those_above_it(tmp_path: Path, tools: list[
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match=r"^results folder .*/file can't be made or written: "):
         preflight.check([cell(tmp_path / "file")])
+
+
+def test_name_that_no_file_can_have_is_refused(tmp_path: Path, tools: list[str]) -> None:
+    """Before the first run, and with room for the temporary name under which it is written."""
+    for length, too_long in ((255 - len(".flent.gz") - len("..4194304.part"), False), (240, True)):
+        one = replace(cell(tmp_path / "new"), name="x" * length)
+        if not too_long:
+            preflight.check([cell(tmp_path / "new"), one])
+            (tmp_path / "new").rmdir()
+            continue
+        with pytest.raises(ConfigError, match=(
+                r"^the name of a run's data file is too long for results folder .*/new: 'x{60}'… "
+                "has 263 bytes while it is written; give a shorter name")) as refused:
+            preflight.check([cell(tmp_path / "new"), one])
+        assert refused.value.key == "filename_extra"
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_refused_results_folder_leaves_no_other(tmp_path: Path, tools: list[str]) -> None:

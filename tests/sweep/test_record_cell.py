@@ -4,7 +4,7 @@ what becomes of its run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -111,9 +111,10 @@ def recording(monkeypatch: pytest.MonkeyPatch, folder: Path, status: str, output
     monkeypatch.setattr(record, "copy_results", lambda lab, to, since_ns, command: steps.append(to))
     monkeypatch.setattr(record, "write_completed", lambda *values: steps.append(values))
 
-    def call(results: Path | None = None, name: str = "run.flent.gz") -> int:
+    def call(results: Path | None = None, name: str = "run.flent.gz",
+             command: Sequence[str] = ("true",)) -> int:
         return record.record_command(
-            Scenario.from_settings({}), ["true"], folder / name, results=results,
+            Scenario.from_settings({}), command, folder / name, results=results,
             time_limit=None, wall_limit_s=77.0)
 
     return call, steps
@@ -146,6 +147,16 @@ def test_files_of_the_command_go_to_this_folder_by_default(
     assert not list(tmp_path.glob("*.pcap*"))
 
 
+def test_a_command_that_is_refused_is_not_called_by_a_key(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user gives words after --."""
+    call, _ = recording(monkeypatch, tmp_path, "0", WHOLE)
+    for command, why in ((["echo", "a\tb"], "has the control character '\\\\t' at place 8; "),
+                         (["./nothing"], "there is no program './nothing'; give the path")):
+        with pytest.raises(ConfigError, match=f"^--record: the command: .*{why}"):
+            call(command=command)
+
+
 def test_a_folder_that_is_not_there_is_refused_before_the_run(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A typo made one. That of --results is made."""
@@ -154,6 +165,11 @@ def test_a_folder_that_is_not_there_is_refused_before_the_run(
         call(name="typo/run.flent.gz")
     assert str(error.value) == (f"--record: there is no folder {tmp_path / 'typo'}; make it, or "
                                 "give another path")
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match="/file is no folder to write to: Not a directory; give "):
+        call(name="file/run.flent.gz")
+    with pytest.raises(ConfigError, match="is no folder to write to: File name too long; give "):
+        call(name=f"{'x' * 300}/run.flent.gz")
     assert steps == []
     assert not (tmp_path / "typo").exists()
     assert call(tmp_path / "to", "to/run.flent.gz") == 0

@@ -193,6 +193,7 @@ def test_file_that_cannot_be_written_is_told_with_its_folder(tmp_path: Path, of:
     (("Traceback (most recent call last):\n  File x\n\n note\nKeyError: 'z'\nlast"),
      "Flent crashed: KeyError: 'z'"),
     ("Traceback (most recent call last):\n  File x\n  cut", "Flent crashed: cut"),
+    ("usage: flent\nflent: error: unrecognized arguments: -5", "unrecognized arguments: -5"),
     ("ERROR:", ("Flent wrote no data file and reported no error; the last line that it printed: "
                 "ERROR:")),
     ("fine\nlast", ("Flent wrote no data file and reported no error; the last line that it "

@@ -248,7 +248,7 @@ def test_repetitions_differ_and_the_same_one_repeats(bench: Any) -> None:
     ("rate_mbps=-5", "rate_mbps: -5 Mbit/s is out of range"),
     ("rate_mbps=fast", "'fast' is not a number"),
     ("testbed=moon", "testbed: unknown value 'moon'; known: virtual, netns"),
-    ("burst_shaping=maybe", "burst_shaping: 'maybe' is neither yes nor no"),
+    ("burst_shaping=maybe", "burst_shaping: 'maybe' is not a switch; expected yes or no (or true"),
     ("jobs=0", "jobs: '0' is not a whole number from 1"),
     ("seed=x", "seed: 'x' is not a whole number"),
     ("summary_by=moon", "summary_by: unknown key 'moon'"),

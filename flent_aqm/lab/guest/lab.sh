@@ -24,7 +24,8 @@ set_up_network
 # virtual time.
 sleep 3
 read -r psched </proc/net/psched
-[ "${psched##* }" = 3b9aca00 ] || fail "the packet scheduler's clock is not ready"
+[ "${psched##* }" = 3b9aca00 ] ||
+    fail "the packet scheduler's clock isn't that of high-resolution timers: /proc/net/psched ends with ${psched##* }, expected 3b9aca00; does the kernel have CONFIG_HIGH_RES_TIMERS?"
 
 start_own_servers
 

@@ -73,7 +73,7 @@ wait_for_servers() {
 wait_for_links() {
     for address in "$SERVER_IPV4" "$SERVER_IPV6" ${DEST2_IPV4:-} ${DEST2_IPV6:-}; do
         fping -q -B 1 -p 100 -t 250 -r 120 "$address" >/dev/null 2>&1 ||
-            fail "the server's address $address does not answer to fping"
+            fail "the address $address of a server does not answer to fping"
     done
 }
 

@@ -38,8 +38,10 @@ class TlsTransport:
                 self._tls.do_handshake()
             except ssl.SSLWantReadError:
                 self._send_ciphertext()
-                if not self._receive_ciphertext(0):
-                    raise ConnectionError("the client left during the TLS handshake") from None
+                if not (count := self._receive_ciphertext(0)):
+                    raise ConnectionError(
+                        f"the client {'was silent' if count is None else 'left'} during the TLS "
+                        "handshake") from None
             except ssl.SSLError:
                 self._send_ciphertext()  # the alert with the reason
                 raise

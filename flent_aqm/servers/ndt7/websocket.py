@@ -86,7 +86,7 @@ def upgrade(transport: Transport) -> Upgrade:
     path, _, query = events[0].path.partition("?")
     if path not in TEST_OF_PATH:
         paths = " and ".join(TEST_OF_PATH)
-        raise _refuse(transport, protocol, 404, f"unknown path {path}; known: {paths}")
+        raise _refuse(transport, protocol, 404, f"unknown path {path[:200]!r}; known: {paths}")
     try:
         metadata = parse_query(query)
     except ValueError as fault:
@@ -134,7 +134,8 @@ def _read_head(transport: Transport) -> tuple[bytes, bytes]:
     while True:
         count = transport.recv_into(buffer)
         if not count:
-            raise ConnectionError("the client left before its request was whole")
+            raise ConnectionError(f"the client {'was silent' if count is None else 'left'} before "
+                                  "its request was whole")
         head += buffer[:count]
         if head.startswith(_TLS_HANDSHAKE_RECORD):
             reason = ("TLS inside TLS; send the request itself through the port's TLS"

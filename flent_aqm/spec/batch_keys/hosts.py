@@ -12,7 +12,7 @@ from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.switch import switch
 from flent_aqm.spec.cross_traffic import parse_cross_traffic
 from flent_aqm.spec.key import Record, key, with_or_without
-from flent_aqm.spec.readers import flag, one_of, whole
+from flent_aqm.spec.readers import SWITCH_WORDS, flag, one_of, whole
 
 
 def _read_tcp_ecn(name: str, value: object) -> bool | str:

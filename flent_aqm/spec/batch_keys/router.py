@@ -221,7 +221,8 @@ def _read_rate(key: str, settings: Settings) -> float:
             return rate(name, value)
         except ConfigError as fault:
             none = "; for no limit give shaper = none" if switch(value) is False else ""
-            raise ConfigError(f"{fault}{none}", fault.key) from None
+            raise ConfigError(f"{fault}, or 1% to 100% of the modem's rate{none}", fault.key
+                              ) from None
     share_pct = number_or_nan(text[:-1])
     if not 1 <= share_pct <= 100:
         raise ConfigError(f"{name}: {text[:40]!r}; expected 1% to 100% of the modem's rate", name)

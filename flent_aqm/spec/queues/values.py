@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.switch import switch
 from flent_aqm.spec.queues.units import Scalar
+from flent_aqm.spec.readers import SWITCH_WORDS
 
 # A value, or all values that kernels may report, because not every kernel reveals its HZ.
 Expected = Scalar | frozenset[Scalar]
@@ -97,7 +98,7 @@ def time_us(text: str) -> int:
     factor = _TIME_US.get(match[2].lower()) if match else None
     if match is None or factor is None or int(float(match[1]) * factor) > _U32:
         raise ConfigError("expected a time of 4294.967295 s at most with its unit and without a "
-                          "blank, such as 500us, 5ms or 1s")
+                          f"blank, such as 500us, 5ms or 1s; units: {', '.join(_TIME_US)}")
     return int(float(match[1]) * factor)
 
 
@@ -143,7 +144,7 @@ def flag(text: str) -> bool:
     Raises ConfigError for other texts."""
     on = switch(text)
     if on is None:
-        raise ConfigError("expected yes or no")
+        raise ConfigError(f"expected {SWITCH_WORDS}")
     return on
 
 
@@ -185,7 +186,7 @@ class Graded:
             return text
         on = switch(text)
         if on is None:
-            raise ConfigError(f"expected yes, no or {self.degree}")
+            raise ConfigError(f"expected {self.degree}, {SWITCH_WORDS}")
         return on
 
     def tc_word(self, value: Scalar) -> str:
@@ -350,7 +351,7 @@ def time_or_packets(text: str) -> Scalar:
     try:
         return time_us(text)
     except ConfigError as fault:
-        raise ConfigError(f"{fault}, or a number of packets, 1 or more, such as 5p"
+        raise ConfigError(f"{fault}; or a number of packets, 1 or more, such as 5p"
                           ) from None
 
 

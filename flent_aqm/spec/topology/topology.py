@@ -81,11 +81,10 @@ class Topology:
         Raises ConfigError for an unknown host.
         """
         if name not in self.sources:
-            hosts = self.sources
-            listed = (", ".join(hosts) if len(hosts) <= 12 else
-                      f"{', '.join(hosts[:4])} … {hosts[-1]}")
+            listed = ", ".join([*self.graph.hosts, *self.other_names]) + (
+                f", sub2 to sub{self.subscribers}" if self.subscribers else "")
             raise ConfigError(f"no flow can start from {name!r} in topology {self.text}; hosts "
-                              f"are {listed}{did_you_mean(name, hosts)}")
+                              f"are {listed}{did_you_mean(name, self.sources)}")
         name = self.other_names.get(name, name)
         if name == CLIENT:
             return Source()

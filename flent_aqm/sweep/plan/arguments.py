@@ -18,7 +18,7 @@ from flent.util import token_split
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
-from flent_aqm.spec.readers import as_text, number_or_nan
+from flent_aqm.spec.readers import as_text, number_or_nan, words_for
 from flent_aqm.sweep.plan.places import placed_word
 
 # Words of which Flent makes True and False, for messages.
@@ -254,10 +254,12 @@ def _list_that_takes_values(key: str) -> str:
 def _check_repetitions(batch: Mapping[str, object]) -> None:
     """Raise ConfigError if the key `repetitions` of a batch is not a whole number from 1 to 999999.
     True, which Flent makes of yes, counts as 1. A batch without the key is accepted."""
-    text = as_text(batch.get("repetitions", 1)).strip()
+    given = batch.get("repetitions", 1)
+    text = as_text(given).strip()
     if not re.fullmatch(r"0*[1-9]\d{0,5}", text, re.ASCII):
-        raise ConfigError(f"repetitions: {text[:40]!r}; expected a whole number from 1 to 999999",
-                          "repetitions")
+        switch_words = f" ({words_for(given)} count as 0)" if isinstance(given, bool) else ""
+        raise ConfigError(f"repetitions: {text[:40]!r}{switch_words}; expected a whole number from "
+                          "1 to 999999", "repetitions")
 
 
 def _refuse_unknown_choices(runner: Any, lists: Iterable[Sequence[str]],

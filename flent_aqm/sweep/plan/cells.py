@@ -27,6 +27,7 @@ from flent_aqm.spec.keys import refuse_unknown_parameters
 from flent_aqm.spec.readers import flag
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.spec.testbeds import VIRTUAL
+from flent_aqm.sweep.plan.arguments import SWITCHES
 
 _CROSS_TRAFFIC = re.compile(r"(?:^|;)\s*cross_traffic\s*=")
 _LOCALHOST = "localhost"
@@ -68,6 +69,9 @@ def make_cell(
         if settings.NAME in our_tests():
             refuse_unknown_parameters(f"{where}: test_parameters", settings.TEST_PARAMETERS)
         _check_parameters(where, scenario, settings)
+    if settings.IP_VERSION not in (parser.get_default("IP_VERSION"), 4, 6):
+        raise ConfigError(f"{where}: ip_version: {settings.IP_VERSION!r}; expected 4 or 6",
+                          "ip_version")
     with about("hosts"):
         _check_hosts(where, scenario, settings)
     return Cell(
@@ -102,11 +106,15 @@ def _cell_commands(where: str, sections: Iterable[Mapping[str, Any]]
         where: names the batch in messages.
         sections: keys and values of each command, in the batch's order.
 
-    Raises ConfigError if a value contains an unknown ${name}.
+    Raises ConfigError if a value contains an unknown ${name}, or if Flent made True or False of
+    `exec`.
     """
     commands: dict[str, Mapping[str, str]] = {}
     for number, command in enumerate(sections, 1):
         # Flent gives a command all keys of its batch section, but not the command's name.
+        if isinstance(command.get("exec"), bool):
+            raise ConfigError(f"{where}, command {number}: exec: {SWITCHES}; expected a command, "
+                              "such as /bin/true", "exec")
         keys = {key: str(command[key]) for key in _COMMAND_KEYS if key in command}
         kind = f"{keys['type']} command" if "type" in keys else "command"
         refuse_unexpanded(f"{where}, {kind} {number}", keys)
@@ -204,12 +212,14 @@ def _check_hosts(where: str, scenario: Scenario, settings: Any) -> None:
         refuse_unknown_hosts(str(settings.TEST_PARAMETERS.get("flows", "")), scenario,
                              *settings.HOSTS[:1])
     except ConfigError as fault:
-        raise ConfigError(f"{where}: test_parameters: {fault}") from None
+        raise ConfigError(f"{where}: test_parameters: {fault}", "test_parameters") from None
     if scenario.path.topology != DUMBBELL:
         _check_topology_hosts(where, scenario, settings.HOSTS)
         return
+    hosts = [host for host in LAB_HOSTS
+             if host not in SECOND_SERVER or scenario.path.dest2_delay_ms is not None]
     for host in settings.HOSTS:
-        if host in SECOND_SERVER and scenario.path.dest2_delay_ms is None:
+        if host in SECOND_SERVER and host not in hosts:
             raise ConfigError(f"{where}: hosts: {host} exists only with a second server, "
                               "which the key dest2_delay_ms adds; give it, such as dest2_delay_ms "
                               "= 30, or use the host server")

@@ -424,7 +424,9 @@ def _pause_s(name: str, keys: Mapping[str, object]) -> int:
     text = as_text(keys.get("pause", 0))
     if not re.fullmatch(r"\d{1,6}", text.strip(), re.ASCII):
         raise ConfigError(f"batch {name}: pause: {text[:40]!r}; expected whole seconds from 0 "
-                          "to 999999, such as 5, and no ${variable}", "pause")
+                          "to 999999, such as 5, and no ${variable}",
+                          # The position would be that of the variable's value.
+                          "" if "${" in text else "pause")
     return int(text)
 
 

@@ -147,8 +147,8 @@ def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: M
                           "test; flent --list-tests lists them; for the file of a newer flent-aqm, "
                           "use its version")
     if not isinstance(settings, dict):
-        raise ConfigError("AQM.run.settings in its metadata is not a JSON object; the file is "
-                          "damaged")
+        raise ConfigError("AQM.run.settings in its metadata is not a JSON object, so the file was "
+                          "changed; replay the original file")
     check_from_data(settings)
     if run.get("commands") != "router":
         raise ConfigError(f"AQM.run.commands in its metadata is {run.get('commands')!r:.60}; only "

@@ -407,7 +407,7 @@ def test_rate_of_a_time_before_the_last_one_does_not_move_the_end_back() -> None
     assert load.end_s == 4
 
 
-@pytest.mark.parametrize("mbps", [-1.0, 1.1e9, 1e308, math.inf, math.nan])
+@pytest.mark.parametrize("mbps", [-1.0, 1e9 + 1, 1.1e9, 1e308, math.inf, math.nan])
 def test_rate_that_no_client_measures_is_refused(mbps: float) -> None:
     load = DirectionLoad()
     load.begin(1.0)
@@ -447,6 +447,8 @@ def test_text_is_read_by_patterns() -> None:
     ("text: 'Down: (=download_mbps'", ("not a regular expression: missing ), unterminated "
                                       "subpattern")),
     ("text: 'Down: (.*)=speed'", "unknown number 'speed'"),
+    ("text: 'Down: (.*)=download-mbps'",
+     "unknown number 'download-mbps' at its end; did you mean 'download_mbps'?"),
     ("text: 'rate=(.*)'", "'rate=(.*)'; expected PATTERN=NUMBER"),
     ("text: 'Down: (.*)='", "'Down: (.*)='; expected PATTERN=NUMBER"),
     ("text: 'Down", "no closing quotation mark"),

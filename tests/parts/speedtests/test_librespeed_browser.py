@@ -118,7 +118,8 @@ def test_copy_is_found_in_the_folder_that_is_named(
     """And asked for by the variable's name where there is none."""
     monkeypatch.delenv("FLENT_AQM_LIBRESPEED", raising=False)
     with pytest.raises(ToolMissing, match=(
-            r"FLENT_AQM_LIBRESPEED is not set; set it to that folder, or leave that test out$")):
+            r"FLENT_AQM_LIBRESPEED is not set; set it to that folder, or leave that test or "
+            "setting out$")):
         optional_path("speedtest_worker.js")
     monkeypatch.setenv("FLENT_AQM_LIBRESPEED", str(tmp_path / "none"))
     with pytest.raises(ToolMissing, match=r"none', and speedtest_worker.js is not there; set it"):

@@ -195,6 +195,7 @@ DURING
     """)
     assert line.startswith(f"{ROUTER}: host: this host is not as it was found: "
                            "was: qdisc cake 8001: root bandwidth 40Mbit diffserv4")
+    assert line.endswith("; set that by hand, or restart the host")
 
 
 def test_answers_when_endless_or_made_for_a_terminal_are_cut(in_guest: InGuest) -> None:

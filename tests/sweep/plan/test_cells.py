@@ -81,11 +81,20 @@ def test_cross_traffic_is_a_parameter_of_this_packages_tests(
     assert section.get("test_parameters") == parameters
 
 
+@pytest.mark.parametrize("value", [True, False])
+def test_command_of_which_flent_makes_a_switch_is_refused(value: bool) -> None:
+    """The commands true and false: Flent itself would crash in the run."""
+    with pytest.raises(ConfigError, match=r"^batch mine, command 1: exec: Flent reads a val"):
+        made("rrul", {}, [{"exec": value, "type": "pre"}])
+
+
 TRAFFIC = "test_parameters: cross_traffic is given more than once"
 
 
 @pytest.mark.parametrize(("test", "section", "settings", "fault"), [
     (PROGRAM, {"client_program": "true"}, {}, None),
+    ("rrul", {}, {"IP_VERSION": 6}, None),
+    ("rrul", {}, {"IP_VERSION": 5}, "ip_version: 5; expected 4 or 6"),
     (PROGRAM, {}, {}, "test program needs the key client_program"),
     ("ndt7", {"client_program": "true"}, {}, "client_program is run by the test program, not"),
     ("rrul", {"cross_traffic": "1"}, {}, "test rrul can't run cross traffic"),

@@ -71,11 +71,14 @@ def _refused(folder: Path, *words: str, **parts: str) -> str:
     ("batch", "repetition = 3", ("mine.batch:18:14: section [Batch::mine]: repetition is set by "
                                  "Flent for each run, so it can't be given; did you mean")),
     ("batch", "lenght = 6", "mine.batch:18:10: batch mine: unknown key 'lenght'"),
+    ("batch", "test_name = aqm_flows\ntest_parameters = flows=1xcubic/moon",
+     "mine.batch:19:19: batch mine: test_parameters: flows: column 1: '1xcubic/moon': no server "),
     ("batch", "hosts = sever", "mine.batch:18:9: batch mine: hosts: there is no host 'sever'"),
     # two keys that can't be had together, and one of the sweep
     ("batch", "shaper = cake\naqm = codel", "mine.batch:18:10: shaper: cake is AQM and shaper"),
     ("batch", "step_size = wide", (
         "mine.batch:18:13: batch mine: step_size: Flent can't read the value 'wide': could not")),
+    ("batch", "pause = ${length}\nlength = 5", "batch mine: pause: '${length}'; expected whole s"),
     ("batch", "hosts = off", "batch mine: hosts: Flent reads a value of on, off,"),
     ("batch", "rate_mbps = ${own}\nown = ${rate_mbps}", "'${own}': the ${name} in it refer to"),
     ("batch", "jobs = many", "mine.batch:18:8: jobs: 'many'"),

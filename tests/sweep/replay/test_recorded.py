@@ -75,7 +75,6 @@ REMOVED = "was removed when the file was shared, so the run can't be repeated; a
 @pytest.mark.parametrize(("change", "why"), [
     (lambda aqm: aqm.pop("schema"),
      "written by Flent or flent-aqm speedtest inside `flent-aqm lab`, which doesn't"),
-    # of another testbed without a schema nothing is known
     (lambda aqm: (aqm.pop("schema"), aqm.update(testbed="netns")),
      "its AQM.schema is missing, which flent-aqm writes in each file of a batch"),
     (lambda aqm: aqm.update(schema=2), "its AQM.schema is 2; expected 1"),
