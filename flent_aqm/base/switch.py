@@ -5,6 +5,8 @@ from __future__ import annotations
 
 ON = ("yes", "true", "on", "1")
 OFF = ("no", "false", "off", "0")
+# The words for a switch, for messages.
+SWITCH_WORDS = f"{ON[0]} or {OFF[0]} (or {', '.join(ON[1:])}, or {', '.join(OFF[1:])})"
 
 
 def switch(value: object) -> bool | None:

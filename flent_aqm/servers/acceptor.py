@@ -64,7 +64,7 @@ def listen(addresses: Sequence[str], port: int, option: str,
                 raise ConfigError(
                     f"cannot listen on {address} {named} {port}: {cause_of(error)}; "
                     + ("end other programs, or raise this limit" if lacks else
-                       f"choose others with --bind, {option}")
+                       f"choose another address with --bind, or port with {option}")
                 ) from None
             port = port or sockets[0].getsockname()[1]
     except ConfigError:

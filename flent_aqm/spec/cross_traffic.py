@@ -7,8 +7,7 @@ from collections.abc import Mapping
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
-from flent_aqm.base.switch import OFF, ON, switch
-from flent_aqm.spec.readers import SWITCH_WORDS
+from flent_aqm.base.switch import OFF, ON, SWITCH_WORDS, switch
 from flent_aqm.tools.table import TOOLS
 from flent_aqm.tools.tool import Tool
 

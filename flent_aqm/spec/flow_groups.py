@@ -25,7 +25,6 @@ from typing import Any
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.spec.batch_keys.path import DUMBBELL
-from flent_aqm.spec.readers import number_or_nan
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.spec.topology.graph import SERVER
 from flent_aqm.spec.topology.topology import parse_topology

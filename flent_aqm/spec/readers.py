@@ -14,7 +14,7 @@ from collections.abc import Collection
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import unknown_value
-from flent_aqm.base.switch import OFF, ON, switch
+from flent_aqm.base.switch import SWITCH_WORDS, switch
 from flent_aqm.base.words import shell_words
 from flent_aqm.spec.testbeds import NETNS, VIRTUAL
 
@@ -145,7 +145,7 @@ def flag(key: str, value: object) -> bool:
     """
     on = switch(value)
     if on is None:
-        raise ConfigError(f"{key}: {str(value)[:60]!r} is neither yes nor no; give one of the two")
+        raise ConfigError(f"{key}: {str(value)[:60]!r} is not a switch; expected {SWITCH_WORDS}")
     return on
 
 

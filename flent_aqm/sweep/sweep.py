@@ -303,8 +303,6 @@ class Sweep:
                            f"{'s' * (len(kernels) > 1)} {' and '.join(kernels)} and build "
                            f"{'it' if len(kernels) == 1 else 'them'} again")
         if self.failed:
-            it = ("cause above, and run it" if len(self.failed) == 1
-                  else "causes above, and run them")
             raise AqmError(f"{len(self.failed)} of {counted(len(self.planned), 'run')} failed; "
                            f"mend the {'causes' if len(self.failed) > 1 else 'cause'} above, and "
                            f"{again(len(self.failed))}")

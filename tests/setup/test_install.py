@@ -178,7 +178,7 @@ def test_locked_when_something_else_is_in_the_way_names_it(tmp_path: Path) -> No
         raise OSError(errno.ENOSPC, "No space left on device")
     with pytest.raises(FileNotFoundError), install.locked(tmp_path):
         (tmp_path.parent / "absent" / "file").touch()
-    with (pytest.raises(SetupError, match="gone: No such file or directory; run the same command "),
+    with (pytest.raises(SetupError, match="gone: No such file or directory; look why, and run "),
           install.locked(tmp_path)):
         (tmp_path / "gone").unlink()
     (tmp_path / "lock").unlink()

@@ -19,7 +19,7 @@ from flent_aqm.spec.scenario import Scenario
     (False, "x: no, off and false are no numbers; give the number alone, in ms"),
     ("", "x: '' is not a number; give the number alone, in ms"),
     ("10 ms", "x: '10 ms' is not a number; give the number alone, in ms"),
-    ("nan", "x: 'nan' is not a finite number; give one in ms"),
+    ("nan", "x: 'nan' is not a finite number; give it in ms"),
     ("1e999", "x: '1e999' is not a finite number")])
 def test_value_that_is_no_number_is_shown_as_it_was_written(value: object, words: str) -> None:
     """Flent makes True of `yes`, which the user never sees."""

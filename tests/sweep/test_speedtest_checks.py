@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import errno
 import io
-import os
 import socket
 import subprocess
 import sys
@@ -341,13 +340,3 @@ def test_place_for_the_data_file_is_checked_before(
     """Not when everything is measured, and with the system's reason."""
     assert main(["speedtest", "-o", f"{folder}/x.flent.gz"]) == 1
     assert why in capsys.readouterr().err
-
-
-def test_folder_that_may_not_be_written_is_told_before_anything_is_measured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("os.access", lambda path, mode: (path, mode) != (tmp_path, os.W_OK))
-    assert main(["speedtest", "-o", str(tmp_path / "x.flent.gz")]) == 1
-    assert capsys.readouterr().err == (
-        f"flent-aqm: -o: {tmp_path}/x.flent.gz is in a folder to which this user may not write; "
-        "name a file in another folder\n")

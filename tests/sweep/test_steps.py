@@ -836,7 +836,7 @@ def test_all_data_files_that_disappeared_are_told(
     run_all(made, capsys)
     for path in list(made.planned)[:2]:
         path.unlink()
-    with pytest.raises(AqmError, match=r"^2 of 3 finished data files have disappeared; make the"):
+    with pytest.raises(AqmError, match=r"^2 of 3 finished data files have disappeared; run them"):
         made.report()
 
 

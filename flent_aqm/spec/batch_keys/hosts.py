@@ -9,10 +9,10 @@ from typing import Any
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.base.switch import switch
+from flent_aqm.base.switch import SWITCH_WORDS, switch
 from flent_aqm.spec.cross_traffic import parse_cross_traffic
 from flent_aqm.spec.key import Record, key, with_or_without
-from flent_aqm.spec.readers import SWITCH_WORDS, flag, one_of, whole
+from flent_aqm.spec.readers import flag, one_of, whole
 
 
 def _read_tcp_ecn(name: str, value: object) -> bool | str:
@@ -25,8 +25,8 @@ def _read_tcp_ecn(name: str, value: object) -> bool | str:
         return defaults.ACCECN
     on = switch(value)
     if on is None:
-        raise ConfigError(f"{name}: unknown value {str(value)[:40]!r}; give yes, no or "
-                          f"{defaults.ACCECN}")
+        raise ConfigError(f"{name}: unknown value {str(value)[:40]!r}; expected "
+                          f"{defaults.ACCECN}, {SWITCH_WORDS}")
     return on
 
 

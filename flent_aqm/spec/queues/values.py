@@ -13,9 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.base.switch import switch
+from flent_aqm.base.switch import SWITCH_WORDS, switch
 from flent_aqm.spec.queues.units import Scalar
-from flent_aqm.spec.readers import SWITCH_WORDS
 
 # A value, or all values that kernels may report, because not every kernel reveals its HZ.
 Expected = Scalar | frozenset[Scalar]
@@ -311,7 +310,7 @@ def time_ns(text: str) -> int:
     factor = _TIME_NS.get(match[2].lower()) if match else None
     if match is None or factor is None or int(float(match[1]) * factor) > _U32:
         raise ConfigError("expected a time of 4.294967295 s at most with its unit and without a "
-                          "blank, such as 500ns or 10us")
+                          f"blank, such as 500ns or 10us; units: {', '.join(_TIME_NS)}")
     return int(float(match[1]) * factor)
 
 

@@ -44,7 +44,7 @@ def test_topology_defaults_leave_seeds_as_they_were() -> None:
     ({"up_aqm": "sfq", "up_aqm_target": "5ms"}, "target"),
     ({"aqm": "cake", "shaper": "cake", "up_aqm": "sfq"}, "up_aqm"),
     ({"dest2_delay_ms": "-1"}, "dest2_delay_ms"),
-    ({"tcp_ecn": "3"}, "tcp_ecn: unknown value '3'; give yes, no or accecn"),
+    ({"tcp_ecn": "3"}, "tcp_ecn: unknown value '3'; expected accecn, yes or no"),
 ])
 def test_topology_impossible_settings_are_refused_by_name(
     settings: dict[str, object], output: str
