@@ -19,7 +19,8 @@ def parse_scheduler(value: object) -> str | None:
     # The system would take a higher port modulo 65536.
     if not parts or not 1 <= int(parts[1]) <= 65535:
         raise ConfigError(f"scheduler: {text[:100]!r} is not the address of a Dask scheduler; "
-                          "expected an address such as tcp://192.0.2.1:8786")
+                          "expected tcp://HOST:PORT or tls://HOST:PORT, with a PORT from 1 to "
+                          "65535, such as tcp://192.0.2.1:8786")
     refuse_bad_label("scheduler", text.partition("://")[2].rpartition(":")[0])
     return text
 

@@ -21,7 +21,8 @@ from flent_aqm.base.errors import LabError, TestbedError, cause_of
 from flent_aqm.parts.cluster import worker_side
 from flent_aqm.parts.cluster.agreement import RequiredVersions, WorkerFacts, refusal
 from flent_aqm.parts.cluster.extra import load_distributed
-from flent_aqm.parts.cluster.security import security_for
+from flent_aqm.parts.cluster.probe import why_not
+from flent_aqm.parts.cluster.security import security_for, tls_context
 from flent_aqm.spec.cell import Cell
 from flent_aqm.sweep.run import RunOutput
 
@@ -96,9 +97,8 @@ class Cluster:
             self._update_workers()
         except (OSError, self._distributed.TimeoutError, RuntimeError) as error:
             self.close()
-            raise TestbedError(f"scheduler {self._address}: no connection "
-                               f"({str(error) or type(error).__name__}); if none is running there, "
-                               "start one with: dask scheduler") from None
+            raise TestbedError(f"scheduler {self._address}: no connection: "
+                               f"{self._why_no_connection(error)}") from None
         if self._refused and not self._workers:
             self.close()
             name, why = next(iter(self._refused.items()))
@@ -107,6 +107,24 @@ class Cluster:
         if not self._workers:
             self._say("no worker yet; start them with: flent-aqm worker " + self._address)
         self._watcher.start()
+
+    def _why_no_connection(self, error: Exception) -> str:
+        """Return why the scheduler can't be connected to, and how to mend that. Connects again for
+        that, because Dask says of a scheduler with TLS, with certificates of another authority, and
+        of a name without an address only that it gave up.
+
+        Args:
+            error: Dask's error.
+        """
+        try:
+            if why := why_not(self._address, tls_context(self._security, self._address, "client"),
+                              "client"):
+                return why
+        except OSError as fault:
+            return (f"{cause_of(fault)}; check host and port, and if no scheduler is running "
+                    "there, start one with: dask scheduler")
+        return (f"{str(error) or type(error).__name__}; is a Dask scheduler at this port, and of "
+                "this version of Dask?")
 
     def room(self) -> int:
         """Return the number of runs that all workers in use take at once, with those under way. 0
@@ -146,7 +164,8 @@ class Cluster:
                 self._client.run(worker_side.stop, self._sweep, workers=addresses,
                                  on_error="ignore")
             except Exception as error:  # such as a scheduler that is gone: nothing to stop
-                self._say(f"can't stop the runs on {self._address}: {error}")
+                self._say(f"can't stop the runs on {self._address} "
+                          f"({str(error) or type(error).__name__}); they end by themselves")
 
     def close(self) -> None:
         """Disconnect from the scheduler, and end the watching thread. Calls of make(), also those
@@ -305,7 +324,8 @@ class Cluster:
                 kernel = self._kernel.read_bytes()
             except OSError as error:  # not for the caller, which takes it for a lost worker
                 raise LabError(f"the lab kernel {self._kernel} can't be read here: "
-                               f"{cause_of(error)}") from None
+                               f"{cause_of(error)}; make it readable, or run flent-aqm setup"
+                               ) from None
             self._call_on_worker(address, worker_side.take_kernel, self._wanted.kernel_hash,
                                  self._wanted.kernel_version, kernel)
             self._say(f"worker {worker.host_name} at {address} was sent the lab kernel")

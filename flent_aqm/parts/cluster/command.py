@@ -13,7 +13,7 @@ import tempfile
 from dataclasses import dataclass
 from typing import Any
 
-from flent_aqm.base.errors import AqmError, ConfigError
+from flent_aqm.base.errors import AqmError, ConfigError, cause_of
 from flent_aqm.base.words import bracketed
 from flent_aqm.lab.place import kill_all
 from flent_aqm.parts.cluster.address import parse_scheduler
@@ -24,6 +24,7 @@ from flent_aqm.parts.cluster.security import (
     own_address,
     require_own,
     security_for,
+    tls_context,
 )
 from flent_aqm.sweep.pool import parse_jobs
 
@@ -101,8 +102,8 @@ def _check_options(args: argparse.Namespace) -> _WorkerOptions:
     without the package distributed."""
     address, jobs = parse_scheduler(args.scheduler), parse_jobs(args.jobs)
     if address is None:
-        raise ConfigError("the scheduler's address is empty; expected an address such as "
-                          "tcp://192.0.2.1:8786")
+        raise ConfigError("the scheduler's address is empty; expected tcp://HOST:PORT or "
+                          "tls://HOST:PORT, such as tcp://192.0.2.1:8786")
     if args.dashboard is not None and not 0 <= args.dashboard <= 65535:
         raise ConfigError(f"--dashboard {args.dashboard}: expected a port from 1 to 65535, "
                           "or 0 for any free port")
@@ -114,7 +115,7 @@ def _check_options(args: argparse.Namespace) -> _WorkerOptions:
 
 
 class _NotJoinedError(Exception):
-    """The scheduler answers, but this worker can't join it. The text is the reason, see
+    """The scheduler answers, but this worker can't join it. The text is the reason, as of
     why_not()."""
 
 
@@ -159,18 +160,22 @@ async def _keep_serving(requested: _WorkerOptions) -> None:
 async def _run_worker(requested: _WorkerOptions) -> None:
     """Run a Dask worker until the scheduler is gone. Print its address on standard error, with a
     warning if others can run programs through it. Raises _NotJoinedError if TLS or certificates
-    don't fit, OSError or an error of Dask if there is no connection, ToolMissing without the
-    package distributed."""
+    don't fit, or the worker's folder can't be made, OSError or an error of Dask if there is no
+    connection, ToolMissing without the package distributed."""
     from flent_aqm.parts.cluster.worker import worker_class
 
-    # Dask's configuration may have certificates that this scheduler doesn't use.
-    context = (requested.security.get_connection_args("worker").get("ssl_context")
-               if requested.scheduler.startswith("tls://") else None)
+    context = tls_context(requested.security, requested.scheduler, "worker")
     why = await asyncio.to_thread(why_not, requested.scheduler, context)
     if why:
         raise _NotJoinedError(why)
     host = requested.host or own_address(requested.scheduler)
-    with tempfile.TemporaryDirectory(prefix="flent-aqm-worker-") as folder:
+    try:
+        temporary = tempfile.TemporaryDirectory(prefix="flent-aqm-worker-")
+    except OSError as error:  # it would look like an absent scheduler
+        where = f" ({error.filename})" if error.filename else ""
+        raise _NotJoinedError(f"this worker's folder for temporary files can't be made{where}: "
+                              f"{cause_of(error)}; make room, or set TMPDIR") from None
+    with temporary as folder:
         async with worker_class()(
             requested.scheduler, nthreads=requested.jobs, local_directory=folder, memory_limit=0,
             host=bracketed(host), security=requested.security, silence_logs=40,

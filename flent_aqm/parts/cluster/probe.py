@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Find out why a worker can't join a scheduler: TLS on one side only, or unknown certificates.
+"""Find out why a worker or a client can't join a scheduler: TLS on one side only, or unknown
+certificates.
 
 Dask itself tries again for ever without a message. A Dask scheduler sends the first bytes of a
 connection, so their presence shows whether it uses TLS.
@@ -20,13 +21,14 @@ ANSWERS_S = 5.0
 FIRST_WORD_S = 1.0
 
 
-def why_not(address: str, context: ssl.SSLContext | None) -> str:
-    """Return the reason why a worker can't join a scheduler. "" if none is found, also if the other
-    side takes the connection, but sends nothing in time.
+def why_not(address: str, context: ssl.SSLContext | None, role: str = "worker") -> str:
+    """Return the reason why a worker or a client can't join a scheduler. "" if none is found, also
+    if the other side takes the connection, but sends nothing in time.
 
     Args:
         address: the scheduler's address, such as tls://HOST:PORT.
-        context: TLS context with the worker's certificates, None without TLS.
+        context: TLS context with the worker's or client's certificates, None without TLS.
+        role: "worker" or "client", for the message.
 
     Raises OSError if nobody listens at the address, or with TLS, if the connection breaks.
     """
@@ -45,28 +47,31 @@ def why_not(address: str, context: ssl.SSLContext | None) -> str:
                 # The refusal of a certificate comes with the first thing read.
                 encrypted.recv(1)
         except ssl.SSLCertVerificationError as error:
-            return ("the scheduler's certificate isn't valid by the authority in --tls-ca-file "
-                    f"({error.verify_message}); {WHERE_TO_READ}")
+            option = "--tls-ca-file, or " if role == "worker" else ""
+            return (f"the scheduler's certificate isn't valid by this {role}'s authority "
+                    f"({option}ca-file of distributed.comm.tls in Dask's configuration): "
+                    f"{error.verify_message}; {WHERE_TO_READ}")
         except ssl.SSLError as error:
-            return _why_tls_failed(_reason(error))
+            return _why_tls_failed(_reason(error), role)
         except TimeoutError:
             return ""
     return ""
 
 
-def _why_tls_failed(reason: str) -> str:
+def _why_tls_failed(reason: str, role: str = "worker") -> str:
     """Return the message on a TLS connection that the scheduler ended. Alerts about certificates
     are told apart from other causes.
 
     Args:
         reason: reason of the SSLError, such as "tlsv1 alert unknown ca".
+        role: "worker" or "client", whose certificate it is.
     """
     if "certificate expired" in reason:
-        return ("the scheduler refuses this worker's certificate because it, or that of its "
+        return (f"the scheduler refuses this {role}'s certificate because it, or that of its "
                 f"authority, has expired ({reason}): make a new one; {WHERE_TO_READ}")
     # decrypt error: the certificate's signature isn't that of the authority of this name.
     if any(words in reason for words in ("certificate", "unknown ca", "decrypt error")):
-        return (f"the scheduler refuses this worker's certificate ({reason}): expected one of the "
+        return (f"the scheduler refuses this {role}'s certificate ({reason}): expected one of the "
                 f"scheduler's own authority that is valid today; {WHERE_TO_READ}")
     return f"the TLS connection to the scheduler fails ({reason}); {WHERE_TO_READ}"
 

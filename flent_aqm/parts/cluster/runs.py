@@ -77,9 +77,10 @@ class RunsOfCluster:
     def run(self, cell: Cell) -> FinishedRun:
         """Make a run on a worker, and write its files on this machine. start() comes first.
 
-        Raises an AqmError with the cause if the run fails or can't begin: TestbedError if too many
-        workers disappear with it, LabError if the runs are stopped, StorageError if files can't be
-        written.
+        Raises an AqmError with the cause if the run fails or can't begin: TestbedError if it is
+        lost too often, because workers or the scheduler disappear. LabError if the runs are
+        stopped, if the scheduler stays away, or if the lab kernel is gone from the worker or its
+        disk or memory fails. StorageError if files can't be written here.
         """
         assert self._cluster is not None, "start() comes first"
         assert self._facts is not None, "start() comes first"

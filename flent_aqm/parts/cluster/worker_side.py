@@ -94,7 +94,7 @@ def take_kernel(kernel: str, version: str, program: bytes) -> None:
         _store_kernel(folder, kernel, version, program)
     except OSError as error:
         raise LabError(f"{socket.gethostname()}: the worker can't store the kernel in {folder}: "
-                       f"{cause_of(error)}") from None
+                       f"{cause_of(error)}; make room there, or the folder writable") from None
 
 
 def _store_kernel(folder: Path, kernel: str, version: str, program: bytes) -> None:
@@ -153,7 +153,8 @@ def run(cell: Cell, wanted: RequiredVersions, sweep: str) -> RunOutput:
     except OSError as error:
         # As it is, it would look like an error of the connection to this worker.
         where = f"{error.filename}: " if error.filename else ""
-        raise LabError(f"{socket.gethostname()}: {where}{cause_of(error)}") from None
+        raise LabError(f"{socket.gethostname()}: the worker can't make the run: {where}"
+                       f"{cause_of(error)}; mend that there, and make the sweep again") from None
     finally:
         testbed.forget()
 

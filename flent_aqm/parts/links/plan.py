@@ -124,7 +124,8 @@ def refuse_link_that_ends(scenario: Scenario, length_s: float) -> None:
     """
     link = scenario.record("link")
     needed_s = length_s + _BEFORE_TEST_S
-    seen = f"and the run lasts {length_s:g} s, {needed_s:g} s with the second before its test"
+    seen = (f"and the run lasts {length_s:.12g} s, {needed_s:.12g} s with the second before its "
+            "test")
     for direction, plan in link_plans(scenario).items():
         key, shown = f"link_{direction}_trace", link.shown_key(direction, "link_trace")
         if 0 < plan.dead_ns < needed_s * NS:
@@ -134,14 +135,14 @@ def refuse_link_that_ends(scenario: Scenario, length_s: float) -> None:
             repeat = ("" if link.link_outages_s and needed_s > ROUND_S
                       else ", or link_trace_end = repeat")
             raise ConfigError(
-                f"{shown}: {link.of(direction, 'link_trace')} ends after {plan.dead_ns / NS:g} s, "
-                f"{seen}; give a longer trace{repeat}", key)
+                f"{shown}: {link.of(direction, 'link_trace')} ends after "
+                f"{plan.dead_ns / NS:.12g} s, {seen}; give a longer trace{repeat}", key)
         if 0 < plan.again_ns < needed_s * NS:
             if link.link_outages_s:
                 key = shown = "link_outages_s"
             raise ConfigError(
-                f"{shown}: begins again after {plan.again_ns / NS:g} s, {seen}; "
-                f"expected a run of {plan.again_ns / NS - _BEFORE_TEST_S:g} s at most with "
+                f"{shown}: begins again after {plan.again_ns / NS:.12g} s, {seen}; "
+                f"expected a run of {plan.again_ns / NS - _BEFORE_TEST_S:.12g} s at most with "
                 f"{'a trace that repeats or ' if link.link_outages_s else ''}link_access", key)
 
 

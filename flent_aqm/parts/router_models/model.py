@@ -283,7 +283,7 @@ def parse_value(where: str, name: str, text: str) -> float | int | str | bool:
         wrong = "is not a number" if math.isnan(number) else "is out of range" if not (
             low <= number <= high) else "is not whole"
         raise ConfigError(f"{where}: {text!r} {wrong}; "
-                          f"expected {kind} from {low:g} to {high:g}")
+                          f"expected {kind} from {low:.12g} to {high:.12g}")
     return int(number) if whole else number
 
 
@@ -304,6 +304,6 @@ def _refuse_useless(key: str, model: RouterModel) -> None:
             "rx_packet_ns, rx_byte_ns, tx_packet_ns or tx_byte_ns")
     if model.other_work_per_s * model.other_work_us >= 1e6:
         raise ConfigError(
-            f"{key}: other work {model.other_work_per_s:g} times a second for "
-            f"{model.other_work_us:g} us takes a whole core; give less than 1000000 us a second "
-            "in all")
+            f"{key}: other work {model.other_work_per_s:.12g} times a second for "
+            f"{model.other_work_us:.12g} us takes a whole core; expected less than 1000000 us a "
+            "second in all: give a smaller other_work_per_s or other_work_us")

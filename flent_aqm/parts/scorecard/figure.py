@@ -20,6 +20,7 @@ from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.base.words import counted, for_plot, plain
 from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.columns import ordered
+from flent_aqm.parts.scorecard.output import IN_ANOTHER
 from flent_aqm.parts.scorecard.scores import BAD_MS, rates
 from flent_aqm.show.looks import OTHER_LOOKS, QUIET
 from flent_aqm.show.plots.paper import letters, write_caption
@@ -63,8 +64,8 @@ def write(cards: Sequence[Card], path: Path) -> None:
                 canvas.savefig(path.with_suffix(f".{kind}"), dpi=_DPI, metadata=_METADATA[kind])
             write_caption(path, [caption(cards)])
         except OSError as error:
-            raise ConfigError(f"-o: can't write {error.filename or path}: {cause_of(error)}"
-                              ) from None
+            raise ConfigError(f"-o: can't write {error.filename or path}: {cause_of(error)}; "
+                              f"{IN_ANOTHER}") from None
 
 
 def caption(cards: Sequence[Card]) -> str:

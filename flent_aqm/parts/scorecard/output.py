@@ -10,6 +10,8 @@ from pathlib import Path
 from flent_aqm.base.errors import BadResult, ConfigError, cause_of
 from flent_aqm.base.whole_file import write_text
 
+# How to mend that a file can't be written to the folder of the option -o.
+IN_ANOTHER = "choose another folder with -o"
 # open_regular()'s errors for something that isn't a regular file. All other errors of the system
 # say nothing about the content.
 _NO_FILE = (errno.EISDIR, errno.EINVAL, errno.ENXIO, errno.ELOOP)
@@ -52,4 +54,4 @@ def write_output(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, text)
     except OSError as error:
-        raise ConfigError(f"-o: can't write {path}: {cause_of(error)}") from None
+        raise ConfigError(f"-o: can't write {path}: {cause_of(error)}; {IN_ANOTHER}") from None

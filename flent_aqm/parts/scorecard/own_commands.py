@@ -29,6 +29,8 @@ def measure(call, report):
     measure_by(CLIENT, READS, call, report)
 """
 
+# Most bytes of a name, which is also that of a file, and longest duration of a run, in s.
+_MOST_NAME, _MOST_S = 200, 86_400.0
 # Programs that several clients share.
 _INTERPRETER = re.compile(r"(?:python|perl|ruby|node|lua|php|sh|bash|dash)[\d.]*")
 
@@ -48,8 +50,15 @@ def write_tool(output: Path, name: str | None, client: str, server: str, reads: 
         reads: the option --reads: where the client's output has the numbers.
         longest_s: longest duration of a run.
 
-    Raises ConfigError if a command or --reads is wrong, or a file can't be read or written.
+    Raises ConfigError if a command, --reads or the duration is wrong, the name is longer than 200
+    bytes, or a file can't be read or written.
     """
+    if not 0 < longest_s <= _MOST_S:
+        raise ConfigError(f"--longest: {longest_s:g}; expected a number of seconds above 0 and up "
+                          f"to {_MOST_S:g}")
+    if name and len(os.fsencode(name)) > _MOST_NAME:
+        raise ConfigError(f"--name: {name[:40]!r}… has {len(os.fsencode(name))} bytes; expected "
+                          f"{_MOST_NAME} at most")
     check_placeholders(client, server)  # before paths take the place of the user's words
     client, server = (shlex.join(words_of(option, text))
                       for option, text in (("--client", client), ("--server", server)))

@@ -143,20 +143,31 @@ class Reading:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Reading:
         """Return the reading from the result of as_dict(). Raises TypeError, ValueError,
-        LookupError or AttributeError if the values have another form."""
+        LookupError or AttributeError if the values have another form. A ValueError names the key
+        whose value is wrong."""
         ways = {name: DirectionValues(**{key: math.inf if value == LOST else value
                                          for key, value in way.items()})
                 for name, way in values["ways"].items()}
         one = cls(**{**values, "ways": ways})
-        numbers = [one.megabytes, one.seconds, one.lab_wall_s, one.shown_idle_ms]
-        for way in ways.values():
-            numbers += [None if value == math.inf else value for value in asdict(way).values()]
-        if not all(number is None or a_number(number) is not None for number in numbers) or \
-                type(one.beside) is not bool or one.good not in (None, True, False):
-            raise TypeError("a reading has values of another kind than expected")
-        for word in (one.place, one.words, one.group, one.without_seed, *ways):
+        numbers = {name: getattr(one, name)
+                   for name in ("megabytes", "seconds", "lab_wall_s", "shown_idle_ms")}
+        for way, of_way in ways.items():
+            numbers |= {f"{name} of {way}": None if value == math.inf else value
+                        for name, value in asdict(of_way).items()}
+        for name, number in numbers.items():
+            if number is not None and a_number(number) is None:
+                raise ValueError(f"{name} is {number!r:.60}; expected a number or null")
+        for name, value, kinds in (("beside", one.beside, "true or false"),
+                                   ("good", one.good, "true, false or null")):
+            if type(value) is not bool and not (name == "good" and value is None):
+                raise ValueError(f"{name} is {value!r:.60}; expected {kinds}")
+        for name in ("place", "words", "group", "without_seed"):
+            word = getattr(one, name)
             if not isinstance(word, str) or not word.isprintable():
-                raise ValueError(f"{str(word)[:60]!r} is not printable text")
+                raise ValueError(f"{name} is {word!r:.60}; expected text that can be printed")
+        if odd := [way for way in ways if not way.isprintable()]:
+            raise ValueError(f"ways has the direction {odd[0]!r:.60}; expected text that can be "
+                             "printed")
         return one
 
 
@@ -205,7 +216,7 @@ def _read_direction(contestant: Contestant, run: Run, way: str, place: Place) ->
     possible_mbps = link_rate_mbps(run, way) * payload_share(run, way)
     if shown_mbps is not None and not 0 <= shown_mbps < UNIT_FACTOR * possible_mbps:
         raise BadResult(f"the test shows {shown_mbps:g} Mbit/s of {way}, where "
-                        f"{significant(possible_mbps)} Mbit/s are possible; expected 0 or more, "
+                        f"{significant(possible_mbps, 6)} Mbit/s are possible; expected 0 or more, "
                         f"and less than {UNIT_FACTOR:g} times that: is it in Mbit/s?")
     return DirectionValues(
         # Beside a bulk flow, the possible throughput depends on the test's share.
@@ -269,7 +280,8 @@ def _shown_latency_ms(contestant: Contestant, run: Run, way: str) -> float | Non
             continue
         unit = METRICS[name].unit
         if value < 0:
-            raise BadResult(f"the test shows {value:g} {unit} of latency; expected 0 or more")
+            raise BadResult(f"the test shows {value:g} {unit} of latency ({name}); expected 0 or "
+                            "more")
         if unit != "RPM":
             latencies_ms.append(value)
         elif value:

@@ -58,15 +58,18 @@ def own_folder(output: Path, label: str, file: Path) -> tuple[Path, Path | None]
     try:
         text = file.read_bytes()
     except OSError as error:
-        raise ConfigError(f"{file}: can't be read: {cause_of(error)}") from None
+        raise ConfigError(f"{file}: can't be read: {cause_of(error)}; make it readable") from None
     try:
         if kept.is_file() and kept.read_bytes() != text:
             earlier = _move_earlier(folder, label)
         folder.mkdir(parents=True, exist_ok=True)
         kept.write_bytes(text)
     except OSError as error:
-        raise ConfigError(f"-o: can't read or write {error.filename or kept}: {cause_of(error)}; "
-                          "choose another folder with -o") from None
+        # A folder that can't be moved has two names: its own, and that of the place it would get.
+        tried = (f"move {error.filename} to {error.filename2}" if error.filename2 else
+                 f"read or write {error.filename or kept}")
+        raise ConfigError(f"-o: can't {tried}: {cause_of(error)}; choose another folder with -o"
+                          ) from None
     return folder, earlier
 
 

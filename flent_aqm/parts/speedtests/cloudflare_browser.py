@@ -172,7 +172,7 @@ def measure(call: Call, report: ClientReport) -> None:
     if not show(chromium, page, {"/speedtest.js": Path(script)}, {"server": call.url},
                 lambda body: results.update(json.loads(body)), patience_s=END_S):
         raise BadResult(f"Cloudflare's engine in {chromium} did not end its test within "
-                        f"{END_S:g} s")
+                        f"{END_S:g} s: is the link too slow for it, or this machine too busy?")
     fill(report, results)
 
 

@@ -107,8 +107,9 @@ class PageReport:
             try:
                 self.report.numbers[number] = float(str(self.last.get(name, "")))
             except ValueError:
-                raise BadResult(f"LibreSpeed's script ended with {self.last.get(name, '')!r} as "
-                                f"{number}; expected a number") from None
+                raise BadResult(f"LibreSpeed's script ended with {self.last.get(name, '')!r:.60} "
+                                f"as {number}; expected a number: does the server respond?"
+                                ) from None
         for direction, name in _WAYS.values():
             self.report.load(direction).mbps = float(str(self.last[name]))
 
@@ -128,7 +129,7 @@ def measure(call: Call, report: ClientReport) -> None:
     if not show(chromium, PAGE, {"/speedtest_worker.js": Path(worker)}, {"server": call.url},
                 heard.take, patience_s=END_S, options=WORDS):
         raise BadResult(f"LibreSpeed's script in {chromium} did not end its test within "
-                        f"{END_S:g} s")
+                        f"{END_S:g} s: is the link too slow for it, or this machine too busy?")
     heard.conclude()
 
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flent_aqm.base.errors import BadResult
+from flent_aqm.base.words import counted
 from flent_aqm.parts.speedtests.own_clients.connection import Connection, ServerAddress
 from flent_aqm.parts.speedtests.own_clients.own_client import Metered, run
 from flent_aqm.parts.speedtests.own_clients.statistics import deviation, mean, without
@@ -277,9 +278,9 @@ def _probes_since(probes: list[TimedRequest], since_s: float) -> list[TimedReque
     than 5."""
     recent = [one for one in probes if one.end_s > since_s]
     if len(recent) < FEWEST_PROBES:
-        raise BadResult(f"responsiveness: {len(recent)} probes came back in the last intervals; "
-                        f"expected {FEWEST_PROBES} or more: is the link too slow for this test, or "
-                        "are probes_per_s or interval_s too small?")
+        raise BadResult(f"responsiveness: {counted(len(recent), 'probe')} came back in the last "
+                        f"intervals; expected {FEWEST_PROBES} or more: is the link too slow for "
+                        "this test, or are probes_per_s or interval_s too small?")
     return recent
 
 

@@ -92,7 +92,8 @@ async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
         raise BadResult(f"the server responded with a line of more than {_LONGEST_LINE >> 20} MiB; "
                         "expected a JSON object: is it `flent-aqm serve webrtc`?") from None
     if not line:
-        raise BadResult("the server closed the connection instead of responding")
+        raise BadResult("the server closed the connection instead of responding: is it "
+                        "`flent-aqm serve webrtc`?")
     try:
         answer = json.loads(line)
     except (ValueError, RecursionError):  # no JSON, or nested too deeply

@@ -180,7 +180,7 @@ def _query_testbed(testbed: str, addresses: Mapping[str, str]) -> RouterProperti
                 why = last_line(failed.stderr) or end_of(failed.returncode)
                 raise TestbedError(f"{NETNS}: the query of this machine failed: {why}") from None
 
-        return probe(here, kinds=_KINDS, addresses=addresses.values())
+        return probe(here, kinds=_KINDS, addresses=addresses.values(), machine="machine")
     if not testbed.startswith("ssh://"):
         raise ConfigError(f"--testbed: {testbed!r} has no router that doctor could query; expected "
                           "ssh://[user@]router[:port] or netns")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from flent_aqm.base.errors import ParseError, TestbedError
+from flent_aqm.router.tc.read_back import OTHER_HOOKS
 
 # Free memory for the original state that is stored on the router during a sweep (session.sh tries
 # 256 KB).
@@ -103,13 +104,16 @@ def parse_probe(text: str, machine: str = "router") -> RouterProperties:
         machine: word for the machine in messages.
     """
     lines = text.splitlines()
-    if lines[:1] != ["format 1"]:
-        raise ParseError(f"the {machine} printed {''.join(lines[:1])[:60]!r} before its answer to "
-                         "the probe; expected 'format 1': let its shell's start files print "
-                         "nothing")
-    if lines[-1:] != ["end"]:
+    if not lines:
+        raise ParseError(f"the {machine} printed nothing in answer to the probe; expected 'format "
+                         "1' and further lines: does its shell run the commands that it is sent?")
+    if lines[0] != "format 1":
+        raise ParseError(f"the {machine} printed {lines[0][:60]!r} before its answer to the probe; "
+                         "expected 'format 1': let its shell's start files print nothing")
+    if lines[-1] != "end":
         raise ParseError(f"the {machine}'s answer to the probe ends with {lines[-1][:60]!r}; "
-                         "expected 'end': the answer is cut off, or something was printed after it")
+                         "expected 'end': the answer is cut off, or something was printed after "
+                         "it; try again, and let its shell print nothing of its own")
     texts: dict[str, str] = {}
     links: dict[str, RouterDevice] = {}
     routes: dict[str, str] = {}
@@ -128,7 +132,11 @@ def parse_probe(text: str, machine: str = "router") -> RouterProperties:
                 kinds[kind] = ""
             case "kind", [kind, "no", *why]:
                 kinds[kind] = " ".join(why)[:200]
-            case "link" | "route" | "kind", _:
+            case "kind", _:
+                raise ParseError(f"the {machine}'s answer to the probe has an unexpected line "
+                                 f"{line[:80]!r}; expected 'kind NAME yes' or 'kind NAME no "
+                                 f"REASON'{OTHER_HOOKS}")
+            case "link" | "route", _:
                 raise ParseError(f"the {machine}'s answer to the probe has an unexpected line "
                                  f"{line[:80]!r}; expected names of devices of 1 to 15 letters, "
                                  "digits and _.@-: rename a device with another name")
@@ -209,6 +217,7 @@ def check_kinds(facts: RouterProperties, kinds: Collection[str], instead: str = 
     lacking = [f"{kind} ({facts.kinds.get(kind, 'not tried')})" for kind in sorted(kinds)
                if facts.kinds.get(kind, "?")]
     if lacking:
-        without = f"; to leave it out: {instead}" if instead else ""
+        which = "it" if len(lacking) == 1 else "them"
+        without = f"; to leave {which} out: {instead}" if instead else ""
         raise TestbedError(f"the router lacks {', '.join(lacking)}; "
                            f"flent-aqm doctor --testbed ADDRESS shows what it has{without}")

@@ -47,4 +47,5 @@ def own_address_towards(address: str, source: str) -> str:
         what = ("this machine has no route" if error.errno in (errno.ENETUNREACH,
                                                                errno.EHOSTUNREACH)
                 else "this machine can't send packets")
-        raise ConfigError(f"{source}: {what} to {address}: {error.strerror}") from None
+        raise ConfigError(f"{source}: {what} to {address}: {error.strerror}; check the address, "
+                          f"and the routes with: ip route get {address}") from None

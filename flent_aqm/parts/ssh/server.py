@@ -52,7 +52,8 @@ class SshServer:
             self._device = facts.routes.get(self._client, "")
             if not self._device:
                 raise TestbedError("server_testbed: the server has no route to the client, "
-                                   f"{self._client}")
+                                   f"{self._client}; add one there, and check it with: ip route "
+                                   f"get {self._client}")
             if delays and facts.kinds.get("netem"):
                 raise TestbedError("base_delay_ms: delay is added by netem, which can't be used on "
                                    f"the server ({facts.kinds['netem']}); install it there "

@@ -185,7 +185,8 @@ class SshTestbed:
         assert self._session is not None, "prepare() comes first"
         if not self._connection.is_open():
             raise TestbedError(f"{self._address}: the connection has broken; unless the router has "
-                               f"restarted, its watchdog restores it within {WATCHDOG_LIMIT_S} s")
+                               f"restarted, its watchdog restores it within {WATCHDOG_LIMIT_S} s; "
+                               "check the connection, and make the missing runs again then")
         # Otherwise the transmit queue length of the previous run would stay.
         self._session.clear()
         if self._server:

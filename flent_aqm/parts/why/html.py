@@ -27,8 +27,8 @@ def refuse_other_names(path: Path | None) -> None:
     """Raise ConfigError if the path of the output doesn't end in .html, .htm, .png, .svg or .pdf.
     None is accepted."""
     if path is not None and path.suffix not in (*_PAGES, *(f".{one}" for one in figure.KINDS)):
-        raise ConfigError(f"-o: {plain(path)}: expected a name that ends in .html, .png, .svg or "
-                          ".pdf")
+        raise ConfigError(f"-o: {plain(path)}: expected a name that ends in .html, .htm, .png, "
+                          ".svg or .pdf")
 
 
 def write(path: Path, file: Path, run: WatchedRun, explained: Explained, story: Story,

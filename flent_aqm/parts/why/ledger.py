@@ -247,8 +247,8 @@ def parse_devices(text: str) -> Mapping[int, str]:
     devices = {int(number): name for number, name in
                re.findall(r"(?m)^(\d{1,9}) (\S{1,15})$", text)}
     if not devices:
-        raise ParseError("the capture's list of devices has no line with a number and a name: "
-                         f"{text.strip()[:60]!r}")
+        raise ParseError("the capture's list of devices has no line with a number and a name; it "
+                         f"begins with {text.strip()[:60]!r}; give the command again")
     return devices
 
 

@@ -26,4 +26,5 @@ def in_folder(option: str, path: Path) -> Iterator[None]:
     except OSError as error:
         # A new file takes the old one's place, so the folder's permissions count, not the file's.
         raise ConfigError(f"{option}: can't write {plain(path.name)} to the folder "
-                          f"{plain(path.parent)}: {cause_of(error)}") from None
+                          f"{plain(path.parent)}: {cause_of(error)}; name another file with "
+                          f"{option}") from None

@@ -21,6 +21,7 @@ from typing import Any
 import numpy
 
 from flent_aqm.base.errors import BadResult, LabError
+from flent_aqm.base.words import counted
 from flent_aqm.lab.path_model import path_models
 from flent_aqm.lab.place import CommandResult, read_text
 from flent_aqm.lab.protocol import FlentRun
@@ -94,19 +95,21 @@ class Watched(Lab):
         result = super().wait()
         out = self.stdout.parent
         if fault := " ".join(read_text(out / "why_drop").split()):
-            raise LabError(f"--drop-packet: the router could not drop the packet: {fault[-200:]}")
+            raise LabError(f"--drop-packet: the router could not drop the packet: {fault[-200:]}; "
+                           "name a packet of another flow, or leave --drop-packet out")
         for name in namespaces(self._scenario):
             text = read_text(out / f"why_devices-{name}")
             dropped = re.search(r"^dropped (\d+)$", text, re.MULTILINE)
             if not dropped:
                 last = read_text(out / f"why_errors-{name}").splitlines()[-1:]
                 raise LabError(f"the capture on {name} failed: "
-                               f"{last[0][:200] if last else 'it printed nothing'}")
+                               f"{last[0][:200] if last else 'it printed nothing'}; try again, and "
+                               "if it is a lack of memory or room, explain a shorter run")
             if int(dropped[1]):
-                raise LabError(f"the capture on {name} had no room for {dropped[1]} packets: it "
-                               "has memory for those that the recorded run's queues sent, up to "
-                               f"{_MOST_BLOCKS} MiB for all captures; explain a shorter run, or "
-                               "one with fewer packets")
+                raise LabError(f"the capture on {name} had no room for "
+                               f"{counted(int(dropped[1]), 'packet')}: it has memory for those "
+                               f"that the recorded run's queues sent, up to {_MOST_BLOCKS} MiB for "
+                               "all captures; explain a shorter run, or one with fewer packets")
             for made in (f"why-{name}.ring", f"why_devices-{name}"):
                 shutil.move(out / made, self.kept / made)
         return result

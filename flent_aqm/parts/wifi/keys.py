@@ -62,8 +62,8 @@ def parse_rates(key: str, text: str) -> tuple[float, ...]:
 
 def _check_rates(name: str, value: object) -> str:
     """Return the value of wifi_rates_mbps as text without blanks around it. Raises ConfigError if
-    parse_rates() refuses it."""
-    text = str(value).strip()
+    parse_rates() refuses it, or for True and False."""
+    text = text_of(name, value, "rates in Mbit/s, such as 2x144.4+7.2").strip()
     parse_rates(name, text)
     return text
 

@@ -7,10 +7,15 @@ import errno
 import os
 import shutil
 import signal
+import socket
+import ssl
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -132,7 +137,36 @@ def test_kernel_that_cannot_be_read_is_not_taken_for_a_lost_worker(tmp_path: Pat
     side._client = Client()
     side._update_workers()
     assert told == [(f"worker at tcp://bare:1 can't be checked (the lab kernel {tmp_path}/linux "
-                     "can't be read here: No such file or directory); trying again")]
+                     "can't be read here: No such file or directory; make it readable, or run "
+                     "flent-aqm setup); trying again")]
+
+
+def test_scheduler_that_cannot_be_connected_to_is_told_with_the_cause() -> None:
+    """Of one that is not there, and of one without TLS, Dask says only that it gave up."""
+    def why(address: str) -> str:
+        side = sweep_side.Cluster("tcp://127.0.0.1:1", RequiredVersions("", "", "", {}),
+                                  Path("linux"), print)
+        side._address = address
+        if address.startswith("tls://"):
+            side._security = SimpleNamespace(get_connection_args=lambda role: {
+                "ssl_context": ssl._create_unverified_context()})
+        return side._why_no_connection(TimeoutError("gave up"))
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+
+        def greet() -> None:
+            for _ in range(2):
+                with server.accept()[0] as sock, suppress(OSError):
+                    sock.sendall(b"hello")
+                    sock.recv(1)
+
+        greeter = threading.Thread(target=greet)
+        greeter.start()
+        assert why(f"tcp://127.0.0.1:{port}").startswith("gave up; is a Dask scheduler at this po")
+        assert why(f"tls://127.0.0.1:{port}").startswith(f"127.0.0.1:{port} speaks without TLS: if")
+        greeter.join()
+    assert why(f"tcp://127.0.0.1:{port}").startswith("Connection refused; check host and port, and")
 
 
 @pytest.fixture(scope="session")
@@ -225,7 +259,7 @@ def test_scheduler_when_restarted_loses_no_run(
 
 @pytest.mark.lab
 @pytest.mark.parametrize(("override", "message"), [
-    ("scheduler=10.0.0.1", "expected an address such as tcp://192.0.2.1:8786"),
+    ("scheduler=10.0.0.1", "with a PORT from 1 to 65535, such as tcp://192.0.2.1:8786"),
     ("scheduler=tcp://127.0.0.1:1", "start one with: dask scheduler"),
 ])
 def test_scheduler_that_is_none_is_refused_in_one_line(here: SweepFolder, override: str,

@@ -126,9 +126,9 @@ def test_rate_of_eight_times_the_possible_one_is_in_another_unit(
 def test_verdict_is_read_from_a_card_as_it_was(good: bool | None) -> None:
     one = replace(run(DirectionValues(shown_ms=3.0)), good=good)
     assert Reading.from_dict(one.as_dict()) == one
-    with pytest.raises(TypeError, match="values of another kind"):
+    with pytest.raises(ValueError, match="good is 'yes'; expected true, false or null"):
         Reading.from_dict(one.as_dict() | {"good": "yes"})
-    with pytest.raises(TypeError, match="values of another kind"):
+    with pytest.raises(ValueError, match="beside is 0; expected true or false"):
         Reading.from_dict(one.as_dict() | {"beside": 0})
 
 
@@ -380,6 +380,24 @@ def test_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         steps.own_folder(file, "x", file)
 
 
+def test_folder_that_cannot_be_moved_is_named_with_its_new_place(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Either may be what is wrong."""
+    folder, file = tmp_path / "own-x", tmp_path / "mine.py"
+    folder.mkdir()
+    file.write_text("# new")
+    for name in ("tool.py", "1.flent.gz"):
+        (folder / name).touch()
+
+    def refuse(self: Path, target: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(self), None, str(target))
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(ConfigError, match=rf"^-o: can't move {folder} to {tmp_path}/earlier/own-x-1"
+                                          ": Permission denied; choose another folder with -o$"):
+        steps.own_folder(tmp_path, "x", file)
+
+
 @pytest.mark.parametrize(("readings", "searched", "page_there", "made"), [
     (True, False, False, True), (False, True, False, True), (False, False, True, True),
     (False, False, False, False)])
@@ -423,7 +441,8 @@ def test_comparisons_are_printed_in_lines_of_79_characters(
 def test_file_of_the_figure_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     """The path without its ending would be no file's."""
     (tmp_path / "x.png").mkdir()
-    with pytest.raises(ConfigError, match=rf"^-o: can't write {tmp_path}/x\.png: Is a directory$"):
+    with pytest.raises(ConfigError, match=rf"^-o: can't write {tmp_path}/x\.png: Is a directory; "
+                                          "choose another folder with -o$"):
         figure.write(cards()[:1], tmp_path / "x")
 
 

@@ -196,9 +196,10 @@ def test_folder_without_scorecards_is_named_with_its_option(tmp_path: Path) -> N
     (["typo"], ["slow", "fast"], "typo: No such file or directory"),
     (["other"], ["slow"],
      ("other has 1 test in common with the page (it has fast, middle, near, slow; the page has "
-      "slow); score two or more of the same in both")),
+      "slow); score two or more of the same tests in both folders")),
     (["other"], [], "other has 0 tests in common with the page"), (["other"], ["slow", "fast"], ""),
-    (["other", "deeper/other"], ["slow", "fast"], "two folders are called other")])
+    (["other", "deeper/other"], ["slow", "fast"], "two folders are called other"),
+    (["other", "deeper/../other"], ["slow", "fast"], "other is given twice; give it once")])
 def test_folder_that_cannot_be_compared_is_refused_before_the_runs(
         folders: list[str], scored: list[str], why: str, tmp_path: Path) -> None:
     """A typing error was told after an hour of runs. What is on the page counts, too."""

@@ -44,6 +44,14 @@ def test_device_with_an_odd_name_is_told_with_the_names_that_can_be() -> None:
         parse_probe(ANSWER.replace("link mgmt", "link "))
 
 
+def test_answer_that_is_none_is_told_for_what_it_is() -> None:
+    """A blank in quotes would seem to be something that was printed before it."""
+    with pytest.raises(ParseError, match=r"^the server printed nothing in answer to the probe; "):
+        parse_probe("", "server")
+    with pytest.raises(ParseError, match=r"line 'kind codel maybe'; expected 'kind NAME yes' or"):
+        parse_probe(ANSWER.replace("route", "kind codel maybe\nroute"))
+
+
 def test_length_of_more_digits_than_python_reads_is_an_unexpected_line() -> None:
     with pytest.raises(ParseError, match="unexpected line 'link down up 9999"):
         parse_probe(ANSWER.replace("link down up 1000", "link down up " + 5000 * "9"))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from flent_aqm.base import shell
-from flent_aqm.base.errors import CommandFailed, ConfigError, TestbedError
+from flent_aqm.base.errors import CommandFailed, ConfigError, ParseError, TestbedError
 from flent_aqm.parts.ssh.answers import ServerAnswer, answers, is_there
 from flent_aqm.parts.ssh.doctor import _advice, _print_servers, report
 from flent_aqm.parts.ssh.offer import batch_command, missing_on_router
@@ -168,6 +168,9 @@ def test_machine_without_ssh_is_told_of_as_this_one(
     assert report("netns") == 1
     assert capsys.readouterr().err == ("netns: the user on the machine is not root, and only root "
                                        "may change queues; run this as root\n")
+    monkeypatch.setattr(shell, "run", lambda argv: "hello\nformat 1\nend\n")
+    with pytest.raises(ParseError, match=r"^the machine printed 'hello' before its answer to"):
+        report("netns")
 
     def fail(argv: list[str]) -> str:
         raise CommandFailed(argv, 1, "", "sh: no room\n")

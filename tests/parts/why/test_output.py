@@ -36,7 +36,8 @@ def test_folder_that_takes_no_file_is_named(tmp_path: Path) -> None:
     """It is the folder that can't be written, even where the page is there already."""
     (tmp_path / "taken").touch()
     with pytest.raises(ConfigError, match=rf"^-o: can't write why.html to the folder "
-                                          rf"{tmp_path}/taken: Not a directory$"):
+                                          rf"{tmp_path}/taken: Not a directory; name another "
+                                          "file with -o$"):
         _write(tmp_path / "taken" / "why.html")
 
 

@@ -49,9 +49,11 @@ def test_packet_that_was_not_dropped_is_told_with_the_reason(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(("files", "why"), [
     ({"why_drop": "Error: Exclusivity flag on.\n(tc qdisc add dev up failed)\n"},
-     r"the packet: Error: Exclusivity flag on\. \(tc qdisc add dev up failed\)$"),
+     r"the packet: Error: Exclusivity flag on\. \(tc qdisc add dev up failed\); name a packet of"),
     ({"why_errors-router": "OSError: [Errno 12] Cannot allocate memory\n"},
-     "^the capture on router failed: OSError: .* Cannot allocate memory$"),
+     "^the capture on router failed: OSError: .* Cannot allocate memory; try again, and if it is"),
+    ({}, "^the capture on router failed: it printed nothing; try again"),
+    ({"why_devices-router": "1 lo\ndropped 1\n"}, "no room for 1 packet: it has memory"),
     ({"why_devices-router": "1 lo\ndropped 7\n"},
      "no room for 7 packets: it has memory for those that the recorded .*, up to 640 MiB")])
 def test_capture_that_failed_is_told_with_the_cause(

@@ -291,7 +291,8 @@ def _put_out(output: Path | None, text: str, found: Sequence[str]) -> None:
     try:
         write_text(output, PAGES[output.suffix](text))
     except OSError as error:
-        raise ConfigError(f"--output: can't write {output}: {cause_of(error)}") from None
+        raise ConfigError(f"--output: can't write {output}: {cause_of(error)}; name a file that "
+                          "can be written") from None
     print("\n".join(found))
 
 
