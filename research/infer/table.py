@@ -129,7 +129,7 @@ def rows_of(data: DataFile) -> list[dict[str, Any]] | None:
     reasons: list[str] = []
     download = next(downloads_of_data_file(data, reasons), None)
     if download is None and reasons:
-        raise BadResult(reasons[0])
+        raise BadResult(f"{data.path}: {reasons[0]}")
     number = data.path.name.split("-")[0]
     if download is None or not number.isdigit():
         return None

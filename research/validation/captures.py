@@ -81,8 +81,9 @@ def read_packets(path: Path) -> Packets:
                          f"with nanoseconds and {HEAD_BYTES} bytes of each packet")
     records = numpy.frombuffer(memoryview(data)[_FILE_HEADER_BYTES:], _RECORD)
     if records.size and (records["captured"] != HEAD_BYTES).any():
-        raise ParseError(f"{path.name}: expected {HEAD_BYTES} bytes of each packet, found other "
-                         "lengths")
+        odd = records["captured"][records["captured"] != HEAD_BYTES][0]
+        raise ParseError(f"{path.name} has {odd} bytes of a packet; expected {HEAD_BYTES} of each, "
+                         "as of a capture by guest.sh")
     return records
 
 
@@ -111,7 +112,7 @@ def passage(entering: Path, leaving: Path) -> Passage:
     """
     came, left = read_packets(entering), read_packets(leaving)
     if not came.size:
-        raise ParseError(f"{entering.name}: the capture has no packet")
+        raise ParseError(f"{entering.name}: the capture has no packet; expected those of the load")
     start = times_ns(came)[0]
     came_ns, left_ns = times_ns(came) - start, times_ns(left) - start
     _, numbered = numpy.unique(numpy.concatenate([_packet_keys(came), _packet_keys(left)]),

@@ -43,4 +43,5 @@ def replace(page: Path, part: str, text: str, made: Made | None = None) -> None:
 
 def _cannot_use(page: Path, error: Exception) -> ConfigError:
     """Return the error for a page that can't be read or written, or has no stamp."""
-    return ConfigError(f"{page}: {cause_of(error)}; give the folder docs of a checkout")
+    return ConfigError(f"{page}: {cause_of(error)}; give the folder docs of a checkout, which this "
+                       "user can write")

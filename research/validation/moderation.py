@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy
 
 from flent_aqm.base.errors import AqmError, BadResult
+from flent_aqm.base.words import counted
 from research.validation import marked
 from research.validation.captures import read_packets, times_ns
 from research.validation.experiment import experiment, iperf3_goodput_mbps
@@ -149,7 +150,8 @@ def acknowledgement_statistics(capture: Path) -> tuple[float, float]:
     packets = read_packets(capture)
     packets = packets[packets["flags"] & (_ACK | _RST) == _ACK]
     if not packets.size:
-        raise BadResult(f"{capture.name}: the capture has no acknowledgements")
+        raise BadResult(f"{capture.name}: the capture has no acknowledgements; expected those of a "
+                        "TCP load")
     ports, counts = numpy.unique(packets["destination_port"], return_counts=True)
     packets = packets[packets["destination_port"] == ports[counts.argmax()]]
     seen_ns = times_ns(packets)
@@ -160,8 +162,8 @@ def acknowledgement_statistics(capture: Path) -> tuple[float, float]:
     steps = (numpy.diff(numbers) + 2**31) % 2**32 - 2**31
     new = numpy.flatnonzero(steps > 0)
     if new.size < 100:
-        raise BadResult(f"{capture.name}: {new.size} acknowledgements of new data; expected 100 or "
-                        "more")
+        raise BadResult(f"{capture.name}: {counted(new.size, 'acknowledgement')} of new data; "
+                        "expected 100 or more: let the load run longer")
     return (float(steps[new].mean() / MSS_BYTES),
             float(numpy.median(numpy.diff(times[new + 1]))) / 1e3)
 

@@ -68,8 +68,12 @@ def of_client(run: Run) -> Mapping[str, float]:
                 None)
     if line is None:
         raise ValueError(f"{run.path}: the log beside it has no results of the client, a line that "
-                         "begins with {\"download_mbps")
-    parsed: Mapping[str, float] = json.loads(line)
+                         "begins with {\"download_mbps; make the run again")
+    try:
+        parsed: Mapping[str, float] = json.loads(line)
+    except ValueError as fault:
+        raise ValueError(f"{run.path}: the client's results in the log beside it are damaged "
+                         f"({fault}); make the run again") from None
     return parsed
 
 
@@ -89,7 +93,8 @@ def by_place(folder: Path) -> dict[tuple[str, str, bool], Run]:
     missing = [f"{stack} {queue}{' beside Cubic' * cross}" for stack in STACKS for queue in QUEUES
                for cross in (False, True) if (stack, queue, cross) not in found]
     if missing:
-        raise ValueError(f"{folder}: no runs of {', '.join(missing)}")
+        raise ValueError(f"{folder}: no runs of {', '.join(missing)}; make the missing runs of "
+                         "batches/quic.batch")
     return found
 
 

@@ -114,7 +114,7 @@ def test_fitted_cells_that_cannot_be_written_are_one_line(
 
 def test_folder_without_a_measurement_is_refused_in_a_line(tmp_path: Path) -> None:
     """Neither runs nor packets a second, nor an answer that names no model."""
-    with pytest.raises(ConfigError, match="no data files there"):
+    with pytest.raises(ConfigError, match=r"no data files \(\*\.flent\.gz\) there; make the"):
         cells.load(tmp_path)
     with pytest.raises(ConfigError, match=r"packets: can't read .* \(No such file or directory\)"):
         packets_per_s(tmp_path)

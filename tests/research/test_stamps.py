@@ -100,7 +100,7 @@ def test_folder_without_the_page_is_one_line(
     out, err = capsys.readouterr()
     assert out == "a table\n"
     assert err == (f"bbr: {tmp_path / 'bbr.md'}: No such file or directory; give the folder docs "
-                   "of a checkout\n")
+                   "of a checkout, which this user can write\n")
     (tmp_path / "bbr.md").write_text("# BBR\n")
     assert from_runs.make(args, "bbr.md", "bbr", lambda runs: ["a table"]) == 1
     assert "lacks the marks of the part 'bbr'" in capsys.readouterr().err

@@ -224,5 +224,6 @@ def _queue_samples(run: Run, field: str, from_s: float, to_s: float | None) -> t
     end_s = whole.end_s if to_s is None else whole.start_s + to_s
     inside = (at_s >= whole.start_s + from_s) & (at_s <= end_s)
     if not inside.any():
-        raise BadResult(f"{run.path}: no samples of the router's queue from {from_s:g} s on")
+        raise BadResult(f"{run.path}: no samples of the router's queue from {from_s:g} s on; make "
+                        "the run again")
     return at_s[inside], values[inside]

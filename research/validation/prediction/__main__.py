@@ -167,7 +167,8 @@ def in_lab(folder: Path, router_model: str) -> Mapping[str, Cell]:
          "--batch-override", f"router_model={router_model}",
          "--batch-override", f"output_path={folder}"], check=False).returncode
     if status:
-        raise ConfigError(f"the lab's runs with {router_model} ended with status {status}")
+        raise ConfigError(f"the lab's runs with {router_model} ended with status {status}; see "
+                          "what flent printed")
     return load(folder)
 
 

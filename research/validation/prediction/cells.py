@@ -78,7 +78,9 @@ class Cell:
         if quantity == "goodput":
             mbps = ranked(METRICS["throughput_upload_mbps"].of(run))
             if mbps is None or isinstance(mbps, Unavailable):
-                raise ConfigError(f"{run.path}: the run has no throughput")
+                why = f", because {mbps.because}" if isinstance(mbps, Unavailable) else ""
+                raise ConfigError(f"{run.path}: the run has no throughput of the upload{why}; make "
+                                  "it again")
             return float(mbps)
         # Not the metric, which omits p99 for short runs. Here the repetitions show how
         # uncertain it is.
@@ -90,7 +92,8 @@ def load(folder: Path) -> dict[str, Cell]:
     if one is damaged."""
     runs = [load_run(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
     if not runs:
-        raise ConfigError(f"{folder}: no data files there")
+        raise ConfigError(f"{folder}: no data files (*{SUFFIX}) there; make the runs, or give the "
+                          "folder that has them")
     cells = [Cell(members) for members in collect(runs, lambda run: Cell([run]).name).values()]
     return {cell.name: cell for cell in cells}
 

@@ -14,6 +14,7 @@ from statistics import median
 from flent_aqm.base.errors import ConfigError, ToolMissing, cause_of
 from flent_aqm.base.paths import cache_to_write, resource_dir
 from flent_aqm.base.shell import find_program, run
+from flent_aqm.base.words import counted
 from flent_aqm.setup.tools import find_tool
 
 HERE = Path(__file__).resolve().parent
@@ -39,11 +40,11 @@ def measure(folder: Path, repetitions: int) -> None:
     cores = sorted(os.sched_getaffinity(0))
     if os.geteuid() or len(cores) < 2:
         raise ConfigError("the router in qemu needs root, for namespaces, and two cores; here are "
-                          f"{len(cores)} cores and user id {os.geteuid()}")
+                          f"{counted(len(cores), 'core')} and user id {os.geteuid()}")
     irtt = find_tool("irtt")
     missing = [name for name in _NEEDED if find_program(name) is None]
     if missing or irtt is None:
-        raise ToolMissing(f"{', '.join(missing) or 'irtt'} is not installed; on Debian: apt-get "
+        raise ToolMissing(f"not installed: {', '.join(missing) or 'irtt'}; on Debian: apt-get "
                           "install qemu-system-x86 busybox dropbear-bin openssh-client ethtool "
                           "iproute2 iperf3; irtt comes with `make setup`")
     machine = cache_to_write() / "slow-router"
@@ -64,7 +65,8 @@ def measure(folder: Path, repetitions: int) -> None:
         env={**os.environ, "MACHINE": str(machine), "IRTT": str(irtt),
              "ROUTER_CORE": str(cores[-1]), "HOST_CORE": str(cores[0])})
     if done.returncode:
-        raise ConfigError(f"the measurement ended with status {done.returncode}")
+        raise ConfigError(f"the measurement ended with status {done.returncode}; see what it "
+                          "printed")
     (folder / "machine.json").write_text(json.dumps(_describe_machine(machine), indent=1) + "\n")
 
 
