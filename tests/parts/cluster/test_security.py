@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import re
 import socket
@@ -18,6 +19,7 @@ import distributed.core
 import pytest
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.parts.cluster import command
 from flent_aqm.parts.cluster.address import parse_scheduler
 from flent_aqm.parts.cluster.probe import _why_tls_failed, why_not
 from flent_aqm.parts.cluster.security import own_address, require_own
@@ -69,6 +71,19 @@ def test_worker_when_asked_listens_everywhere_and_says_what_that_means(cluster: 
     assert {address.partition(":")[0] for _, address in listening(worker.pid)} == {"00000000"}
     assert len(listening(worker.pid)) == 2
     wait_for(lambda: "can run programs as" in cluster.output(), cluster.output)
+
+
+def test_worker_without_room_for_its_folder_does_not_blame_the_scheduler(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was told as one that is absent."""
+    def full(prefix: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "/tmp/x")
+
+    monkeypatch.setattr(command, "why_not", lambda address, context: "")
+    monkeypatch.setattr("tempfile.TemporaryDirectory", full)
+    options = command._WorkerOptions("tcp://127.0.0.1:1", 1, "127.0.0.1", None, None)
+    with pytest.raises(command._NotJoinedError, match=r"can't be made \(/tmp/x\): No space left"):
+        asyncio.run(command._run_worker(options))
 
 
 @pytest.mark.parametrize("host", ["a" * 64 + ".example", "b..example"])
