@@ -537,8 +537,10 @@ def _why_failed(lab: Lab) -> str:
 
 def _received_mbps(text: str) -> float:
     """Return the goodput of an upload in iperf3's JSON output, in Mbit/s. Raises ParseError if the
-    text is no such output, KeyError if the output has no total of an upload."""
-    return parse_iperf3(text).totals["upload"].received_mbps
+    text is no such output, BadResult if the output has no total of an upload."""
+    if (total := parse_iperf3(text).totals.get("upload")) is None:
+        raise BadResult(f"iperf3's output has no total of the upload; {_OTHERWISE}")
+    return total.received_mbps
 
 
 def _rise_ms(results: Path, number: int, router: str) -> float:
