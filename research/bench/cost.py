@@ -113,5 +113,5 @@ def lab_cost(argv: list[str], rate_mbps: float, servers: tuple[str, ...], *,
         outcome = lab.run()
         if outcome.status:
             raise SystemExit(f"{argv[0]} ended with status {outcome.status}: "
-                             f"{lab.stderr.read_text()[-500:]}")
+                             f"{lab.stderr.read_text()[-500:] or 'it printed no error'}")
         return Cost(outcome.wall_s, _cpu_s() - cpu_s)

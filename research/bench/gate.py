@@ -40,6 +40,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from flent_aqm.base.paths import cache_to_write, resource_dir
+from flent_aqm.base.words import end_of, last_line
 from flent_aqm.parts.kernels.verdict import pairs
 from flent_aqm.parts.kernels.verdict.command import failed_runs, scored
 from flent_aqm.parts.kernels.verdict.decide import SAME, UNTOLD, USUAL, WORSE, judge
@@ -377,9 +378,9 @@ def _judge_defect(output: Path, short: str, planted: Planted, tree: Path, named_
     built = subprocess.run([BIN / "flent-aqm", "kernel", "build", name, "--patch", patch],
                            check=False, stderr=subprocess.PIPE, text=True)
     if built.returncode:
-        said = built.stderr.strip().splitlines()[-1]
+        said = last_line(built.stderr) or f"kernel build ended with {end_of(built.returncode)}"
         if NOT_IN_KERNEL not in said:
-            raise SystemExit(f"{planted.name}: no kernel: {said}")
+            raise SystemExit(f"bench.gate: {planted.name}: no kernel could be built: {said}")
         print(f"{planted.name}: refused: {said}", flush=True)
         return Comparison(planted.name, {REFUSED: said}, said, aqm=aqm, has_effect=True)
     for place, cells in bases.items():
@@ -464,7 +465,7 @@ def sweep(batch: Path, folder: Path, overrides: Sequence[str]) -> float | None:
     if not is_there(folder):
         # Runs that failed are a result.
         raise SystemExit(f"bench.gate: flent ended with status {done.returncode} before all "
-                         "runs were made")
+                         "runs were made; see what it printed, and give the same command again")
     return time.monotonic() - begun_s
 
 

@@ -61,6 +61,7 @@ def _lab_run_cost(scenario: Scenario, argv: list[str], servers: tuple[str, ...])
     def run() -> None:
         with Lab(scenario, argv, servers=servers, prelude=[apply_command(scenario)]) as lab:
             if lab.run().status:
-                raise SystemExit(f"{argv[0]} failed: {lab.stderr.read_text()[-500:]}")
+                raise SystemExit(f"{argv[0]} failed: "
+                                 f"{lab.stderr.read_text()[-500:] or 'it printed no error'}")
 
     return cost_of(run)

@@ -135,7 +135,8 @@ def command_cost(name: str, words: Sequence[str | Path], target_s: float | None 
             time.sleep(0.1)
     wall_s = time.monotonic() - begin
     if running.returncode:
-        sys.exit(f"{' '.join(map(str, words[:2]))} ended with status {running.returncode}")
+        sys.exit(f"{' '.join(map(str, words[:2]))} ended with status {running.returncode}; see "
+                 "what it printed")
     _wait_for_orphans()
     return Cost(name, wall_s, _children_s() - before, most, target_s, target_mb)
 

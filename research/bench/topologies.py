@@ -72,7 +72,8 @@ def _cost(scenario: Scenario, count: int) -> Cost:
             with Lab(scenario, ["sh", "-c", command], servers=("fetch",),
                      prelude=[apply_command(scenario)]) as lab:
                 if lab.run().status:
-                    raise SystemExit(f"subscribers failed: {lab.stderr.read_text()[-500:]}")
+                    raise SystemExit(f"subscribers failed: "
+                                     f"{lab.stderr.read_text()[-500:] or 'they printed no error'}")
                 print(lab.stdout.read_text().strip())
 
         cost = cost_of(run)

@@ -297,9 +297,11 @@ def main() -> int:
     if args.what == "show":
         print(json.dumps(vars(line(args.number)), indent=2))
         return 0
-    if not (args.first >= 0 and args.first + args.runs <= ALL_RUNS):
+    if not (args.first >= 0 and args.runs >= 1 and args.first + args.runs <= ALL_RUNS):
         parser.error(f"--first {args.first} --runs {args.runs}: the recipe has runs 0 to "
-                     f"{ALL_RUNS - 1}")
+                     f"{ALL_RUNS - 1}; expected one or more of them")
+    if odd := next((one for one in args.set if "=" not in one), None):
+        parser.error(f"--set {odd}: expected KEY=VALUE, such as kernel=NAME")
     keys = {name: value for name, value in (("jobs", args.jobs), ("scheduler", args.scheduler))
             if value}
     changes = dict(one.partition("=")[::2] for one in args.set)

@@ -81,8 +81,9 @@ def read_packets(path: Path) -> Packets:
                          f"with nanoseconds and {HEAD_BYTES} bytes of each packet")
     records = numpy.frombuffer(memoryview(data)[_FILE_HEADER_BYTES:], _RECORD)
     if records.size and (records["captured"] != HEAD_BYTES).any():
-        raise ParseError(f"{path.name}: expected {HEAD_BYTES} bytes of each packet, found other "
-                         "lengths")
+        odd = records["captured"][records["captured"] != HEAD_BYTES][0]
+        raise ParseError(f"{path.name} has {odd} bytes of a packet; expected {HEAD_BYTES} of each, "
+                         "as of a capture by guest.sh")
     return records
 
 

@@ -107,7 +107,8 @@ def main() -> int:
                 part.picture(runs, page.parent)
             print(f"{part.page}: {name}, {len(runs)} runs")
     except LookupError as error:
-        print(f"numbers: a run is missing: {error}; make them all", file=sys.stderr)
+        print(f"numbers: {name}: a run, or a value in one, is missing: {error}; make all its runs "
+              "again", file=sys.stderr)
         return 1
     except (AqmError, OSError, ValueError) as error:
         print(f"numbers: {error}", file=sys.stderr)
@@ -235,15 +236,18 @@ def ping_exp(runs: Sequence[Run]) -> Lines:
     """Yield the lines of a Markdown table: its head, and a row for each load and configuration,
     with median, range and jitter of the pings to `dest1`, and the losses of both destinations. In
     the median, a lost ping counts as slower than any other. Range and jitter are of the pings that
-    came back. Raises KeyError if a load and configuration has no run, BadResult if no ping to a
-    destination came back, or only one to `dest1`, which has no jitter."""
+    came back. Raises BadResult if a load and configuration has no run, if no ping to a destination
+    came back, or only one to `dest1`, which has no jitter."""
     by_title = {tuple(run.title.rsplit(" ", 1)): run for run in runs}
     yield ("| load | configuration | `dest1`: median, range in ms | mean jitter, ms | lost, "
            "`dest1` and `dest2` |")
     yield "|---|---|---|---|---|"
     for load_name in PING_LOADS:
         for configuration, name in PING_CONFIGURATIONS.items():
-            run = by_title[configuration, load_name]
+            run = by_title.get((configuration, load_name))
+            if run is None:
+                raise BadResult(f"no run has the title '{configuration} {load_name}'; make the "
+                                "missing runs of batches/ping_exp.batch")
             first, second = _ping(run, "dest1"), _ping(run, "dest2")
             came = first.rtt_ms[~first.lost]
             if came.size < 2:
@@ -342,9 +346,12 @@ GALLERY_COLUMNS = {
 def rrul_gallery(runs: Sequence[Run]) -> Lines:
     """Yield the lines of a Markdown table: its head, and a row for each case, in the order of the
     page's batches (GALLERY), then by the run's title. Of several runs with the same batch and
-    title, the last one counts. Raises ValueError if a run is of another batch."""
+    title, the last one counts. Raises BadResult if a run is of another batch."""
     yield f"| batch | case | {' | '.join(GALLERY_COLUMNS)} |"
     yield "|" + "---|" * (len(GALLERY_COLUMNS) + 2)
+    if odd := next((run for run in runs if run.settings.get("batch") not in GALLERY), None):
+        raise BadResult(f"{odd.path}: its batch is {odd.settings.get('batch')!r}; expected a run "
+                        f"of batches/rrul_gallery.batch: {', '.join(GALLERY)}")
     by_place = {(GALLERY.index(str(run.settings["batch"])), run.title): run for run in runs}
     for (place, case), run in sorted(by_place.items()):
         cells = [METRICS[name].text(METRICS[name].of(run)) for name in GALLERY_COLUMNS.values()]

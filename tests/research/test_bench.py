@@ -193,7 +193,7 @@ def test_hostile_file_is_copied_if_it_can_not_be_linked(
 
 
 def test_command_of_one_word_that_fails_is_named() -> None:
-    with pytest.raises(SystemExit, match=r"^false ended with status 1$"):
+    with pytest.raises(SystemExit, match=r"^false ended with status 1; see what it printed$"):
         pictures.command_cost("name", ["false"])
 
 

@@ -82,6 +82,15 @@ def test_ping_exp_without_a_ping_to_a_destination_is_refused_with_the_file() -> 
         list(numbers.ping_exp(silent))
 
 
+def test_missing_run_and_one_of_another_batch_are_named() -> None:
+    """The first was told as the pair of words that had no value, the second by Python's index()."""
+    run = load_run(RUNS / "ping_exp.flent.gz")
+    with pytest.raises(BadResult, match=r"^no run has the title 'defaults empty'; make the mis"):
+        list(numbers.ping_exp([run]))
+    with pytest.raises(BadResult, match=r"ping_exp\.flent\.gz: its batch is .*; expected a run"):
+        list(numbers.rrul_gallery([run]))
+
+
 def test_ping_exp_with_a_single_ping_to_dest1_is_refused_with_the_file() -> None:
     """Which has no jitter."""
     run = load_run(GOLDEN / "batches" / "ping_exp" / "sfq-both.flent.gz")

@@ -166,7 +166,8 @@ class Cluster:
                 self._client.run(worker_side.stop, self._sweep, workers=addresses,
                                  on_error="ignore")
             except Exception as error:  # such as a scheduler that is gone: nothing to stop
-                self._say(f"can't stop the runs on {self._address}: {error}")
+                self._say(f"can't stop the runs on {self._address} "
+                          f"({str(error) or type(error).__name__}); they end by themselves")
 
     def close(self) -> None:
         """Disconnect from the scheduler, and end the watching thread. Calls of make(), also those

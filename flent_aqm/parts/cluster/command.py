@@ -24,6 +24,7 @@ from flent_aqm.parts.cluster.security import (
     own_address,
     require_own,
     security_for,
+    tls_context,
 )
 from flent_aqm.sweep.pool import parse_jobs
 
@@ -101,8 +102,8 @@ def _check_options(args: argparse.Namespace) -> _WorkerOptions:
     without the package distributed."""
     address, jobs = parse_scheduler(args.scheduler), parse_jobs(args.jobs)
     if address is None:
-        raise ConfigError("the scheduler's address is empty; expected an address such as "
-                          "tcp://192.0.2.1:8786")
+        raise ConfigError("the scheduler's address is empty; expected tcp://HOST:PORT or "
+                          "tls://HOST:PORT, such as tcp://192.0.2.1:8786")
     if args.dashboard is not None and not 0 <= args.dashboard <= 65535:
         raise ConfigError(f"--dashboard {args.dashboard}: expected a port from 1 to 65535, "
                           "or 0 for any free port")
@@ -114,7 +115,7 @@ def _check_options(args: argparse.Namespace) -> _WorkerOptions:
 
 
 class _NotJoinedError(Exception):
-    """The scheduler answers, but this worker can't join it. The text is the reason, see
+    """The scheduler answers, but this worker can't join it. The text is the reason, as of
     why_not()."""
 
 
@@ -163,9 +164,7 @@ async def _run_worker(requested: _WorkerOptions) -> None:
     connection, ToolMissing without the package distributed."""
     from flent_aqm.parts.cluster.worker import worker_class
 
-    # Dask's configuration may have certificates that this scheduler doesn't use.
-    context = (requested.security.get_connection_args("worker").get("ssl_context")
-               if requested.scheduler.startswith("tls://") else None)
+    context = tls_context(requested.security, requested.scheduler, "worker")
     why = await asyncio.to_thread(why_not, requested.scheduler, context)
     if why:
         raise _NotJoinedError(why)

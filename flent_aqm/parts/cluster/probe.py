@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Find out why a worker can't join a scheduler: TLS on one side only, or unknown certificates.
+"""Find out why a worker or a client can't join a scheduler: TLS on one side only, or unknown
+certificates.
 
 Dask itself tries again for ever without a message. A Dask scheduler sends the first bytes of a
 connection, so their presence shows whether it uses TLS.

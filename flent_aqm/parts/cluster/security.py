@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+import ssl
 from collections.abc import Mapping
 from typing import Any
 
@@ -56,13 +57,37 @@ def security_for(address: str, role: str, paths: Mapping[str, str | None]) -> An
                           + f"distributed.comm.tls: {keys} in Dask's configuration; "
                           f"{WHERE_TO_READ}")
     # Check the key here, because Dask would ask for its password on the terminal.
-    context = context_from_files(files["cert"], files["key"] or files["cert"])
+    try:
+        context = context_from_files(files["cert"], files["key"] or files["cert"])
+    except ConfigError as fault:
+        if files["key"]:
+            raise
+        where = "--tls-key, or " if role == "worker" else ""
+        raise ConfigError(f"{fault}; the key is looked for in the certificate's file, because none "
+                          f"is given ({where}distributed.comm.tls: {role}.key in Dask's "
+                          "configuration)") from None
     try:
         context.load_verify_locations(files["ca_file"])
     except OSError as error:
         raise ConfigError(f"certificate authority {files['ca_file']}: "
                           f"{cause_of(error)}; expected a readable PEM file") from None
     return security
+
+
+def tls_context(security: Any, address: str, role: str) -> ssl.SSLContext | None:
+    """Return the TLS context of a Security of security_for() for connections of this machine, None
+    if the scheduler's address is without TLS: Dask's configuration may have certificates that this
+    scheduler doesn't use.
+
+    Args:
+        security: Dask's Security.
+        address: the scheduler's address.
+        role: "worker" or "client".
+    """
+    if not address.startswith("tls://"):
+        return None
+    context: ssl.SSLContext | None = security.get_connection_args(role).get("ssl_context")
+    return context
 
 
 def own_address(scheduler: str) -> str:
@@ -112,7 +137,7 @@ def require_own(host: str) -> str:
         with socket.socket(family, kind, protocol) as sock:
             sock.bind(name)
     except OSError as error:
-        raise ConfigError(f"--host {host}: can't listen there: {cause_of(error)}; "
+        raise ConfigError(f"--host {host[:100]!r}: can't listen there: {cause_of(error)}; "
                           "expected an address of this machine") from None
     return str(name[0])
 

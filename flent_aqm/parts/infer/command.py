@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.base.errors import BadResult, ConfigError, why_unreadable
 from flent_aqm.base.json_text import json_text
 from flent_aqm.base.words import counted, plain
 from flent_aqm.parts.infer.classes import CANT_TELL, LEAST_PROBABILITY
@@ -128,9 +128,12 @@ def _find_files(paths: list[Path]) -> list[Path]:
         files.update(dict.fromkeys(archived))
         try:
             files.update(dict.fromkeys(find_files([path])))
-        except ConfigError:
-            if not archived:
+        except ConfigError as fault:
+            if not archived and why_unreadable(path):
                 raise
+            if not archived:
+                raise ConfigError(f"{fault}; files of M-Lab's archive would be "
+                                  f"{', '.join(f'*{end}' for end in _ENDS)}") from None
     return list(files)
 
 

@@ -230,11 +230,21 @@ def _named(name: str) -> Iterator[None]:
 
 def _parse_tests(text: bytearray) -> list[Any]:
     """Parse a file with one JSON value per line, or with a single one of several lines. Return the
-    values, which need not be objects. Empty for a blank text. Raises BadResult if it is neither."""
-    try:
-        return [parse(line) for line in text.splitlines() if line.strip()]
-    except BadResult:
-        return [parse(text)]
+    values, which need not be objects. Empty for a blank text. Raises BadResult if it is neither,
+    which names the line if lines before it have a value each."""
+    tests: list[Any] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            tests += [parse(line)] if line.strip() else []
+        except BadResult as fault:
+            try:
+                return [parse(text)]
+            except BadResult:
+                if not tests:
+                    raise
+            # As a single value, it would be wrong where the second line's value begins.
+            raise BadResult(f"line {number}: {fault}") from None
+    return tests
 
 
 def _downloads_of_tests(tests: Sequence[Any], name: str, found: _Found) -> Iterator[Download]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from flent_aqm.base.words import significant
@@ -32,8 +33,9 @@ def reason_against(download: Download, values: Mapping[str, float],
     if download.at_s.size < FEWEST:
         return f"it has only {download.at_s.size} measurements; {FEWEST} or more are needed"
     if download.at_s[-1] < SHORTEST_S:
-        return (f"its measurements end after {download.at_s[-1]:.1f} s; {SHORTEST_S:g} s or more "
-                "are needed")
+        # Rounded down, so that it is never shown as long enough.
+        end_s = math.floor(10 * download.at_s[-1]) / 10
+        return f"its measurements end after {end_s:.1f} s; {SHORTEST_S:g} s or more are needed"
     for share, words in ((download.window_share, "the receiver's window limited it for"),
                          (download.buffer_share, "the sender's buffer limited it for"),
                          (download.idle_share, "the sender had nothing in flight for")):
@@ -45,6 +47,9 @@ def reason_against(download: Download, values: Mapping[str, float],
     for name, (low, high) in ranges.items():
         if not low <= values[name] <= high:
             words, unit = _RANGES[name]
-            return (f"{words} {significant(values[name])} {unit} is outside of the {low:g} to "
+            shown = significant(values[name])
+            if low <= float(shown) <= high:  # only by its rounding
+                shown = f"{values[name]:.9g}"
+            return (f"{words} {shown} {unit} is outside of the {low:g} to "
                     f"{high:g} {unit} that the model knows")
     return ""

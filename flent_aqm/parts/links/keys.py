@@ -25,7 +25,7 @@ OPPORTUNITY_BYTES = 1500  # size of one delivery opportunity in mahimahi's trace
 _LOSS_PERCENT = r"(\d{1,3}(?:\.\d{1,9})?)%"
 _LOSS_FORM = re.compile(rf"{_LOSS_PERCENT}|gemodel((?: {_LOSS_PERCENT}){{1,4}})")
 EXPECTED_LOSS = ("expected a share such as 1%, or gemodel P [R [1-H [1-K]]] such as gemodel 1% "
-                 "10%, each share 100% at most")
+                 "10%, each share 100% at most, with 9 decimals at most")
 _OUTAGE = re.compile(r"(\d{1,6}(?:\.\d{1,9})?)-(\d{1,6}(?:\.\d{1,9})?)")
 Outage = tuple[int, int]  # begin and end, in ns
 _MOST_PATH = 4096
@@ -243,9 +243,11 @@ def _check_trace(key: str, value: object) -> str:
     looked for."""
     text = text_of(key, value, "the path of a file, or seeded+NAME=VALUE")
     if len(text) > _MOST_PATH:
-        raise ConfigError(f"{key}: the path {text[:60]!r}… is longer than {_MOST_PATH} characters")
+        raise ConfigError(f"{key}: the path {text[:60]!r}… is longer than {_MOST_PATH} characters; "
+                          "give a shorter one")
     if re.search(r"[\x00-\x1f\x7f]", text):
-        raise ConfigError(f"{key}: the path {text[:60]!r} contains control characters")
+        raise ConfigError(f"{key}: the path {text[:60]!r} contains control characters; rename the "
+                          "file")
     parse_seeded(key, text)
     return text
 
@@ -280,14 +282,12 @@ def _check_outages(key: str, value: object) -> str:
 
 
 def _read_jitter_ms(key: str, value: object) -> float:
-    """Return the jitter in ms. Raises ConfigError if the value is no number from 0 to 4000. False
-    and True count as 0 and 1."""
-    number = number_or_nan(str(value))
-    if isinstance(value, bool):  # Flent turns 0 and 1 into bool
-        number = int(value)
+    """Return the jitter in ms. Raises ConfigError if the value is no number from 0 to 4000, also
+    for True and False."""
+    form = f"a number of ms from 0 to {defaults.MAX_JITTER_MS:g}"
+    number = number_or_nan(text_of(key, value, form))
     if not 0 <= number <= defaults.MAX_JITTER_MS:
-        raise ConfigError(f"{key}: {str(value)[:40]!r}; expected a number of ms from 0 to "
-                          f"{defaults.MAX_JITTER_MS:g}")
+        raise ConfigError(f"{key}: {str(value)[:40]!r}; expected {form}")
     return number
 
 

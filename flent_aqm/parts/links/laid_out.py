@@ -81,6 +81,8 @@ def lay_out(scenario: Scenario, direction: str) -> LinkPlan:
         # refuse_link_that_ends().
         if fault := unplayable(schedule):
             key = _key_to_blame(direction, outages, schedule, has_access=bool(access_text))
+            if not len(schedule.passing) and len(before.passing):
+                fault = _why_nothing_passes(key, access)
             shown = key if key == "link_outages_s" else link.shown_key(
                 direction, key.replace(f"_{direction}", ""))
             raise ConfigError(f"{shown}: {fault}", key)
@@ -98,6 +100,24 @@ def lay_out(scenario: Scenario, direction: str) -> LinkPlan:
         (2 * seed + WAYS.index(direction)) % 2**63,
         {**about, "buffer_bytes": limit_bytes or None, "buffer_packets": packets},
         dead_ns, again_ns)
+
+
+def _why_nothing_passes(key: str, access: Access) -> str:
+    """Return why nothing ever passes a link on which packets would pass without outages and access
+    model, and how to mend that.
+
+    Args:
+        key: the key to blame, see _key_to_blame().
+        access: the access model.
+    """
+    if key == "link_outages_s":
+        return ("nothing ever passes this link: all that it could carry is in an outage; give "
+                "shorter outages")
+    if access.period_s and access.gap_ms >= 1000 * access.period_s:
+        return (f"nothing ever passes this link: its gap_ms, {access.gap_ms:.15g}, is not below "
+                f"its period_s, {access.period_s:.15g} s; give a smaller gap_ms")
+    return ("nothing ever passes this link with this access model; give a smaller cycle_ms or "
+            "gap_ms, or another model")
 
 
 def _key_to_blame(direction: str, outages: tuple[Outage, ...], schedule: Schedule, *,

@@ -366,10 +366,16 @@ def _with_reallocations(schedule: Schedule, access: Access, seed: int, direction
         access: the access model, whose period is above 0.
         seed: seed of the random numbers.
         direction: "down" or "up". Each direction has its own random numbers.
+
+    Raises ConfigError if there are too many reallocations.
     """
     chance = random.Random(f"{seed} {direction} access").random
     every, offset, gap = (round(value * NS) for value in (
         access.period_s, access.offset_s % access.period_s, access.gap_ms / 1000))
+    # A period of less than half a nanosecond is rounded to 0.
+    _refuse_too_many(len(schedule.table) + 2 * schedule.period_ns // max(every, 1),
+                     f"link_{direction}_access",
+                     "a longer period_s, a shorter trace, or earlier outages")
     # Begins with the reallocation before the first one: it holds when the link begins.
     begins = range(offset - every, schedule.period_ns, every)
     drawn = [(1 + access.rate_spread_pct / 100 * (2 * chance() - 1),

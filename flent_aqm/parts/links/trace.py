@@ -146,7 +146,8 @@ def _read_content(key: str, path: str) -> bytes:
                                   f"{MOST_BYTES:,}: shorten it")
             return file.read(MOST_BYTES)
     except (OSError, ValueError) as fault:
-        raise ConfigError(f"{key}: can't read the trace {path}: {cause_of(fault)}") from None
+        raise ConfigError(f"{key}: can't read the trace {path}: {cause_of(fault)}; expected the "
+                          f"path of a file that this user can read, or {SEEDED}") from None
 
 
 def _without_waiting(path: str, flags: int) -> int:
@@ -188,7 +189,7 @@ def _parse_mahimahi(file: _File, data: bytes, end: str) -> Schedule:
                       strict=True))
     if len(counts) > _MOST_ROWS:
         raise file.fault(1, 1, f"there are delivery opportunities at {len(counts)} times; expected "
-                         f"{_MOST_ROWS} times at most")
+                         f"{_MOST_ROWS} times at most: shorten the file")
     if end == "repeat":
         # The opportunities at the end move to the beginning of the next round. The first round gets
         # them as well, but no packet has arrived by then.
@@ -239,8 +240,9 @@ def _parse_csv(file: _File, data: bytes, end: str) -> Schedule:
     names = [name.strip() for name in head.split(",")]
     for number, (name, column) in enumerate(zip(names, _positions(head), strict=True)):
         if name not in _COLUMNS:
-            raise file.fault(1, column, "this is not a known column; expected time_s,rate_mbps "
-                                        "and, if wanted, delay_ms and loss_pct")
+            raise file.fault(1, column, "this is not a known column of the header; expected "
+                                        "time_s,rate_mbps and, if wanted, delay_ms and loss_pct in "
+                                        "the first line")
         if name in names[:number]:
             raise file.fault(1, column, f"the column {name} stands twice; give it once")
     for name in ("time_s", "rate_mbps"):
@@ -288,6 +290,8 @@ def _parse_row(file: _File, line: int, text: str, names: list[str]) -> dict[str,
 
     Raises _Fault if the number of values is wrong, or one is no number or out of range.
     """
+    if not text.strip():
+        raise file.fault(line, 1, "this line is blank; expected a row, or the file's end")
     cells = text.split(",")
     if len(cells) != len(names):
         raise file.fault(line, 1, f"{counted(len(cells), 'value')}; expected {len(names)}, as the "

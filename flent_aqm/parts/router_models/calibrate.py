@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from itertools import product
 from operator import itemgetter
 from pathlib import Path
+from typing import IO
 
 from rich.console import Console
 from rich.table import Table
@@ -139,8 +140,8 @@ def parse_point(text: str) -> MeasuredPoint:
     above the rate."""
     match = _POINT.fullmatch(text)
     if not match:
-        raise ConfigError(f"{text!r} is not a measurement; give {FORM}, where N is 1 to 99, and 0 "
-                          "stands for a RISE below 0")
+        raise ConfigError(f"{text[:60]!r} is not a measurement; give {FORM}, where N is 1 to 99, "
+                          "and 0 stands for a RISE below 0")
     rate = read_rate(repr(text), match.group(2))
     goodput_mbps = _to_float(text, match.group(4))
     if not 0 < goodput_mbps <= rate:
@@ -478,6 +479,9 @@ _WARM_UP_S, _LENGTH_S = 1, 3
 # so that probes don't always arrive at the same moment between two packets.
 _PROBE_MS = 9.9
 _AQM = "fq_codel"
+# What to try if a model can't be measured.
+_OTHERWISE = ("calibrate with another --base, with fewer parameters in --fit, or with measurements "
+              "that have no latency (RATE=GOODPUT)")
 
 
 def measure(model: str, settings: Sequence[BenchSetting], *, latency: bool = True
@@ -534,8 +538,10 @@ def _why_failed(lab: Lab) -> str:
 
 def _received_mbps(text: str) -> float:
     """Return the goodput of an upload in iperf3's JSON output, in Mbit/s. Raises ParseError if the
-    text is no such output, KeyError if the output has no total of an upload."""
-    return parse_iperf3(text).totals["upload"].received_mbps
+    text is no such output, BadResult if the output has no total of an upload."""
+    if (total := parse_iperf3(text).totals.get("upload")) is None:
+        raise BadResult(f"iperf3's output has no total of the upload; {_OTHERWISE}")
+    return total.received_mbps
 
 
 def _rise_ms(results: Path, number: int, router: str) -> float:
@@ -564,8 +570,7 @@ def _median_ms(path: Path, where: str) -> float:
     rtt_ms = [one["delay"]["rtt"] / 1e6 for one in trips if "rtt" in one.get("delay", {})]
     if not rtt_ms:
         raise BadResult(f"no probe came back {where}: {counted(len(trips), 'probe')} lost; "
-                        "calibrate with another --base, with fewer parameters in --fit, or with "
-                        "measurements that have no latency (RATE=GOODPUT)")
+                        f"{_OTHERWISE}")
     return float(statistics.median(rtt_ms))
 
 
@@ -621,6 +626,8 @@ def main(args: argparse.Namespace) -> int:
             f"{counted(len(parameters), 'parameter')}; give at least "
             f"{max(2, len(parameters))}{fewer}")
     with_parameters(args.base, {}, "--base")  # raises if the model is wrong
+    if args.csv:
+        _open_csv(args.csv).close()  # raises before the search, which takes long
     lab = _ModelsInLab(args.base, parameters, latency=any(
         point.measured.rise_ms is not None for point in measurements.points))
     fitted = fit(measurements, parameters,
@@ -819,6 +826,24 @@ def _result_rows(fitted: Fit) -> Iterator[tuple[str, str, str, str]]:
                f"{100 * (forwarded / measured - 1):+.1f} %")
 
 
+def _open_csv(path: Path, mode: str = "a") -> IO[str]:
+    """Open the file of --csv for writing. Raises ConfigError if that fails.
+
+    Args:
+        path: path of the file.
+        mode: mode of open(). "a" keeps what the file has.
+    """
+    try:
+        return path.open(mode, newline="", encoding="utf-8")
+    except OSError as error:
+        raise _csv_refused(path, error) from None
+
+
+def _csv_refused(path: Path, error: OSError) -> ConfigError:
+    """Return the error for a file of --csv that can't be written."""
+    return ConfigError(f"--csv: {path} can't be written: {cause_of(error)}; name a file that can")
+
+
 def _write_csv(path: Path, fitted: Fit) -> None:
     """Write the values of all models tried, and their results in each setting, to a CSV file. A
     result that was not measured is empty.
@@ -828,7 +853,7 @@ def _write_csv(path: Path, fitted: Fit) -> None:
     names = [f"{quantity} at {point.setting}" for point in fitted.measurements.points
              for quantity in ("goodput_mbps", "rise_ms")]
     try:
-        with path.open("w", newline="", encoding="utf-8") as file:
+        with _open_csv(path, "w") as file:
             writer = csv.writer(file)
             writer.writerow([*(one.name for one in fitted.parameters), *names])
             writer.writerows(
@@ -836,4 +861,4 @@ def _write_csv(path: Path, fitted: Fit) -> None:
                             for one in (model.goodput_mbps, model.rise_ms))]
                 for values, measured in fitted.table.items())
     except OSError as error:
-        raise ConfigError(f"--csv: {path} can't be written: {cause_of(error)}") from None
+        raise _csv_refused(path, error) from None

@@ -60,9 +60,10 @@ def _read_host_model(name: str, value: object) -> str:
         without = with_parameters(model, {"timer_latency_us": 0}, name)
         if parse_router_model(without) == parse_router_model(IDEAL):
             without = IDEAL
-        raise ConfigError(f"{name}: {model} has a timer latency of {latency_us:g} us, but all "
+        raise ConfigError(f"{name}: {model} has a timer latency of {latency_us:.12g} us, but all "
                           "hosts of the lab share one, that of the router's model; give "
-                          f"{name} = {without}, and router_timer_latency_us = {latency_us:g}")
+                          f"{name} = {without}, and router_timer_latency_us = "
+                          f"{latency_us:.12g}")
     return model
 
 

@@ -307,6 +307,6 @@ def _refuse_useless(key: str, model: RouterModel) -> None:
             "rx_packet_ns, rx_byte_ns, tx_packet_ns or tx_byte_ns")
     if model.other_work_per_s * model.other_work_us >= 1e6:
         raise ConfigError(
-            f"{key}: other work {model.other_work_per_s:g} times a second for "
-            f"{model.other_work_us:g} us takes a whole core; give less than 1000000 us a second "
-            "in all")
+            f"{key}: other work {model.other_work_per_s:.12g} times a second for "
+            f"{model.other_work_us:.12g} us takes a whole core; expected less than 1000000 us a "
+            "second in all: give a smaller other_work_per_s or other_work_us")

@@ -95,7 +95,11 @@ def main(args: argparse.Namespace) -> int:
     _check_search(args)
     selected = _selected_tests(args, own)
     mine = own_contestant() if own else None
-    refuse_incomparable(args.output, args.against, [*selected, *([mine] if mine else [])])
+    if mine:
+        _refuse_silent(args, mine)
+    # A search for the worst line gives no card.
+    refuse_incomparable(args.output, args.against,
+                        [] if args.worst else [*selected, *([mine] if mine else [])])
     pairs = [(one, args.output / one.name) for one in selected]
     cells = places(args.cells, _parse_seeds(args.seeds), args.only)
     refuse_missing_programs(pairs, cells, args.testbed)
@@ -149,22 +153,30 @@ def _selected_tests(args: argparse.Namespace, own: Path | None) -> Sequence[Cont
     if not (names or own or args.all or args.against):
         raise ConfigError("no test given; name a test, such as ndt7, your own file, or --all; "
                           f"known: {', '.join(one.name for one in contestants)}")
-    def silent(one: Contestant) -> str:
-        """Return why the latency of a test can't be searched, "" if it can or isn't to be."""
-        return "it shows no latency" if args.worst == "latency" and not one.shown.latency else ""
-
     if not args.all:
         named = [contestant(name) for name in names if name != NAME]
         for one in named:
-            if why := silent(one):
-                raise ConfigError(f"--worst latency: {one.label}: {why}; give --worst throughput, "
-                                  "or another test")
+            _refuse_silent(args, one)
         return named
-    left_out = {one.name: why_not(one) or silent(one) for one in contestants}
+    left_out = {one.name: why_not(one) or _why_silent(args, one) for one in contestants}
     for one in contestants:
         if left_out[one.name]:
             print(f"left out: {one.label}: {left_out[one.name]}", file=sys.stderr)
     return [one for one in contestants if not left_out[one.name]]
+
+
+def _why_silent(args: argparse.Namespace, test: Contestant) -> str:
+    """Return why the latency of a test can't be searched, "" if it can or isn't to be. args: the
+    command's options."""
+    return "it shows no latency" if args.worst == "latency" and not test.shown.latency else ""
+
+
+def _refuse_silent(args: argparse.Namespace, test: Contestant) -> None:
+    """Raise ConfigError for --worst latency if the test shows no latency. args: the command's
+    options."""
+    if why := _why_silent(args, test):
+        raise ConfigError(f"--worst latency: {test.label}: {why}; give --worst throughput, or "
+                          "another test")
 
 
 def _own_file(args: argparse.Namespace) -> Path | None:
@@ -227,3 +239,8 @@ def _parse_seeds(text: str | None) -> Sequence[int]:
     except ConfigError:
         raise ConfigError(f"--seeds: {text[:60]!r}; expected whole numbers from 0 to 10^18 - 1 "
                           "with commas, such as 4,5,6") from None
+    # A run that is the same as another is no further case.
+    if twice := [one for one in seeds if seeds.count(one) > 1]:
+        raise ConfigError(f"--seeds: {text[:60]!r} has the seed {twice[0]} more than once; give it "
+                          "once")
+    return seeds

@@ -168,7 +168,8 @@ def own_contestant() -> Contestant:
 def contestant(name: str) -> Contestant:
     """Return the test with this name. Raises ConfigError if it is unknown."""
     if name not in CONTESTANTS:
-        raise ConfigError(f"unknown speed test {name!r}{did_you_mean(name, CONTESTANTS)}; known: "
+        near = did_you_mean(name, CONTESTANTS)
+        raise ConfigError(f"unknown speed test {name[:60]!r}{f'{near} K' if near else '; k'}nown: "
                           f"{', '.join(CONTESTANTS)}; or give your own file, FILE.py")
     return CONTESTANTS[name]
 

@@ -126,7 +126,8 @@ def _in_common(ours: Iterable[str], theirs: Iterable[str], name: str) -> list[st
     if len(tests) < 2:
         raise ConfigError(f"--against: {name} has {counted(len(tests), 'test')} in common with the "
                           f"page (it has {', '.join(theirs) or 'none'}; the page has "
-                          f"{', '.join(ours) or 'none'}); score two or more of the same in both")
+                          f"{', '.join(ours) or 'none'}); score two or more of the same tests in "
+                          "both folders")
     return tests
 
 
@@ -198,8 +199,8 @@ def refuse_incomparable(output: Path, folders: Sequence[Path],
                         scored: Sequence[Contestant]) -> None:
     """Raise ConfigError if one of the folders can't be compared with the page, as far as that can
     be told before runs: it is the page's own, has no scorecards, has fewer than two tests in common
-    with those on the page and those to be scored, or has the name of another one. Raises BadResult
-    if a card can't be read.
+    with those on the page and those to be scored, is given twice, or has the name of another one.
+    Raises BadResult if a card can't be read.
 
     Args:
         output: the page's folder, of the option -o. It may be missing.
@@ -210,17 +211,19 @@ def refuse_incomparable(output: Path, folders: Sequence[Path],
         return
     ours = dict.fromkeys([*(card.row for card in cards.read_all(output)),
                           *(cards.row_of(one.name, one.label) for one in scored)])
-    names: set[str] = set()
+    paths: dict[str, Path] = {}
     for folder in folders:
         _refuse_without_cards("--against", folder)
         name = folder.resolve().name
         if folder.resolve() == output.resolve():
             raise ConfigError(f"--against: {folder} is the page's own folder, and runs always have "
                               "the same order as themselves; give that of other runs")
-        if name in names:
+        if paths.get(name) == folder.resolve():
+            raise ConfigError(f"--against: {folder} is given twice; give it once")
+        if name in paths:
             raise ConfigError(f"--against: two folders are called {name}, and the page tells them "
                               "by their names; rename one")
-        names.add(name)
+        paths[name] = folder.resolve()
         _in_common(ours, [card.row for card in cards.read_all(folder)], name)
 
 

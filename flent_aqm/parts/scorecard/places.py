@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.base.nearest import did_you_mean
+from flent_aqm.base.nearest import unknown_value
 
 # Rate of a link with jitter, of the line's rate: so fast that no queue stands there.
 _BEHIND = 10
@@ -258,8 +258,7 @@ def places(name: str, seeds: Sequence[int] = (), only: Sequence[str] = ()) -> li
     Raises ConfigError if the set is unknown, or no place is left.
     """
     if name not in SETS:
-        raise ConfigError(f"--cells: unknown set of cells {name!r}{did_you_mean(name, SETS)}; "
-                          f"known: {', '.join(SETS)}")
+        raise ConfigError(f"--cells: {unknown_value(name, SETS)}")
     selected = [place for group in SETS[name] for place in group.places()]
     if seeds:
         selected = [Place(place.line, place.queue, place.beside, seed)
@@ -269,7 +268,7 @@ def places(name: str, seeds: Sequence[int] = (), only: Sequence[str] = ()) -> li
         names = [place.name for place in selected]
         selected = [place for place in selected if any(text in place.name for text in only)]
         if not selected:
-            raise ConfigError(f"--only: {', '.join(only)}: no cell of the set {name} has one of "
-                              "these texts in its name; names are, for example, "
-                              f"{', '.join(names[:3])}")
+            texts = " or ".join(map(repr, only))
+            raise ConfigError(f"--only: no cell of the set {name} has {texts} in its name; names "
+                              f"are, for example, {', '.join(dict.fromkeys(names[:3]))}")
     return selected

@@ -143,7 +143,8 @@ class Reading:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Reading:
         """Return the reading from the result of as_dict(). Raises TypeError, ValueError,
-        LookupError or AttributeError if the values have another form."""
+        LookupError or AttributeError if the values have another form. A ValueError names the key
+        whose value is wrong."""
         ways = {name: DirectionValues(**{key: math.inf if value == LOST else value
                                          for key, value in way.items()})
                 for name, way in values["ways"].items()}

@@ -196,9 +196,10 @@ def _fails_at_both_ends(contestant: Contestant, cells: Sequence[Cell],
     make_missing(ends, keys)
     if any(cell.data_file.exists() for cell in ends):
         return False
+    others = counted(len(cells) - 2, "run")
     print(f"flent-aqm: {plain(contestant.label)}: no number on the first line and none on the "
-          f"last, so the other {counted(len(cells) - 2, 'run')} are not made; mend the test, and "
-          "give the same command again", file=sys.stderr)
+          f"last, so the other {others} {'is' if len(cells) == 3 else 'are'} not made; mend the "
+          "test, and give the same command again", file=sys.stderr)
     return True
 
 

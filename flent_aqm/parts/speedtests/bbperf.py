@@ -27,7 +27,7 @@ def measure(call: Call, report: ClientReport) -> None:
     has another form. Raises OSError if Python can't be started."""
     if ":" in call.host:
         raise BadResult(f"bbperf supports IPv4 only, but the server's address is {call.host}; "
-                        "use an IPv4 address (option -4)")
+                        "use an IPv4 address (Flent's option -4)")
     for direction, more in (("download", ["-R"]), ("upload", [])):
         with tempfile.TemporaryDirectory(prefix="flent-aqm-bbperf-") as folder:
             file = Path(folder) / "run.json"

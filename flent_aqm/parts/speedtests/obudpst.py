@@ -50,6 +50,9 @@ def read(text: str, direction: str, report: ClientReport) -> None:
     large.
     """
     epoch_s = time.time() - time.monotonic()
+    if not text.strip():
+        raise BadResult(f"udpst printed nothing about the {direction}; expected JSON: does its "
+                        "version have the option -f json?")
 
     def to_monotonic_s(moment: str) -> float:
         """Return an ISO 8601 time as monotonic s. A time without an offset from UTC is local time.

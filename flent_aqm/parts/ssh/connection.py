@@ -102,7 +102,8 @@ class SshConnection:
                 if answer:
                     printed = plain(answer.decode(errors="replace").rstrip())[:60]
                     raise TestbedError(
-                        f"{self.testbed}: the host's shell printed {printed!r}; expected 'ready': "
+                        f"{self.testbed}: the host's shell printed "
+                        f"{repr(printed) if printed else 'a blank line'}; expected 'ready': "
                         "log in as a user with a shell such as /bin/sh, whose start files print "
                         "nothing")
                 status = self._process.poll()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from flent_aqm.base.errors import ParseError, TestbedError
+from flent_aqm.router.tc.read_back import OTHER_HOOKS
 
 # Free memory for the original state that is stored on the router during a sweep (session.sh tries
 # 256 KB).
@@ -123,7 +124,8 @@ def parse_probe(text: str, machine: str = "router") -> RouterProperties:
                          "nothing")
     if lines[-1:] != ["end"]:
         raise ParseError(f"the {machine}'s answer to the probe ends with {lines[-1][:60]!r}; "
-                         "expected 'end': the answer is cut off, or something was printed after it")
+                         "expected 'end': the answer is cut off, or something was printed after "
+                         "it; try again, and let its shell print nothing of its own")
     texts: dict[str, str] = {}
     links: dict[str, RouterDevice] = {}
     routes: dict[str, str] = {}
@@ -228,6 +230,7 @@ def check_kinds(facts: RouterProperties, kinds: Collection[str], instead: str = 
     lacking = [f"{kind} ({facts.kinds.get(kind, 'not tried')})" for kind in sorted(kinds)
                if facts.kinds.get(kind, "?")]
     if lacking:
-        without = f"; to leave it out: {instead}" if instead else ""
+        which = "it" if len(lacking) == 1 else "them"
+        without = f"; to leave {which} out: {instead}" if instead else ""
         raise TestbedError(f"the router lacks {', '.join(lacking)}; "
                            f"flent-aqm doctor --testbed ADDRESS shows what it has{without}")

@@ -373,7 +373,7 @@ def _parse_qdisc(device: str, line: str, burst: Burst) -> Node | None:
             raise TestbedError(
                 f"{device} has a queue {unknown[:40]}, which the host's tc doesn't know, so it "
                 "could not be restored; install a newer tc (OpenWrt: tc-full), or remove the queue "
-                f"first: tc qdisc del dev {device} root")
+                f"first: {_removal(device, line)}")
     words = _split_words(device, line)
     match words:
         case ["qdisc", "ingress" | "clsact" as kind, handle, *_]:
@@ -386,7 +386,7 @@ def _parse_qdisc(device: str, line: str, burst: Burst) -> Node | None:
             raise _not_restorable(device, line)
     if kind not in _WRITERS:
         raise TestbedError(f"{device} has a queue of kind {kind}, which could not be restored "
-                           f"exactly; remove it first: tc qdisc del dev {device} root")
+                           f"exactly; remove it first: {_removal(device, line)}")
     options = _WRITERS[kind](rest)
     if options is None:
         raise _not_restorable(device, line)
@@ -462,7 +462,22 @@ def _not_restorable(device: str, line: str) -> TestbedError:
                             f"exactly: {line.strip()[:120]!r}; remove the queue first: "
                             f"tc qdisc del dev {device} root")
     return TestbedError(f"{device} has a queue or class that could not be restored exactly: "
-                        f"{line.strip()[:120]!r}; remove it first: tc qdisc del dev {device} root")
+                        f"{line.strip()[:120]!r}; remove it first: {_removal(device, line)}")
+
+
+def _removal(device: str, line: str) -> str:
+    """Return the command that removes the queue of a line of tc, or with a class, all queues of the
+    device. The root of a device with several transmit queues may be the kernel's own, which can't
+    be removed, unlike a queue below it."""
+    match line.split():
+        case ["qdisc", _, _, *rest] if rest[:2] == ["dev", device]:
+            rest = rest[2:]
+        case ["qdisc", _, _, *rest]:
+            pass
+        case _:
+            rest = []
+    where = f"parent {rest[1]}" if rest[:1] == ["parent"] and len(rest) > 1 else "root"
+    return f"tc qdisc del dev {device} {where}"
 
 
 # ---- options of each kind of queue -------------------------------------------

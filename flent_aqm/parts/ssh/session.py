@@ -67,7 +67,7 @@ class RouterSession:
             try:
                 self.end()
             except AqmError as fault:
-                raise TestbedError(f"{cause}; and when it was to be restored: {fault}") from None
+                raise TestbedError(f"{cause}; and restoring it failed, too: {fault}") from None
             raise TestbedError(cause if is_named else f"{cause}; its state is as before") from None
         except BaseException:
             self.end()

@@ -54,7 +54,8 @@ def at_time(run: Run, at_s: float) -> int:
     # Rounded down, so that a time in the message is in the series.
     shown_s = math.floor(100 * lasted_s) / 100
     if not 0 <= at_s <= lasted_s:
-        raise ConfigError(f"--at: the series {plain(run.probe.name)!r} has no probe at {at_s:g} s; "
+        raise ConfigError(f"--at: the series {plain(run.probe.name)!r} has no probe at "
+                          f"{at_s:.12g} s; "
                           f"its probes were sent from 0 to {shown_s:.2f} s{_other_series(run)}")
     return int(numpy.abs(sent_s - sent_s[0] - at_s).argmin())
 

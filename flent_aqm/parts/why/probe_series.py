@@ -74,8 +74,8 @@ def with_series(run: Run, name: str = "") -> Run:
     chosen = next((probe for probe in series if name in ("", probe.name)), None)
     if chosen is None:
         known = ", ".join(f"{plain(probe.name)!r}" for probe in series)
-        raise BadResult(f"{run.path}: no series {plain(name)[:60]!r} whose probes can be "
-                        f"explained; expected {'one of ' if len(series) > 1 else ''}{known}")
+        raise BadResult(f"--series: {run.path} has no series {plain(name)[:60]!r} whose probes can "
+                        f"be explained; expected {'one of ' if len(series) > 1 else ''}{known}")
     return replace(run, probes=(chosen, *(probe for probe in run.probes if probe is not chosen)))
 
 
@@ -172,9 +172,11 @@ def flow_of(run: Run, probe: Probe, ledger: Ledger) -> ProbeFlow:
         if name not in taken and found.key not in (one.key for one in taken.values()):
             taken[name] = found
     if probe.name not in taken:
+        others = [f"{plain(one.name)!r}" for one in explainable(run) if one.name != probe.name]
+        another = f"; --series names another: {', '.join(others)}" if others else ""
         raise BadResult(f"no packets of the series {plain(probe.name)!r} were recognised at the "
                         "router; expected numbered ones within "
-                        f"{_NEAR_NS // 1_000_000} ms of the times of its probes")
+                        f"{_NEAR_NS // 1_000_000} ms of the times of its probes{another}")
     return taken[probe.name]
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy
 
 from flent_aqm.base.errors import BadResult, LabError
+from flent_aqm.base.words import counted
 from flent_aqm.lab.path_model import path_models
 from flent_aqm.lab.place import CommandResult, read_text
 from flent_aqm.lab.protocol import FlentRun
@@ -106,10 +107,10 @@ class Watched(Lab):
                                "again, or if memory or disk was short, a shorter run, or one with "
                                "fewer packets")
             if int(dropped[1]):
-                raise LabError(f"the capture on {name} had no room for {dropped[1]} packets: it "
-                               "has memory for those that the recorded run's queues sent, up to "
-                               f"{_MOST_BLOCKS} MiB for all captures; explain a shorter run, or "
-                               "one with fewer packets")
+                raise LabError(f"the capture on {name} had no room for "
+                               f"{counted(int(dropped[1]), 'packet')}: it has memory for those "
+                               f"that the recorded run's queues sent, up to {_MOST_BLOCKS} MiB for "
+                               "all captures; explain a shorter run, or one with fewer packets")
             for made in (f"why-{name}.ring", f"why_devices-{name}"):
                 shutil.move(out / made, self.kept / made)
         return result

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy
 import pytest
 
+from flent_aqm.cli import main
 from flent_aqm.parts.infer.classes import AQM, CANT_TELL, CLASSES, DROP_TAIL, SHORT
 from flent_aqm.parts.infer.classes import answer_of as answer
 from flent_aqm.parts.infer.command import _format_json, _format_text
@@ -238,6 +239,17 @@ def test_upload_beside_a_download_is_told(tmp_path: Path) -> None:
     done = run_flent_aqm("infer", ".", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "1 upload left out" in done.stderr
+
+
+def test_folder_without_any_file_names_the_forms_of_both_kinds(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """M-Lab's files are read, too."""
+    (tmp_path / "notes.txt").touch()
+    assert main(["infer", str(tmp_path)]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith(f"flent-aqm: {tmp_path}: no data files (*.flent.gz, ")
+    assert err.endswith("; files of M-Lab's archive would be *.json, *.json.gz, *.jsonl, "
+                        "*.jsonl.gz, *.tgz, *.tar.gz\n")
 
 
 def test_three_likeliest_queues_are_named_where_none_is_likely_enough() -> None:

@@ -105,6 +105,17 @@ def test_eight_measurements_are_enough(tmp_path: Path) -> None:
             read_downloads(_written(tmp_path, test))
 
 
+def test_damaged_line_of_several_tests_is_named(tmp_path: Path) -> None:
+    """As a single value, such a file would be damaged where its second line begins."""
+    path = tmp_path / "tests.jsonl"
+    path.write_text('{"a": 1}\n\n{"b": 2}\n{"c":\n')
+    with pytest.raises(BadResult, match=r"tests\.jsonl: line 4: damaged, or not JSON \("):
+        read_downloads(path)
+    path.write_text('{\n"a": 1,\n"b":\n')
+    with pytest.raises(BadResult, match=r"tests\.jsonl: damaged, or not JSON \(.*: line 4 column"):
+        read_downloads(path)
+
+
 def test_download_is_bbrs_if_a_measurement_has_bbrs_numbers(tmp_path: Path) -> None:
     """M-Lab's server writes BBRInfo for such a sender alone."""
     rows = [measurement(number) for number in range(9)]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
@@ -33,6 +34,26 @@ def test_link_without_keys_leaves_everything_as_it_was() -> None:
         "modem_mbps": "8", "link_trace": "", "link_loss": "", "link_outages_s": "",
         "link_trace_end": "", "modem_buffer_packets": ""})
     assert not [key for key in plain.identity() if key.startswith("link")]
+
+
+@pytest.mark.parametrize(("settings", "why"), [
+    ({"link_access": "starlink+gap_ms=1000+period_s=1"},
+     "link_access: nothing ever passes this link: its gap_ms, 1000, is not below its period_s, 1 "),
+    ({"link_access": "starlink+period_s=0.0000000001"}, "would have 1800000000001 steps; expected"),
+    ({"link_access": "starlink+period_s=0.0001"}, "expected at most 4194304: give a longer pe"),
+    ({"link_outages_s": "0-900", "link_trace": "seeded+length_s=1+sigma_mbps=0", "modem_mbps": ""},
+     "link_outages_s: nothing ever passes this link: all that it could carry is in an outage"),
+    ({"link_outages_s": "100000.5-100001, 100000.7-100002"}, "from 100001 to 100000.7 s; give"),
+    ({"link_outages_s": "0-924.0001"}, "nothing passes for 924.0001 s from 0 s on, and TCP gives"),
+    ({"link_jitter_ms": True}, "link_jitter_ms: yes, on and true are no values of this key; exp"),
+    ({"link_trace": "no.trace", "modem_mbps": ""}, "No such file or directory; expected the path"),
+    ({"link_trace": "a\nb", "modem_mbps": ""}, "contains control characters; rename the file")])
+def test_link_that_cannot_be_played_is_told_with_what_to_change(
+        settings: dict[str, Any], why: str) -> None:
+    """Not with a rate above 0 where the rate is not what is wrong."""
+    with pytest.raises(ConfigError) as fault:
+        _schedule(**settings)
+    assert why in str(fault.value)
 
 
 def test_link_trace_is_the_same_wherever_it_lies() -> None:

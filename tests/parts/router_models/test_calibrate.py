@@ -35,6 +35,23 @@ from flent_aqm.parts.router_models.model import parse_router_model
 from research.validation.token_bucket import default_burst_us, goodput_mbps
 
 
+def test_file_that_cannot_be_written_is_refused_before_the_search(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Which takes long. One that can be keeps what it has until there is a result."""
+    searched = MagicMock(side_effect=LabError("no lab"))
+    monkeypatch.setattr(calibrate, "fit", searched)
+    assert main(["calibrate", "100=40", "200=190", "--csv", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == (f"flent-aqm: --csv: {tmp_path} can't be written: Is a "
+                                       "directory; name a file that can\n")
+    searched.assert_not_called()
+    kept = tmp_path / "kept.csv"
+    kept.write_text("of another day")
+    assert main(["calibrate", "100=40", "200=190", "--csv", str(kept)]) == 1
+    searched.assert_called()
+    assert kept.read_text() == "of another day"
+
+
 def by_theory(rates_mbps: Sequence[float], latency_us: float) -> list[float]:
     """Goodputs without burst shaping."""
     return [goodput_mbps(rate, latency_us, default_burst_us(rate)) for rate in rates_mbps]

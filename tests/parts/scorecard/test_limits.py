@@ -212,9 +212,9 @@ def test_own_test_is_tried_on_the_first_and_the_last_line(
     assert [one["place"] for one in whole["readings"]] == succeeding
     left = number - 2
     err = capsys.readouterr().err
-    assert ("are not made" in err) is (left > 0 and not succeeding)
-    assert (f"the other {left} run{'s' if left > 1 else ''} are not made" in err) is (
-        "are not made" in err)
+    assert ("not made; mend" in err) is (left > 0 and not succeeding)
+    assert (f"the other {left} run{'s are' if left > 1 else ' is'} not made; mend" in err) is (
+        "not made; mend" in err)
     made.asked.clear()
     (tmp_path / "ndt7").mkdir()
     steps.score(contestant("ndt7"), SMALL[:number], tmp_path / "ndt7", "virtual", {})

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from flent_aqm.base.errors import BadResult, ConfigError
+from flent_aqm.cli import main
 from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.columns import ranks
@@ -192,13 +193,24 @@ def test_folder_without_scorecards_is_named_with_its_option(tmp_path: Path) -> N
         hold(tmp_path, tmp_path / ("x" * 300))
 
 
+def test_search_of_a_worst_line_gives_nothing_to_compare(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It was told after the search, which takes long, as a folder without scorecards."""
+    for test in ("ndt7", "nuttcp"):
+        cards.write(card(test, 50, seed=2), tmp_path / "other" / test)
+    assert main(["scorecard", "ndt7", "nuttcp", "--worst", "latency", "--against",
+                 str(tmp_path / "other"), "-o", str(tmp_path / "page")]) == 1
+    assert "other has 0 tests in common with the page (it has" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("folders", "scored", "why"), [
     (["typo"], ["slow", "fast"], "typo: No such file or directory"),
     (["other"], ["slow"],
      ("other has 1 test in common with the page (it has fast, middle, near, slow; the page has "
-      "slow); score two or more of the same in both")),
+      "slow); score two or more of the same tests in both folders")),
     (["other"], [], "other has 0 tests in common with the page"), (["other"], ["slow", "fast"], ""),
-    (["other", "deeper/other"], ["slow", "fast"], "two folders are called other")])
+    (["other", "deeper/other"], ["slow", "fast"], "two folders are called other"),
+    (["other", "deeper/../other"], ["slow", "fast"], "other is given twice; give it once")])
 def test_folder_that_cannot_be_compared_is_refused_before_the_runs(
         folders: list[str], scored: list[str], why: str, tmp_path: Path) -> None:
     """A typing error was told after an hour of runs. What is on the page counts, too."""

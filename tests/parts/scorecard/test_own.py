@@ -601,6 +601,17 @@ def test_folder_with_failed_runs_alone_is_used_again(tmp_path: Path) -> None:
     assert not (tmp_path / "out" / "earlier").exists()
 
 
+def test_latency_of_an_own_test_that_shows_none_is_not_searched(tmp_path: Path) -> None:
+    """It took a hundred runs to say that none had a result."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "flent_aqm.cli", "scorecard", "--client",
+         "true {host}:{port}", "--server", "sleep {port}", "--reads", "json: down=download_mbps",
+         "--worst", "latency", "-o", str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == ("flent-aqm: --worst latency: true: it shows no latency; give --worst "
+                           "throughput, or another test\n")
+
+
 @pytest.mark.parametrize("succeeds", [True, False])
 def test_changed_test_replaces_the_earlier_one_once_a_run_succeeds(
         succeeds: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,7 +44,7 @@ def test_output_tells_the_best_second_and_round_trips() -> None:
 @pytest.mark.parametrize(("text", "message"), [
     ((GOLDEN / "obudpst-refused.json").read_text(), "WARNING: Timeout awaiting response"),
     ('{"ErrorMessage": ""}', "udpst reported no download: it gives no reason"),
-    ("{}", "output has an unexpected form"), ("", "output has an unexpected form"),
+    ("{}", "output has an unexpected form"), ("", "udpst printed nothing about the download"),
     ('{"Output": {"BOMTime": 1}}', "output has an unexpected form")])
 def test_output_without_a_result_is_refused(text: str, message: str) -> None:
     """By its own words where it has some."""

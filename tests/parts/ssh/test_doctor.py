@@ -168,6 +168,9 @@ def test_machine_without_ssh_is_told_of_as_this_one(
     assert report("netns") == 1
     assert capsys.readouterr().err == ("netns: the user on the machine is not root, and only root "
                                        "may change queues; run this as root\n")
+    monkeypatch.setattr(shell, "run", lambda argv: "hello\nformat 1\nend\n")
+    with pytest.raises(ParseError, match=r"^the machine printed 'hello' before its answer to"):
+        report("netns")
 
     monkeypatch.setattr(shell, "run", lambda argv: "banner\nformat 1\nend\n")
     with pytest.raises(ParseError, match=r"^the machine printed 'banner' before its answer"):

@@ -57,7 +57,7 @@ def write(program: Path, commands: str) -> None:
     # A user without a shell, and a start file that prints an empty line.
     ("echo 'This account is currently not available.'; exit 1",
      "printed 'This account is currently not available.'; expected 'ready': log in as a user"),
-    ("echo; echo ready; exec cat", "the host's shell printed ''; expected 'ready'"),
+    ("echo; echo ready; exec cat", "the host's shell printed a blank line; expected 'ready'"),
     ("exec >&-; exec sleep 3", "the host closed the connection, without a message"),
     ("echo 'ssh: connect to host h port 22: Permission denied' >&2; exit 255",
      f"{ADDRESS}: ssh: connect to host h port 22: Permission denied\n"),

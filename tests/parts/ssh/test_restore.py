@@ -150,6 +150,9 @@ def test_queue_is_made_again_in_the_words_that_tc_takes(shown: str, restored: st
 @pytest.mark.parametrize(("parts", "output"), [
     ({"qdiscs": "qdisc taprio 1: root"}, ("wan has a queue of kind taprio, which could not be "
                                          "restored exactly; remove it first: tc qdisc del")),
+    # The root of the transmit queues is the kernel's own, and can't be removed.
+    ({"qdiscs": "qdisc mq 0: root\nqdisc taprio 8001: parent :1"},
+     "wan has a queue of kind taprio, .*; remove it first: tc qdisc del dev wan parent :1$"),
     ({"classes": "class qfq 1:1 root"}, "wan has classes of kind qfq"),
     ({"qdiscs": "qdisc dualpi2 8001: root refcnt 2 [Unknown qdisc, optlen=48] "},
      "wan has a queue dualpi2, which the host's tc doesn't know, .*; install a newer tc"),

@@ -191,7 +191,7 @@ def _run_verdict(args: argparse.Namespace) -> int:
     better, differs = is_better(judged), bool(differing(comparison))
     for (side, cell), count in sorted(comparison.alone.items()):
         print(f"flent-aqm: {cell}: {counted(count, 'run')} of the {side} side left out: the other "
-              "side has no run of the same seed", file=sys.stderr)
+              "side has no run of the same settings and seed", file=sys.stderr)
     text = page.markdown(
         _heading(reach, worse=worse, better=better, differs=differs, is_decided=is_decided),
         comparison, judged, exercised, _places(args), _name_failed(failed))
@@ -291,7 +291,8 @@ def _put_out(output: Path | None, text: str, found: Sequence[str]) -> None:
     try:
         write_text(output, PAGES[output.suffix](text))
     except OSError as error:
-        raise ConfigError(f"--output: can't write {output}: {cause_of(error)}") from None
+        raise ConfigError(f"--output: can't write {output}: {cause_of(error)}; name a file that "
+                          "can be written") from None
     print("\n".join(found))
 
 

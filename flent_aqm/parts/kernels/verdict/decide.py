@@ -167,10 +167,11 @@ def judge(comparison: PairedSides, names: Sequence[str] = USUAL) -> list[JudgedM
     """
     for name in names:
         if name not in METRICS:
-            raise ConfigError(f"there is no metric {name!r}; flent-aqm score --list shows all")
+            raise ConfigError(f"--metrics: there is no metric {name[:60]!r}; flent-aqm score "
+                              "--list shows all")
         if METRICS[name].better == NEITHER:
-            raise ConfigError(f"{name}: neither a higher nor a lower value is better; choose a "
-                              "metric for which flent-aqm score --list says which one is")
+            raise ConfigError(f"--metrics: {name}: neither a higher nor a lower value is better; "
+                              "choose a metric for which flent-aqm score --list says which one is")
     most = max(len(cell.pairs) for cell in comparison.cells)
     if most < FEWEST_SEEDS:
         raise TooFewPairs(f"no cell has more than {counted(most, 'pair')} of runs; expected "
