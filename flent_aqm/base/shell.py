@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from flent_aqm.base.errors import CommandFailed, ToolMissing, cause_of
+from flent_aqm.base.words import last_line
 
 # Limit of a program's output: an ssh peer or a tool could print without end, and fill the memory.
 # The longest legitimate output, the list of a Git repository's files, has 10 MiB.
@@ -201,8 +202,11 @@ def _exchange(process: subprocess.Popen[bytes], unwritten: bytes, timeout_s: flo
                 why = (f"still running after {timeout_s:g} s, so it was killed"
                        if process.poll() is None else "a process that it left behind still had "
                        f"its output open after {timeout_s:g} s")
+                told = _decode(output[process.stderr.fileno()]).rstrip()
+                last = last_line(told)
                 # The reason stands on a line of its own, also after a line without an end.
-                raise _LimitExceeded(f"{_decode(output[process.stderr.fileno()])}\n{why}")
+                raise _LimitExceeded(
+                    f"{told}\n{why}" + (f"; its last line: {last}" if last else ""))
             if sum(map(len, output.values())) > MOST_BYTES:
                 raise _LimitExceeded(f"stopped, because it printed more than {MOST_BYTES >> 20} "
                                      "MiB")

@@ -183,7 +183,7 @@ def test_locked_when_something_else_is_in_the_way_names_it(tmp_path: Path) -> No
         (tmp_path / "gone").unlink()
     (tmp_path / "lock").unlink()
     (tmp_path / "lock").symlink_to("lock")
-    with pytest.raises(SetupError, match="links; remove the file, link"), install.locked(tmp_path):
+    with pytest.raises(SetupError, match="remove the symbolic link"), install.locked(tmp_path):
         pass
     (tmp_path / "lock").unlink()
     (tmp_path / "lock").mkdir()

@@ -34,7 +34,7 @@ import numpy
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.base.words import counted
-from flent_aqm.parts.links.keys import NS, OPPORTUNITY_BYTES, Seeded
+from flent_aqm.parts.links.keys import NS, OPPORTUNITY_BYTES, SEEDED, Seeded
 from flent_aqm.parts.links.schedule import (
     MOST_STEPS,
     Schedule,

@@ -239,8 +239,3 @@ def _parse_seeds(text: str | None) -> Sequence[int]:
     except ConfigError:
         raise ConfigError(f"--seeds: {text[:60]!r}; expected whole numbers from 0 to 10^18 - 1 "
                           "with commas, such as 4,5,6") from None
-    # A run that is the same as another is no further case.
-    if twice := [one for one in seeds if seeds.count(one) > 1]:
-        raise ConfigError(f"--seeds: {text[:60]!r} has the seed {twice[0]} more than once; give it "
-                          "once")
-    return seeds

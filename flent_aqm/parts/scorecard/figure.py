@@ -20,7 +20,6 @@ from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.base.words import counted, for_plot, plain
 from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.columns import ordered
-from flent_aqm.parts.scorecard.output import IN_ANOTHER
 from flent_aqm.parts.scorecard.scores import BAD_MS, rates
 from flent_aqm.show.looks import OTHER_LOOKS, QUIET
 from flent_aqm.show.plots.paper import letters, write_caption

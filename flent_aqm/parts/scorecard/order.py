@@ -2,8 +2,8 @@
 """Compare the order of tests with that in other runs of the same cells.
 
 The other runs have other seeds, or are in real time. For each score, only pairs of tests count
-whose intervals on the page don't overlap, because the page doesn't order the others. The results
-are stored as JSON in the page's folder.
+whose intervals, of the page's runs of these cells alone, don't overlap, because these runs don't
+order the others. The results are stored as JSON in the page's folder.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ class ScoreComparison:
 
     Attributes:
         kind: key of scores.KIND.
-        pairs: number of pairs of tests whose intervals on the page don't overlap, and that both
-            have the score in the other runs, too.
+        pairs: number of pairs of tests whose intervals don't overlap, and that both have the score
+            in the other runs, too. The intervals are those of the page's runs of the cells in
+            common; those that are printed are of all its cells.
         same: number of these pairs with the same order in the other runs.
         turned: the others of these pairs, also those with equal scores in the other runs, each as
             the labels of its two tests.
@@ -71,8 +72,8 @@ class Order:
         scores, or that there are no pairs to compare."""
         pairs, same = (sum(getattr(one, name) for one in self.held) for name in ("pairs", "same"))
         if not pairs:
-            return (f"With {self.of} nothing can be told about the order: no two tests have "
-                    "intervals on the page that don't overlap, and scores in both.")
+            return (f"With {self.of} nothing can be told about the order: in these cells, no two "
+                    "tests have intervals that don't overlap, and scores in both.")
         return (f"In {self.of}, {same} of {counted(pairs, 'pair')} of tests whose intervals don't "
                 "overlap have the same order, over all scores.")
 
@@ -158,13 +159,14 @@ def _describe_runs(theirs: Mapping[str, Card], cells: set[str]) -> str:
 def _compare_score(kind: str,
                    scores: Sequence[tuple[str, Score | None,
                                           Score | None]]) -> ScoreComparison | None:
-    """Compare the order of tests by one kind of score. A pair counts if its intervals on the page
-    don't overlap, and both tests have the score in the other runs. If their scores there are equal,
-    this is another order.
+    """Compare the order of tests by one kind of score. A pair counts if its intervals in the page's
+    runs don't overlap, and both tests have the score in the other runs. If their scores there are
+    equal, this is another order.
 
     Args:
         kind: key of scores.KIND.
-        scores: label, score on the page and score in the other runs of each test.
+        scores: of each test its label, its score in the page's runs of the cells in common, and
+            that in the other runs.
 
     Returns:
         The comparison, None if no pair counts.

@@ -10,8 +10,6 @@ from pathlib import Path
 from flent_aqm.base.errors import BadResult, ConfigError, cause_of
 from flent_aqm.base.whole_file import write_text
 
-# How to mend that a file can't be written to the folder of the option -o.
-IN_ANOTHER = "choose another folder with -o"
 # open_regular()'s errors for something that isn't a regular file. All other errors of the system
 # say nothing about the content.
 _NO_FILE = (errno.EISDIR, errno.EINVAL, errno.ENXIO, errno.ELOOP)

@@ -176,8 +176,7 @@ def _missing_output(text: str, missing: str) -> BadResult:
     printed = next((line for line in text.splitlines() if " failed" in line), "")
     begins = f"starts with {text[:60]!r}" if text.strip() else "is empty"
     return BadResult(f"iperf 2: {printed[:100]}" if printed else
-                     f"iperf 2 printed {missing}; "
-                     + (f"its output starts with {text[:60]!r}" if text else "it printed nothing"))
+                     f"iperf 2 printed {missing}; its output {begins}")
 
 
 SERVER = Server("iperf2", {"IPERF2_PORT": (PORT,)}, f"iperf -s -e -p {PORT}", program="iperf",

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from flent_aqm.base.errors import ParseError, TestbedError
-from flent_aqm.router.tc.read_back import OTHER_HOOKS
 
 # Free memory for the original state that is stored on the router during a sweep (session.sh tries
 # 256 KB).

@@ -72,9 +72,11 @@ class Cause(StrEnum):
     """Why a probe took long: what a flow or the line did (FILLS, BUNCH, SLOW_START,
     BANDWIDTH_PROBE, TIMEOUT, BURST, NOT_TCP, DIP, STOP, SENDING), TURN or SHARED_BUCKET of fair
     queueing, the router's PROCESSOR, interrupt moderation of the hosts' cards (CARD), a WIFI
-    channel, NO_QUEUE (none held it for 1 ms), or CANT_TELL. DROPPED: the queue dropped the probe.
-    LOST: a link in the modem's place lost it at random. INSIDE: the probe was still in the queue
-    when the capture ended."""
+    channel, NO_QUEUE (none held it for 1 ms), or CANT_TELL. FILLS: the window of the flows is
+    larger than the path holds; BUNCH: what they have in flight fits, but came at once. DROPPED: the
+    queue dropped the probe. LOST: a link in the modem's place lost it at random. DROPPED_OR_LOST:
+    either, at a link that did both in the run. INSIDE: the probe was still in the queue when the
+    capture ended."""
 
     FILLS = "fills"
     BUNCH = "bunch"
@@ -93,6 +95,7 @@ class Cause(StrEnum):
     WIFI = "wifi"
     DROPPED = "dropped"
     LOST = "lost by the link"
+    DROPPED_OR_LOST = "dropped or lost by the link"
     INSIDE = "still inside"
     NO_QUEUE = "no queue"
     CANT_TELL = "can't tell"
@@ -337,7 +340,9 @@ def explain(run: WatchedRun, number: int) -> Story:
     stop = last if never_left else max(stops, key=lambda one: one.wait_ns)
     standing, decisions, ahead = _queue_story(run, stop, begin_ns)
     if never_left:
-        gone = Cause.LOST if _drops_by(run, last) == _LINK_LOSS else Cause.DROPPED
+        by = _drops_by(run, last)
+        gone = (Cause.LOST if by == _LINK_LOSS else Cause.DROPPED_OR_LOST if _LINK_LOSS in by
+                else Cause.DROPPED)
         standing = replace(standing, cause=gone if last.fate is Fate.DROPPED else Cause.INSIDE)
     elif other := _other_cause(run, number, parts, stop):
         standing = replace(standing, cause=other)
@@ -788,8 +793,8 @@ def _cause(run: WatchedRun, stop: _Stop, ahead: Column, main: int, mine: Column,
 
 def _turn_bytes(parameters: Mapping[str, int]) -> int:
     """Return the most bytes of frames of one flow that fair queueing may send between the arrival
-    of another flow's packet and its turn: two quanta and a frame, or for FQ the quantum of a new
-    flow and a frame.
+    of another flow's packet and its turn: two quanta, or for FQ the quantum of a new flow if that
+    is larger, and a frame. A queue that reports no quantum is taken to have that of a frame.
 
     parameters: parameters of the queue as the kernel reported them, see _parameters().
     """

@@ -72,6 +72,8 @@ def where(story: Story) -> str:
         lost = {
             Cause.DROPPED: f"It was dropped at {_place(story.place)}",
             Cause.LOST: f"It was lost on the link behind {_place(story.place)}",
+            Cause.DROPPED_OR_LOST: (f"It was dropped at {_place(story.place)}, or lost on the link "
+                                    "behind it"),
             Cause.INSIDE: f"It was still in {_place(story.place)} when the capture ended"}.get(
                 story.standing.cause, "The router passed it on, so it was lost elsewhere, or its "
                                       "reply came too late")
@@ -92,7 +94,7 @@ def behind(story: Story) -> str:
     the three names of flows with the most bytes, and the number of the others' packets, if there
     are two other names or more, or that there were none."""
     if not story.behind:
-        if story.standing.cause in (Cause.DROPPED, Cause.LOST, Cause.INSIDE):
+        if story.standing.cause in (Cause.DROPPED, Cause.LOST, Cause.DROPPED_OR_LOST, Cause.INSIDE):
             return f"No packet was ahead of it in {_place(story.place)}."
         return f"No packet left {_place(story.place)} between its arrival and its departure."
     packets = sum(share.packets for share in story.behind)
@@ -114,8 +116,7 @@ def _share(share: Share) -> str:
 
 def since(story: Story) -> str:
     """Return the sentence on since when and why the queue stood. If it didn't stand longer than the
-    probe waited, or the cause is PROCESSOR, CARD, NO_QUEUE, LOST, INSIDE or SENDING, return only
-    why."""
+    probe waited, or the cause is in _NOT_OF_A_QUEUE, return only why."""
     standing = story.standing
     because = _BECAUSE[standing.cause](standing)
     if standing.cause in _NOT_OF_A_QUEUE or standing.until_s <= standing.since_s:
@@ -159,8 +160,8 @@ def _window(one: StandingQueue) -> str:
         "" if before == after else f", and {before} when the queue began to stand")
 
 
-_NOT_OF_A_QUEUE = (Cause.PROCESSOR, Cause.CARD, Cause.NO_QUEUE, Cause.LOST, Cause.INSIDE,
-                   Cause.SENDING)
+_NOT_OF_A_QUEUE = (Cause.PROCESSOR, Cause.CARD, Cause.NO_QUEUE, Cause.LOST, Cause.DROPPED_OR_LOST,
+                   Cause.INSIDE, Cause.SENDING)
 # The sentence for each cause.
 _BECAUSE: Mapping[Cause, Callable[[StandingQueue], str]] = {
     Cause.FILLS: lambda one: (
@@ -211,6 +212,9 @@ _BECAUSE: Mapping[Cause, Callable[[StandingQueue], str]] = {
     Cause.LOST: lambda one: (
         "The link lost the probe at random (link_loss, or a trace's loss_pct): its queue dropped "
         "nothing in the run."),
+    Cause.DROPPED_OR_LOST: lambda one: (
+        "Either the queue dropped it, or the link lost it at random (link_loss, or a trace's "
+        "loss_pct): both happened in the run, and the packets don't tell which."),
     Cause.INSIDE: lambda one: (
         "The capture ended before the probe left the queue: whether it would have been dropped is "
         "not known."),

@@ -114,7 +114,6 @@ OWN = ("--client", "true {host}:{port}", "--server", "sleep {port}", "--reads",
     (("own_test",), "own_test: this is the test of your own file"),
     (("ndt8",), "unknown speed test 'ndt8'; did you mean 'ndt7'"),
     (("ndt7", "--seeds", "1,x"), "--seeds: '1,x'; expected whole numbers"),
-    (("ndt7", "--seeds", "1,2,01"), "--seeds: '1,2,01' has the seed 1 more than once; give it"),
     (("ndt7", "--seeds=-1"), "--seeds: '-1'; expected whole numbers from 0 to 10^18 - 1 with"),
     (("ndt7", "--seeds", "9" * 5000), f"--seeds: '{'9' * 60}'; expected whole numbers"),
     (("ndt7", "--worst", "latency", "--runs", "9"), "--runs: 9; expected 10 to 150"),
@@ -126,8 +125,7 @@ OWN = ("--client", "true {host}:{port}", "--server", "sleep {port}", "--reads",
     (("ndt8",), "unknown speed test 'ndt8'; did you mean 'ndt7'? Known: "),
     ((*OWN, "--longest", "nan"), "--longest: nan; expected a number of seconds above 0"),
     ((*OWN, "--longest", "0"), "--longest: 0; expected"),
-    ((*OWN, "--longest", "1e9"), "--longest: 1e+09; expected"),
-    ((*OWN, "--name", 201 * "x"), "has 201 bytes; expected 200 at most")])
+    ((*OWN, "--longest", "1e9"), "--longest: 1e+09; expected")])
 def test_mistake_is_one_line(words: tuple[str, ...], fault: str, run: Run, tmp_path: Path) -> None:
     """With what is expected, before anything runs."""
     status, out, err = run(*words, "-o", tmp_path)

@@ -245,8 +245,8 @@ def test_page_is_not_compared_with_itself(tmp_path: Path) -> None:
 
 def test_no_pair_that_can_be_compared_is_no_result() -> None:
     assert Order("x", "2 runs of 1 cell (seed 1)", []).sentence() == (
-        "With 2 runs of 1 cell (seed 1) nothing can be told about the order: no two tests have "
-        "intervals on the page that don't overlap, and scores in both.")
+        "With 2 runs of 1 cell (seed 1) nothing can be told about the order: in these cells, no "
+        "two tests have intervals that don't overlap, and scores in both.")
 
 
 def test_pairs_of_all_scores_are_summed_up() -> None:

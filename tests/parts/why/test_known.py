@@ -139,6 +139,12 @@ def test_own_delay_of_a_link_is_no_standing_queue(runs: Mapping[str, WatchedRun]
     dropped = next(number for number in range(run.run.probe.rtt_ms.size)
                    if run.run.probe.lost[number])
     assert explain(run, dropped).standing.cause is Cause.LOST
+    counters = run.data["metadata"]["AQM"]["links"][explain(run, dropped).where[1]]["counters"]
+    counters["dropped_packets"] = 1
+    try:
+        assert explain(run, dropped).standing.cause is Cause.DROPPED_OR_LOST
+    finally:
+        counters["dropped_packets"] = 0
     calm = explain(run, at_time(run.run, 2.0))
     assert calm.standing.cause is Cause.NO_QUEUE
     assert calm.waited_ms < 0.5

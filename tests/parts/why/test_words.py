@@ -65,7 +65,10 @@ def test_lost_probe_is_told_where_it_was_dropped_or_that_it_was_not() -> None:
     assert where(inside) == "It was still in the router's upload queue when the capture ended."
     by_link = replace(lost, place="up (modem)", standing=_story(Cause.LOST).standing)
     assert where(by_link) == "It was lost on the link behind the modem's upload queue."
-    assert (by_link.bottleneck, lost.bottleneck) == ("", "up")
+    either = replace(by_link, standing=_story(Cause.DROPPED_OR_LOST).standing)
+    assert where(either) == ("It was dropped at the modem's upload queue, or lost on the link "
+                             "behind it.")
+    assert (by_link.bottleneck, either.bottleneck, lost.bottleneck) == ("", "up (modem)", "up")
     assert "router passed it on" in where(replace(lost, standing=STANDING))
     assert "never came back" in title(lost, 20.0)
     assert "took 63.32 ms (median before the load: 20.00 ms)" in title(STORY, 20.0)
@@ -100,7 +103,8 @@ _WORDS = {
     Cause.STOP: "stood still", Cause.SENDING: "still sending a packet",
     Cause.SHARED_BUCKET: "in one bucket", Cause.TURN: "before the probe's turn",
     Cause.PROCESSOR: "processor was busy", Cause.WIFI: "Wi-Fi channel",
-    Cause.DROPPED: "dropped the probe", Cause.LOST: "lost the probe at random",
+    Cause.DROPPED: "dropped the probe", Cause.LOST: "link lost the probe at random",
+    Cause.DROPPED_OR_LOST: "don't tell which",
     Cause.INSIDE: "before the probe left",
     Cause.NO_QUEUE: "No queue of the router",
     Cause.CANT_TELL: "can't tell why",

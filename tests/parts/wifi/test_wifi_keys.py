@@ -64,7 +64,6 @@ def test_wifi_one_rate_is_that_of_all_stations() -> None:
 
 
 @pytest.mark.parametrize(("settings", "output"), [
-    ({"wifi_rates_mbps": True}, "wifi_rates_mbps: yes, on and true are no values of this key; exp"),
     ({"wifi_rates_mbps": "2x144.4+7.2"},
      "only the clients of .* not those of dumbbell; give topology = clients:3"),
     ({**STATIONS, "topology": "clients:4"}, "has 3 rates, and topology clients:4 has 4 clients"),
