@@ -36,7 +36,6 @@ from research.infer.recipe import (
     PARALLEL,
     PLAIN,
     SLOW_ROUTER,
-    SLOW_UPLOAD,
     TWO_BOTTLENECKS,
     WIFI,
     WINDOW,
@@ -74,7 +73,7 @@ _WORLDS = {
     PLAIN: "the queue alone", LOSS: "random loss, 0.001 to 2 %", BURSTS: "bursty loss, the same",
     JITTER: "jitter, 0.5 to 20 ms", WINDOW: "sender limited by a window",
     PARALLEL: "another download beside it", TWO_BOTTLENECKS: "two bottlenecks", WIFI: "Wi-Fi",
-    SLOW_ROUTER: "slow routers", SLOW_UPLOAD: "upload filled by acknowledgements"}
+    SLOW_ROUTER: "slow routers"}
 # Share of lines with an AQM for which the page judges --prior.
 _FEW_AQMS = 0.1
 

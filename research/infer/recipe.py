@@ -30,7 +30,7 @@ from flent_aqm.sweep.missing import make_missing
 ALL_RUNS = 20_000
 TEST = "ndt7_download"
 # Bump it where anything below changes: other runs then have these numbers.
-_VERSION = 3
+_VERSION = 2
 
 _Of = TypeVar("_Of")
 
@@ -43,15 +43,13 @@ SHALLOW_MS = 20.0
 
 # What a download meets beside the router's queue. LOSS: packets lost at random, each on its own.
 # BURSTS: lost in groups. WINDOW: the sender may have less in flight than fills the path.
-# PARALLEL: another download without a rate limit. SLOW_UPLOAD: acknowledgements fill the upload, so
-# that they wait in its queue.
+# PARALLEL: another download without a rate limit.
 PLAIN, LOSS, BURSTS, JITTER = "plain", "loss", "bursts", "jitter"
 WINDOW, PARALLEL = "window", "parallel"
 TWO_BOTTLENECKS, WIFI, SLOW_ROUTER = "two_bottlenecks", "wifi", "slow_router"
-SLOW_UPLOAD = "slow_upload"
 # World -> weight in the draw.
 WORLDS = {PLAIN: 29, LOSS: 17, BURSTS: 10, JITTER: 8, WINDOW: 6, PARALLEL: 8, TWO_BOTTLENECKS: 8,
-          WIFI: 7, SLOW_ROUTER: 7, SLOW_UPLOAD: 7}
+          WIFI: 7, SLOW_ROUTER: 7}
 
 
 @dataclass(frozen=True)
@@ -106,8 +104,7 @@ def line(number: int) -> Line:
         del settings["rate_down_mbps"], settings["rate_up_mbps"]
         settings = {key: value for key, value in settings.items() if not key.startswith("aqm_")}
     return Line(number, world, queue, rate_mbps, rtt_ms, depth_ms,
-                settings | _world_settings(world, draw, rate_mbps, rtt_ms,
-                                           depth_ms if settings["aqm"] == "bfifo" else None))
+                settings | _world_settings(world, draw, rate_mbps, rtt_ms))
 
 
 def digest() -> str:
@@ -211,8 +208,7 @@ def _queue_bytes(rate_mbps: float, depth_ms: float) -> int:
     return max(round(rate_mbps * 125 * depth_ms), 2 * 1514)
 
 
-def _world_settings(world: str, draw: _Draw, rate_mbps: float, rtt_ms: float,
-                    buffer_ms: float | None) -> dict[str, object]:
+def _world_settings(world: str, draw: _Draw, rate_mbps: float, rtt_ms: float) -> dict[str, object]:
     """Draw what a download meets beside the router's queue, and return its batch keys -> values. {}
     for PLAIN, and for PARALLEL, whose other download is the cross traffic that line() sets.
 
@@ -221,8 +217,6 @@ def _world_settings(world: str, draw: _Draw, rate_mbps: float, rtt_ms: float,
         draw: random numbers of the run.
         rate_mbps: the router's rate in the download's direction.
         rtt_ms: round-trip time of the idle path.
-        buffer_ms: depth of the router's queue for the download if its depth is drawn, else None.
-            That for a slow upload has the same.
     """
     if world in (LOSS, BURSTS):
         share = draw.between(1e-5, 0.02)
@@ -247,12 +241,6 @@ def _world_settings(world: str, draw: _Draw, rate_mbps: float, rtt_ms: float,
                 "wifi_ap": draw.one({"fifo": 2, "fq_mac": 1, "airtime": 1})}
     if world == SLOW_ROUTER:
         return {"router_model": draw.one({"omnia": 1, "mt7621": 1, "100us": 1})}
-    if world == SLOW_UPLOAD:
-        # Up to 40 times as fast as the upload, as lines of cable are; TCP acknowledges every second
-        # packet, by a 38th of its bytes.
-        up_mbps = _round(max(rate_mbps / draw.between(20, 60), 0.1))
-        limit = {} if buffer_ms is None else {"up_aqm_limit": _queue_bytes(up_mbps, buffer_ms)}
-        return {"rate_up_mbps": up_mbps, **limit}
     return {}
 
 
