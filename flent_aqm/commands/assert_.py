@@ -102,12 +102,6 @@ def main(args: argparse.Namespace) -> int:
                               "first, as in: flent-aqm assert 'p99(latency_loaded) < 20ms' "
                               f"{plain(args.expression)}")
         condition = parse(args.expression)
-        if args.median_by is not None and not parse_keys(args.median_by):
-            raise ConfigError(f"--median-by: {args.median_by!r} names no setting; give one or "
-                              "more, such as --median-by aqm,rate")
-        if args.pool and not args.median_by:
-            raise ConfigError("--pool: needs --median-by, which groups the runs, such as "
-                              "--median-by aqm --pool rate")
         files = find_files(args.files)
         wanted = leaves(condition)
         readable: list[FileValues] = []

@@ -159,15 +159,12 @@ TEST_PARAMETERS: dict[str, Check] = {
 }
 
 
-def _known_parameters(value: object) -> bool:
+def _are_test_parameters(value: object) -> bool:
     """Return whether the value is a dict of known test parameters with accepted values. Each value
     is checked as text."""
     return isinstance(value, dict) and all(
         name in TEST_PARAMETERS and TEST_PARAMETERS[name](str(parameter))
         for name, parameter in value.items())
-
-
-_are_test_parameters = Check(_known_parameters, "an object of test parameters")
 
 
 @dataclass(frozen=True)
@@ -239,8 +236,6 @@ def as_words(settings: Mapping[str, object]) -> list[str]:
     return words
 
 
-# Most characters of an accepted form in a message.
-_LONGEST_FORM = 160
 # What a user can do who trusts a refused value.
 _BY_HAND = "if you trust it, run the test by a batch of your own, or by flent"
 

@@ -224,10 +224,8 @@ def _check_hosts(where: str, scenario: Scenario, settings: Any) -> None:
                               "which the key dest2_delay_ms adds; give it, such as dest2_delay_ms "
                               "= 30, or use the host server")
         if host not in (*LAB_HOSTS, _LOCALHOST) and not _is_address(host):
-            there = [name for name in LAB_HOSTS
-                     if name not in SECOND_SERVER or scenario.path.dest2_delay_ms is not None]
             raise ConfigError(f"{where}: hosts: there is no host {host!r} in this testbed"
-                              f"{did_you_mean(host, there)}; expected {_one_of(there)}")
+                              f"{did_you_mean(host, hosts)}; expected {_one_of(hosts)}")
 
 
 def _check_topology_hosts(where: str, scenario: Scenario, hosts: Iterable[str]) -> None:
