@@ -249,14 +249,16 @@ def _draw_page(args: argparse.Namespace, page: Sequence[Any], rows: Sequence[Any
 def _draw_in_size(figure: Any, rows: Sequence[Any], grid: Any, args: argparse.Namespace,
                   width: float | None) -> int:
     """Draw and write one figure of the study in the size that --width requests. Return its number
-    of runs. Raises OSError if a file can't be written.
+    of runs. Raises OSError if a file can't be written, BadResult if a figure reads a data file
+    again and can't.
 
     Args:
         figure: the row of FIGURES.
         rows: all runs, of which those of the figure are drawn.
         grid: rates and queues that all figures share, and router model (Grid).
         args: options of the command.
-        width: width in inches, None for the width of a page. The height follows from it.
+        width: width in inches, None for the figure's usual size (SIZES_INCH). The height follows
+            from it.
     """
     import matplotlib
 

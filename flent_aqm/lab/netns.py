@@ -37,6 +37,7 @@ from flent_aqm.lab.protocol import (
 )
 from flent_aqm.router.hook import apply_command
 from flent_aqm.router.proof import prove, read_back
+from flent_aqm.spec.batch_keys.path import DUMBBELL
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.kernel import STOCK
 from flent_aqm.spec.scenario import Scenario
@@ -195,11 +196,15 @@ def _set_up_and_run(scenario: Scenario, command: Sequence[str]) -> str:
             path = scenario.path
             parts = [text for requested, text in (
                 (path.base_delay_ms, f"a base delay of {path.base_delay_ms:g} ms"),
+                (path.reorder_ms, f"a random delay of {path.reorder_ms:g} ms"),
                 (path.modem_up_mbps, "a modem"),
-                (scenario.path.dest2_delay_ms is not None, "a second server")) if requested]
+                (path.dest2_delay_ms is not None, "a second server"),
+                (path.topology != DUMBBELL, f"topology {path.topology}")) if requested]
             what = f"namespaces with {' and '.join(parts)}" if parts else "namespaces"
-            raise ConfigError(f"testbed netns: this machine (Linux {release}) can't create "
-                              f"{what}: {output[-1000:] or error}") from None
+            raise ConfigError(f"testbed netns: this machine (Linux {release}) can't set up "
+                              f"{what}: {output[-1000:] or error}; its kernel may lack a module, "
+                              "its disk room, or a container a right: mend that, or use testbed = "
+                              "virtual") from None
         if result.status:
             output = " ".join(place.stderr.read_text(errors="replace").split())
             raise ConfigError(f"aqm {scenario.router.queues_text}, shaper "

@@ -7,7 +7,7 @@
 # server, never at the router, whose queue is measured. The limit is enough for one second at
 # 10 Gbit/s.
 no_delay() {
-    echo "a base delay needs sch_netem, ifb, cls_matchall and act_mirred in the kernel"
+    echo "a delay at the server needs sch_netem, ifb, cls_matchall and act_mirred in the kernel"
     exit 1
 }
 delay_of() { # device, half of the delay in us

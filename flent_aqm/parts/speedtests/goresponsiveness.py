@@ -106,7 +106,7 @@ def read_tables(folder: Path, epoch_s: float, report: ClientReport,
                 at_s = _epoch_s(row[0]) - epoch_s
                 # Duration divided by number of round trips: a new connection takes several.
                 report.at(at_s).probe(name, at_s, float(row[2]) / float(row[1]) * 1e3)
-    except (ValueError, LookupError, ArithmeticError) as fault:
+    except (ValueError, LookupError, ArithmeticError, csv.Error) as fault:
         raise BadResult("goresponsiveness wrote a CSV table of an unexpected form "
                         f"({cause_of(fault)})") from None
 

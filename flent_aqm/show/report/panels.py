@@ -66,8 +66,8 @@ def panels(conditions: Sequence[Condition]) -> Mapping[str, Any]:
     """Return the data for the template: `first` (up to MOST_PANELS panels, which are shown at
     once), `more` (the others, behind a click), `ticks` (those of the scale), `any_shared` (whether
     cross traffic was on the line in any run), and `any_lost` (whether the tail percentile of any
-    queue is a lost probe). A panel is a mapping with title, tail (name of its tail percentile) and
-    lines (see _queue_data()), one for each condition."""
+    queue is a lost probe). There is a panel for each condition: a mapping with title, tail (name of
+    its tail percentile) and lines, one for each queue (see _queue_data())."""
     common = scale(conditions)
     drawn = [{"title": one.title, "tail": percentile(one.tail_pct),
               "lines": [_queue_data(line, one.tail_pct, common) for line in one.lines]}

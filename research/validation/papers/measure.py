@@ -224,6 +224,8 @@ def _queue_samples(run: Run, field: str, from_s: float, to_s: float | None) -> t
     end_s = whole.end_s if to_s is None else whole.start_s + to_s
     inside = (at_s >= whole.start_s + from_s) & (at_s <= end_s)
     if not inside.any():
-        raise BadResult(f"{run.path}: no samples of the router's queue from {from_s:g} s on; make "
-                        "the run again")
+        raise BadResult(
+            f"{run.path}: none of its {at_s.size} samples of the router's queue is from {from_s:g} "
+            f"to {end_s - whole.start_s:g} s after the start of the first group of flows; make the "
+            "run again, with the test and length of the paper")
     return at_s[inside], values[inside]
