@@ -77,7 +77,7 @@ def main(args: argparse.Namespace) -> int:
 
     if args.which == "speedtests":
         return _draw_speedtests(args)
-    width = parse_inches(args.width) if args.width else None
+    width = None if args.width is None else parse_inches(args.width)
     wanted = args.figure or [figure.number for figure in FIGURES]
     unknown = [number for number in wanted if not 1 <= number <= len(FIGURES)]
     if unknown:

@@ -888,9 +888,9 @@ class Collected:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Record what each test calls, then try the defects that need no new import, each in a
-        process of its own, and write the results to the pipe. No defect is tried if the tests don't
-        pass a second time without one. Return True, which keeps pytest from running the tests
-        itself. pytest calls this hook."""
+        process of its own, and write the results to the pipe. Tests that fail without a defect are
+        left out. No defect is tried if the others don't pass a second time without one. Return
+        True, which keeps pytest from running the tests itself. pytest calls this hook."""
         sys.setprofile(None)
         reading, writing = os.pipe()
         child = os.fork()

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from flent_aqm.base.errors import AqmError
+from flent_aqm.base.errors import AqmError, ConfigError, cause_of
 from flent_aqm.parts.infer.classes import AQM, DROP_TAIL, SHORT
 from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
 from flent_aqm.spec.scenario import Scenario
@@ -260,7 +260,11 @@ def make(folder: Path, numbers: range, keys: Mapping[str, object],
     Raises AqmError if the runs can't be made. Raises KeyboardInterrupt after ^C, once the runs in
     progress have ended.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"{folder}: {cause_of(error)}; give a folder that can be made and written"
+                          ) from None
     return make_missing((cell(line(number), folder, changes) for number in numbers), keys)
 
 

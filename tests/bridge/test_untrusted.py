@@ -160,7 +160,7 @@ def test_each_mutation_opens_or_is_refused_in_one_line_by_flent(
 
 @pytest.mark.parametrize(("change", "why"), [
     (lambda whole: whole["raw_values"]["Ping (ms) ICMP"][3].update(seq=[1]),
-     "have values of several kinds for 'seq'; expected only numbers, only text or only lists"),
+     "have values of several kinds for 'seq'; expected numbers alone, or no number"),
     (lambda whole: whole["metadata"]["SERIES_META"]["Ping (ms) ICMP"].update(UNITS=True),
      "are true; expected text"),
     (lambda whole: whole["results"].clear(), "its results are empty")])

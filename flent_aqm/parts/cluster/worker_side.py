@@ -144,6 +144,10 @@ def run(cell: Cell, wanted: RequiredVersions, sweep: str) -> RunOutput:
     _bind_to_core()
     lab_kernel = locate.kernel_of(wanted.kernel_hash)
     if lab_kernel is None:
+        if os.environ.get(locate.VARIABLE):
+            raise LabError(f"{locate.VARIABLE} on {socket.gethostname()} names another kernel than "
+                           "when the sweep began; unset it, start the worker again, and make the "
+                           "sweep again")
         raise LabError(f"the lab kernel {wanted.kernel_hash} is gone from {socket.gethostname()}; "
                        "make the sweep again, which sends it there")
     if sweep in _stopped:

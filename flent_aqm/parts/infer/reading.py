@@ -310,7 +310,8 @@ _WHOLE = re.compile(r"-?[0-9]{1,18}")
 
 
 def _numbers(sample: Mapping[str, Any], names: Sequence[str]) -> tuple[float, ...] | None:
-    """Return the numbers under these names, None if one is missing or no number."""
+    """Return the numbers under these names, as _count() reads them. None if one is missing or can't
+    be read so."""
     values = tuple(_count(sample.get(name)) for name in names)
     return None if None in values else values  # type: ignore[return-value]
 

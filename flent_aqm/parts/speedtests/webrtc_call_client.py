@@ -98,6 +98,9 @@ async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
     if not line:
         raise BadResult("the server closed the connection instead of responding: is it "
                         "`flent-aqm serve webrtc`? Its output may say why")
+    if not line.endswith(b"\n"):
+        raise BadResult("the server closed the connection in the middle of its response; its "
+                        "output may say why")
     try:
         answer = json.loads(line)
     except (ValueError, RecursionError):  # no JSON, or nested too deeply

@@ -321,7 +321,7 @@ def restore_plan(state: RouterState) -> list[str]:
 
 def _tree_commands(device: Device, burst: Burst) -> list[Words]:
     """Return the arguments for tc that create a device's queues and classes, parents first, then
-    its filters.
+    its filters. Queues and classes that the kernel creates by itself are left out. May be empty.
 
     Args:
         device: state of the device.

@@ -234,8 +234,8 @@ def _override_without_missing(facts: probe.RouterProperties, cells: Iterable[Cel
 
 def _servers_of(cells: Iterable[Cell]) -> set[str]:
     """Return the names of the servers that cells need at their usual ports. Left out are those of
-    unknown tests, which may need none of the common servers, and a cell's servers whose port one of
-    its test parameters sets."""
+    unknown tests, which may need none of the common servers, and servers whose own parameter for
+    the port (Server.parameter) is among the cell's test parameters. cross_port moves none."""
     names = set()
     for cell in cells:
         needed = needs_of_run(cell.test_name, cell.scenario, cell.test_parameters)

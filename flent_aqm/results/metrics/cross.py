@@ -106,5 +106,8 @@ def _flow_with_field(run: Run, field: str, direction: str | None = None) -> Flow
         raise NotAvailable(f"the cross traffic failed: {failed}")
     if not any(flow.is_cross for flow in run.flows):
         raise NotAvailable("the run has no cross traffic")
-    where = f" in the {direction}" if any(field in flow.noticed for flow in run.flows) else ""
-    raise NotAvailable(f"the cross traffic has no {_EVENTS[field]}{where}")
+    if any(field in flow.noticed for flow in run.flows):
+        raise NotAvailable(f"the cross traffic has no {_EVENTS[field]} in the {direction}")
+    # Each video records its stalls.
+    raise NotAvailable("the cross traffic is no video" if field == "stalled_ms" else
+                       f"the cross traffic has no {_EVENTS[field]}")

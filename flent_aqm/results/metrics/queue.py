@@ -166,7 +166,10 @@ def _counter(run: Run, moment: str, direction: str, name: str) -> float:
         name: tc's name of the counter.
     """
     values = [a_number(one.get(name)) for one in _queues(run.counters(moment, direction))]
-    if not values or None in values:
+    if not values:
+        raise NotAvailable(f"the file has no counters of the router's {direction} queue {moment} "
+                           "the run, which flent-aqm records in runs of a batch")
+    if None in values:
         raise NotAvailable(f"the file has no counter {name!r} of the router's {direction} queue "
                            f"{moment} the run")
     return sum(value for value in values if value is not None)

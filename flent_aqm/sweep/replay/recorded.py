@@ -164,8 +164,8 @@ def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: M
     if programs and not run_programs:
         raise _NamesPrograms(
             f"{path}: the file names programs, which would run with your rights: "
-            f"{_listed(programs)}; if they are yours, and you trust the file, give {RUN_PROGRAMS} "
-            "to flent-aqm replay or why")
+            f"{_listed(programs)}; if they are yours, and you trust the file, flent-aqm replay and "
+            f"why repeat the run with {RUN_PROGRAMS}; other commands don't")
     if scenario.lab.testbed != VIRTUAL:
         raise ConfigError(f"AQM.requested.testbed in its metadata is {scenario.lab.testbed!r}, but "
                           f"AQM.testbed is {VIRTUAL!r}. flent-aqm writes the same in both, so the "

@@ -60,7 +60,8 @@ class Cell:
     @cached_property
     def idle_ms(self) -> float:
         """Median over the runs of each run's median round-trip time before the load, in ms. Raises
-        NotAvailable if a run has no or too few probes before the load, or lost most of them."""
+        NotAvailable if a run has no or too few probes before the load, or lost half or more of
+        them."""
         return float(numpy.median([STATISTICS["median"](run.idle()) for run in self.runs]))
 
     def point(self) -> str:

@@ -74,19 +74,6 @@ def test_worker_when_asked_listens_everywhere_and_says_what_that_means(cluster: 
     wait_for(lambda: "can run programs as" in cluster.output(), cluster.output)
 
 
-def test_worker_without_room_for_its_folder_does_not_blame_the_scheduler(
-        monkeypatch: pytest.MonkeyPatch) -> None:
-    """It was told as one that is absent."""
-    def full(prefix: str) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device", "/tmp/x")
-
-    monkeypatch.setattr(command, "why_not", lambda address, context: "")
-    monkeypatch.setattr("tempfile.TemporaryDirectory", full)
-    options = command._WorkerOptions("tcp://127.0.0.1:1", 1, "127.0.0.1", None, None)
-    with pytest.raises(command._NotJoinedError, match=r"can't be made \(/tmp/x\): No space left"):
-        asyncio.run(command._run_worker(options))
-
-
 @pytest.mark.parametrize("host", ["a" * 64 + ".example", "b..example"])
 def test_name_that_the_dns_cannot_carry_is_one_line(host: str) -> None:
     """Python would raise UnicodeError for it. With 63 letters it is a name."""
@@ -243,7 +230,7 @@ def test_worker_says_why_it_does_not_join(tls_cluster: Cluster, tmp_path: Path) 
     tls_cluster.options = [*own[:2], *theirs[2:]]
     last = tls_cluster.worker()
     for why in (f"the scheduler uses TLS: give its address as {secure}, with certificates",
-                "the scheduler's certificate isn't valid by this worker's authority (--tls-ca-",
+                "the scheduler's certificate isn't valid by the authority in --tls-ca-file",
                 "the scheduler refuses this worker's certificate (tlsv1 alert"):
         wait_for(lambda why=why: why in tls_cluster.output(),  # type: ignore[misc]
                  lambda: tls_cluster.output())
@@ -314,7 +301,7 @@ def test_sweep_through_tls_makes_the_same_files(tls_cluster: Cluster, here: Swee
      "; the key is looked for in the certificate's file, because none is given (--tls-key, or dis"),
     (["tcp://127.0.0.1:1", "--host", "no such"], "--host 'no such': can't listen there"),
     (["tcp://127.0.0.1:1", "--host", ""], "--host '': can't listen there"),
-    (["tcp://127.0.0.1:65536"], "or tls://HOST:PORT, with a PORT from 1 to 65535, such as tcp://"),
+    (["tcp://127.0.0.1:65536"], "or tls://HOST:PORT, with a port from 1 to 65535, such as tcp://"),
     (["tcp://127.0.0.1:1", "--dashboard", "70000"], "expected a port from 1 to 65535, or 0"),
     ([""], "the scheduler's address is empty"),
 ])

@@ -384,7 +384,7 @@ def test_result_that_ndt7_lacks_is_not_blamed_on_the_client(
     ("ndt7_latency_upload_ms", {}, "the upload is not NDT7's, or its client gave no results"),
     ("fairness_upload", {}, "only one upload flow"),
     ("synchronisation_upload", {}, "only one upload flow"),
-    ("queue_drops_upload", {}, "no counter 'drops' of the router's upload queue"),
+    ("queue_drops_upload", {}, "the file has no counters of the router's upload queue before"),
 ])
 def test_missing_input_is_told_as_the_reason(
     make_run: MakeRun, name: str, options: dict[str, object], why: str

@@ -178,7 +178,7 @@ def test_numbers_are_those_of_the_runs(drawn: Drawn) -> None:
 
 @pytest.mark.parametrize(("words", "message"), [
     (["--figure", "11"], "--figure: 11; expected a number from 1 to 10"),
-    (["--test", "rrul"], "no run of test 'rrul'; these files have: iperf3_upload, ndt7"),
+    (["--test", "rrul"], "no run of test 'rrul'; the files have: iperf3_upload, ndt7"),
     (["--where", "aqm"], "--where: 'aqm'; expected KEY=VALUE"),
     (["--where", ""], "--where: ''; expected KEY=VALUE"),
     (["--where", "router_model=omnia"], "none of 7 files has a run to draw"),
@@ -219,7 +219,7 @@ def test_where_takes_the_default_of_a_setting_that_files_dont_record(
     words = ["figures", str(tmp_path / "x.flent.gz"), "-o", str(tmp_path / "out"), "--test", "c"]
     for kernel, test in (("stock", "a"), ("mine", "b")):
         assert main([*words, "--where", f"kernel={kernel}"]) == 1
-        assert f"the runs that --where leaves are of: {test}; choose" in capsys.readouterr().err
+        assert f"what --where leaves is of: {test}; choose" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("which", [(), ("--set", "speedtests")])

@@ -171,11 +171,11 @@ def test_batch_in_any_folder_inherits_from_our_base(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("test", "parameters", "line"), [
     ("aqm_flows", "direction=both", "direction: unknown value 'both'; known: upload, download"),
-    ("aqm_flows", "flows=2xreno@5-4", "flows: '2xreno@5-4' must lie within the load"),
-    ("aqm_flows", "rates_mbps=fast", "rates_mbps: 'fast' of 'fast' is not such a rate; "),
-    ("aqm_flows", "rates_mbps=10,5;rate_step_s=0", "rate_step_s: '0' is not the time of a step"),
-    ("aqm_flows", "flows=1xreno+2yreno", "flows: '2yreno' of '1xreno+2yreno' is not understood"),
-    ("aqm_flows", f"flows={'+'.join(['1xreno'] * 9)}", "' has 9 groups; expected groups such as"),
+    ("aqm_flows", "flows=2xreno@5-4", "flows: '2xreno@5-4' lasts -1 s, from 5 s to 4 s"),
+    ("aqm_flows", "rates_mbps=fast", "'fast' every '20' s is not possible; expected"),
+    ("aqm_flows", "rates_mbps=10,5;rate_step_s=0", "'10,5' every '0' s is not possible; expected"),
+    ("aqm_flows", "flows=1xreno+2yreno", "flows: '1xreno+2yreno' is not understood; expected"),
+    ("aqm_flows", f"flows={'+'.join(['1xreno'] * 9)}", "flows: 9 groups; expected 8 at most"),
     ("iperf3_upload", "streams=0", "streams: '0' is not a number of connections"),
     ("ping_exp", "load=full", "load: unknown value 'full'; known: empty, upload"),
     ("cloudflare", "http_version=9", "http_version: '9' is not accepted"),

@@ -152,8 +152,8 @@ def test_programs_of_the_file_run_only_if_the_user_says_so(tmp_path: Path) -> No
         recorded.read(path, tmp_path)
     assert str(raised.value) == (
         f"{path}: the file names programs, which would run with your rights: server_program "
-        "'./serve', client_program 'wget x'; if they are yours, and you trust the file, give "
-        "--run-programs to flent-aqm replay or why")
+        "'./serve', client_program 'wget x'; if they are yours, and you trust the file, "
+        "flent-aqm replay and why repeat the run with --run-programs; other commands don't")
     run = recorded.read(path, tmp_path, run_programs=True)
     assert run.cell.scenario.programs.client_program == "wget x"
     assert recorded.why_programs_differ(run.cell) == (

@@ -821,7 +821,7 @@ def test_nothing_missing_passes(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert main(words) == 3
     assert capsys.readouterr().err == (
         "flent-aqm: all runs: 1 run of the base side left out: the other side has no run of the "
-        "same seed\n")
+        "same settings and seed\n")
 
 
 def test_runs_that_fail_on_the_test_side_alone_are_worse_where_chance_does_not_explain_it(
