@@ -39,7 +39,7 @@ def test_data_file_tells_of_the_link_and_is_made_again_from_the_same_trace(bench
     assert links["up"]["counters"]["lost_packets"] > 0
     again = _replay(file, "--trace", bench.folder)
     assert again.returncode != 0
-    assert "if they are yours, and you trust the file, give --run-programs" in again.stderr
+    assert "flent-aqm replay and why repeat the run with --run-programs" in again.stderr
     bench.batch(RUN + "link_down_trace = some.trace\nfilename_extra = second", "second")
     assert bench.flent(name="second").returncode == 0
     again = _replay(bench.file("second"))

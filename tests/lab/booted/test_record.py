@@ -124,7 +124,7 @@ def test_report_plots_score_and_assert_read_it(folder: Path) -> None:
 def test_replay_refuses_a_command_that_a_file_chooses(folder: Path) -> None:
     """It could be any command. The shared file doesn't have it."""
     with pytest.raises(BadResult, match=r"with your rights: .*client_program '.*ask\.py.*'; if .* "
-                                        "give --run-programs"):
+                                        "with --run-programs"):
         recorded.read(folder / "run.flent.gz", folder / "new")
     metadata = read_data_file(folder / "run.flent.gz").metadata
     kept, _removed = allowed_metadata(metadata, Secrets(metadata))
