@@ -42,10 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     status: that of the subcommand (0 for success), or after an error, which is printed to standard
     error, 1 for an expected one (AqmError, out of memory or room on the disk, a Python package that
     a distribution may lack), 3 for any other (with a crash log, if it can be written), 130 if
-    interrupted. 141,
-    without a message, after a BrokenPipeError, as when the reader of the output has gone; standard
-    output is then discarded. Raises SystemExit for wrong usage (status 2), and after the text of
-    --help (status 0).
+    interrupted. 141, without a message, after a BrokenPipeError, as when the reader of the output
+    has gone; standard output is then discarded. Raises SystemExit for wrong usage (status 2), and
+    after the text of --help (status 0).
 
     From then on, standard output writes characters that it can't encode as backslash escapes.
 

@@ -22,7 +22,7 @@ from flent_aqm.parts.cluster import worker_side
 from flent_aqm.parts.cluster.agreement import RequiredVersions, WorkerFacts, refusal
 from flent_aqm.parts.cluster.extra import load_distributed
 from flent_aqm.parts.cluster.probe import why_not
-from flent_aqm.parts.cluster.security import security_for
+from flent_aqm.parts.cluster.security import security_for, tls_context
 from flent_aqm.spec.cell import Cell
 from flent_aqm.sweep.run import RunOutput
 
@@ -116,8 +116,7 @@ class Cluster:
         Args:
             error: the error with which Dask gave up.
         """
-        context = (self._security.get_connection_args("client").get("ssl_context")
-                   if self._address.startswith("tls://") else None)
+        context = tls_context(self._security, self._address, "client")
         try:
             why = why_not(self._address, context, "the sweep's")
         except OSError as fault:
@@ -271,7 +270,7 @@ class Cluster:
         if now - self._absent_since > PATIENCE_S:
             self._why_ended = (f"the scheduler {self._address} could not be used for "
                                f"{PATIENCE_S:g} s ({str(error) or type(error).__name__}); when it "
-                            "can be reached again, make the sweep again")
+                               "can be reached again, make the sweep again")
             self._ended.set()
         old = self._client
         try:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from collections.abc import Mapping, Sequence
 from io import StringIO
@@ -264,3 +265,25 @@ def test_names_to_fit_may_have_blanks_around_them() -> None:
     names = calibrate._names_to_fit("rx_packet_ns, timer_latency_us", parse_measurements(["8=7"]),
                                     by_name)
     assert names == ["timer_latency_us", "rx_packet_ns"]
+
+
+def test_file_that_cannot_be_written_does_not_cost_the_result(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A search takes many minutes, and the disk may have become full meanwhile."""
+    def told(*_: object) -> int:
+        print("router_model = 8us")
+        return 0
+
+    def full(path: Path, fitted: Fit) -> None:
+        raise ConfigError("No space left on device")
+
+    empty = Fit((), parse_measurements(["800=700"]), (), {})
+    monkeypatch.setattr(calibrate, "fit", lambda *_: empty)
+    monkeypatch.setattr(calibrate, "_print_fit", told)
+    monkeypatch.setattr(calibrate, "_write_csv", full)
+    parser = argparse.ArgumentParser()
+    calibrate.add_arguments(parser)
+    with pytest.raises(ConfigError, match="No space left"):
+        calibrate.main(parser.parse_args(["800=700", "400=390", "--csv", f"{tmp_path}/x"]))
+    assert capsys.readouterr().out == "router_model = 8us\n"
