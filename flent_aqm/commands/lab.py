@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 import argparse
-import math
 import re
 import sys
 from pathlib import Path
 
-from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.lab.guest_files import APPLY_IN_GUEST, FULL_SECOND
 from flent_aqm.lab.own_programs import refuse_missing
-from flent_aqm.lab.user_command import check_terminal, run_command, servers_for
+from flent_aqm.lab.user_command import (
+    add_wall_limit,
+    check_terminal,
+    run_command,
+    servers_for,
+)
 from flent_aqm.spec.batch_keys.path import DUMBBELL
 from flent_aqm.spec.batch_keys.programs import BETWEEN
 from flent_aqm.spec.keys import (
@@ -76,9 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mlab-server", action="store_true",
                         help="run M-Lab's ndt-server, which must be on PATH, instead of this "
                              "package's")
-    parser.add_argument("--wall-limit", metavar="S", type=_wall_limit_s,
-                        default=defaults.WALL_LIMIT_S,
-                        help="stop the lab after S seconds of wall time (default: %(default)g)")
+    add_wall_limit(parser, "the lab")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND")
 
 
@@ -99,15 +100,9 @@ def main(args: argparse.Namespace) -> int:
     beside it, and write a data file if the command succeeds. Raises ConfigError if an option is
     wrong, another AqmError if the lab can't be started, doesn't end in time, or the measurement
     fails."""
-    scenario = Scenario.from_settings({
-        **{key: getattr(args, key) for key, _ in _OPTIONS.values()},
-        "burst_shaping": args.burst_shaping, **_aqm_parameter_keys(args.aqm_parameter),
-        **_set_keys(args.set),
-        **({} if args.router is None else {"router_program": args.router}),
-        **_servers(args.server, args.ready)})
-    refuse_unused_rates("lab", scenario, [
-        *(key for key, _ in _OPTIONS.values() if getattr(args, key) is not None),
-        *_set_keys(args.set)])
+    settings = _settings(args)
+    scenario = Scenario.from_settings(settings)
+    refuse_unused_rates("lab", scenario, settings)
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     refuse_missing(scenario.programs, server="--server")
     if args.record is not None:
@@ -129,22 +124,30 @@ def main(args: argparse.Namespace) -> int:
         results=args.results, wall_limit_s=args.wall_limit)
 
 
-def _wall_limit_s(text: str) -> float:
-    """Parse the value of --wall-limit. Raises ConfigError if it is not a number of seconds above
-    0 and below 10^9."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0 < seconds < 1e9:
-        raise ConfigError(f"--wall-limit: {text!r}; expected a number of seconds above 0")
-    return seconds
+def _settings(args: argparse.Namespace) -> dict[str, object]:
+    """Return the batch keys that the options give, with their values. Raises ConfigError if an
+    option is wrong, or if --set gives a key that another option gives."""
+    servers = _server_program(args.server, args.ready)
+    of_options: dict[str, dict[str, object]] = {
+        **{option: {key: getattr(args, key)} for option, (key, _) in _OPTIONS.items()},
+        "--burst-shaping": {"burst_shaping": args.burst_shaping or None},
+        "--aqm-parameter": {**_aqm_parameter_keys(args.aqm_parameter)},
+        "--router": {"router_program": args.router},
+        "--server": {"server_program": servers or None},
+        "--ready": {"server_ready_s": args.ready}}
+    settings: dict[str, object] = {**_set_keys(args.set)}
+    for option, keys in of_options.items():
+        for key, value in keys.items():
+            if value is not None and key in settings:
+                raise ConfigError(f"--set: {key} is given by {option}, too; leave one out")
+            if value is not None:
+                settings[key] = value
+    return settings
 
 
-def _servers(commands: list[str], ready: str | None) -> dict[str, object]:
-    """Return the batch keys for --server and --ready: "server_program", the commands joined to one
-    text with BETWEEN between them, and "server_ready_s". None is the value for an option that is
-    not given. Raises ConfigError if --ready stands alone or a command is empty.
+def _server_program(commands: list[str], ready: str | None) -> str:
+    """Return the value of the batch key server_program: the commands of --server, joined with
+    BETWEEN, "" without any. Raises ConfigError if --ready stands alone or a command is empty.
 
     Args:
         commands: values of --server.
@@ -156,8 +159,7 @@ def _servers(commands: list[str], ready: str | None) -> dict[str, object]:
     if not all(command.strip() for command in commands):
         raise ConfigError("--server: the command is empty; expected a command such as "
                           "'./server 0.0.0.0:4433'")
-    return {"server_program": f" {BETWEEN} ".join(commands) or None,
-            "server_ready_s": ready}
+    return f" {BETWEEN} ".join(commands)
 
 
 def _aqm_parameter_keys(words: list[str]) -> dict[str, str]:
@@ -177,12 +179,16 @@ def _aqm_parameter_keys(words: list[str]) -> dict[str, str]:
 
 
 def _set_keys(words: list[str]) -> dict[str, str]:
-    """Return the batch keys given with --set, with their values. The last value of a key counts.
-    Raises ConfigError if a word has no "=" or no key, or if a key is unknown. Keys that begin with
-    a prefix of parameters, such as aqm_, are not checked here."""
+    """Return the batch keys given with --set, with their values. Keys that begin with a prefix of
+    parameters, such as aqm_, are not checked here. Raises ConfigError if a word has no "=" or no
+    key, if another key is unknown, or if a key is given twice."""
+    settings: dict[str, str] = {}
     for word in words:
-        if not word.partition("=")[0].strip() or "=" not in word:
+        key, equals, value = word.partition("=")
+        if not (equals and key.strip()):
             raise ConfigError(f"--set: {word!r}; expected KEY=VALUE, such as modem_mbps=20")
-    settings = dict(word.partition("=")[::2] for word in words)
+        if key in settings:
+            raise ConfigError(f"--set: {key!r} is given twice; leave one out")
+        settings[key] = value
     refuse_unknown_scenario_keys("--set", settings)
     return settings

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import argparse
+import math
 import os
 import re
 import shutil
@@ -27,6 +29,30 @@ from flent_aqm.tools.table import SERVERS
 _GUEST_FOLDERS = {Path(path) for path in ("/", "/tmp", "/run", "/dev", "/dev/shm")}
 # At most this many bytes of a script that the command names are read.
 _SCRIPT_BYTES = 1 << 20
+
+
+def add_wall_limit(parser: argparse.ArgumentParser, stopped: str) -> None:
+    """Declare the option --wall-limit, whose value `args.wall_limit` is in s.
+
+    stopped: what is stopped after that time, for the help text.
+    """
+    parser.add_argument("--wall-limit", metavar="S", type=_wall_limit_s,
+                        default=defaults.WALL_LIMIT_S,
+                        help=f"stop {stopped} after S seconds of wall time "
+                             "(default: %(default)g)")
+
+
+def _wall_limit_s(text: str) -> float:
+    """Parse the value of --wall-limit. Raises ConfigError if it is not a number of seconds above
+    0 and below 10^9."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < 1e9:
+        raise ConfigError(f"--wall-limit: {text!r}; expected a number of seconds above 0 and below "
+                          "10^9")
+    return seconds
 
 
 def run_command(scenario: Scenario, command: Sequence[str], *, prelude: Sequence[Sequence[str]],

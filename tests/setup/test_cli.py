@@ -246,12 +246,28 @@ def test_doctor_asks_for_the_router_before_a_server(capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(("words", "reason"), [
     (["--set", "modem_mbps"], "--set: 'modem_mbps'; expected KEY=VALUE, such as modem_mbps=20"),
     (["--set", "=20"], "--set: '=20'; expected KEY=VALUE, such as modem_mbps=20"),
-    *((["--wall-limit", text], f"--wall-limit: {text!r}; expected a number of seconds above 0")
-      for text in ("x", "-3", "0", "nan", "inf"))])
-def test_option_of_lab_without_a_value_is_told_before_it_boots(
+    (["--set", "modem_mbps=20", "--set", "modem_mbps=30"],
+     "--set: 'modem_mbps' is given twice; leave one out"),
+    *((["--set", f"{key}=1", *option, "--server", "true"],
+       f"--set: {key} is given by {option[0]}, too; leave one out") for key, option in (
+           ("rate_mbps", ["--rate", "10"]), ("burst_shaping", ["--burst-shaping"]),
+           ("aqm_target", ["--aqm-parameter", "target=9ms"]),
+           ("router_program", ["--router", "true"]), ("server_program", ["--server", "true"]),
+           ("server_ready_s", ["--ready", "1"])))])
+def test_option_of_lab_that_is_wrong_is_told_before_it_boots(
         words: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a key that is given twice, one value would win unseen."""
     assert main(["lab", *words, "--", "true"]) == 1
     assert capsys.readouterr().err == f"flent-aqm: {reason}\n"
+
+
+@pytest.mark.parametrize("command", ["lab", "try-router"])
+@pytest.mark.parametrize("text", ["x", "-3", "0", "nan", "inf"])
+def test_wall_limit_that_is_no_time_is_told_before_the_lab_boots(
+        command: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--wall-limit", text, "--", "true"]) == 1
+    assert capsys.readouterr().err == (f"flent-aqm: --wall-limit: {text!r}; expected a number of "
+                                       "seconds above 0 and below 10^9\n")
 
 
 def test_folder_that_refuses_files_is_told_before_the_line_is_measured(

@@ -8,11 +8,15 @@ import sys
 import time
 from pathlib import Path
 
-from flent_aqm.base import defaults
 from flent_aqm.base.errors import ToolMissing
 from flent_aqm.base.shell import NOT_FOUND, find_program
 from flent_aqm.lab.guest_files import in_guest
-from flent_aqm.lab.user_command import check_terminal, run_command, servers_for
+from flent_aqm.lab.user_command import (
+    add_wall_limit,
+    check_terminal,
+    run_command,
+    servers_for,
+)
 from flent_aqm.spec.scenario import Scenario
 
 # Folder of the scripts that set up ssh in the guest.
@@ -44,8 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-servers", action="store_true",
                         help="don't start speed test servers, because a sweep with "
                              "server_testbed starts them itself")
-    parser.add_argument("--wall-limit", metavar="S", type=float, default=defaults.WALL_LIMIT_S,
-                        help="stop COMMAND after S seconds of wall time (default: %(default)g)")
+    add_wall_limit(parser, "COMMAND")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND")
 
 
