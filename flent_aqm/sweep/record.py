@@ -132,8 +132,8 @@ def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
 
 @contextmanager
 def _named_as_given() -> Iterator[None]:
-    """Context manager: in a ConfigError of the block about the key client_program, name the command
-    after --, as the user gives it, instead of that key."""
+    """Context manager: in a ConfigError of the block about the key client_program, name COMMAND,
+    as the usage line of `flent-aqm lab` does, instead of that key."""
     key = "client_program: "
     try:
         yield
@@ -141,7 +141,7 @@ def _named_as_given() -> Iterator[None]:
         text = str(fault)
         if not text.startswith(key):
             raise
-        raise ConfigError(f"--record: the command: {text.removeprefix(key)}") from None
+        raise ConfigError(f"COMMAND: {text.removeprefix(key)}") from None
 
 
 def _cell(scenario: Scenario, command: Sequence[str], path: Path, time_limit: str | None) -> Cell:

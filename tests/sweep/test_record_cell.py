@@ -153,7 +153,7 @@ def test_a_command_that_is_refused_is_not_called_by_a_key(
     call, _ = recording(monkeypatch, tmp_path, "0", WHOLE)
     for command, why in (
             (["echo", "a\tb"],
-             "--record: the command: .*has the control character '\\\\t' at place 8; "),
+             "COMMAND: .*has the control character '\\\\t' at place 8; "),
             (["./nothing"], "COMMAND: there is no program './nothing'; give the path")):
         with pytest.raises(ConfigError, match=f"^{why}"):
             call(command=command)
