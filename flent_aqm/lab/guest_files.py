@@ -201,7 +201,7 @@ def write(folder: Path, scenario: Scenario, argv: Sequence[str], *, hidden: Sequ
     (folder / "apply.sh").write_text(_apply_line(scenario, env))
     (folder / "command.sh").write_text(
         "".join(f"{shlex.join(words)} >&2 || exit\n" for words in options.get("prelude", ()))
-        + f"exec {shlex.join(argv)}\n")
+        + _refusal_of_missing(of_user) + f"exec {shlex.join(argv)}\n")
     if not on_host:
         (folder / "mounts").write_bytes(mounts_as_bytes(lab_mounts(
             IN_GUEST, OUT,
@@ -274,6 +274,26 @@ def _write_path_file(path: Path) -> str:
 def _has_venv() -> bool:
     """Return whether this Python runs in a virtual environment."""
     return sys.prefix != sys.base_prefix
+
+
+def _refusal_of_missing(command: Sequence[str]) -> str:
+    """Return a shell line that says why a command's program can't be started, and exits with a
+    shell's status for that, 127. "" without a command. The guest looks, as its PATH is not the
+    host's.
+
+    command: words of the user's own command.
+    """
+    if not command:
+        return ""
+    name, shown = shlex.quote(command[0]), repr(command[0][:200])
+    if "/" in command[0]:
+        found = f"[ -f {name} ] && [ -x {name} ]"
+        reason = f"{shown} is no executable file in the lab; give the path of a program"
+    else:
+        found = f"command -v {name} >/dev/null"
+        reason = f"no executable program {shown} on the lab's PATH; give its path"
+    message = shlex.quote(f"flent-aqm: COMMAND: {reason}, or sh -c '…' for words of a shell")
+    return f"{found} || {{ printf '%s\\n' {message} >&2; exit 127; }}\n"
 
 
 def _write_programs(folder: Path, scenario: Scenario, map_path: Callable[[Path], Path],

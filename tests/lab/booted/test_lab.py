@@ -177,6 +177,17 @@ def test_lab_command_bad_option_is_refused_in_one_line(words: list[str], message
     assert message in lines[0]
 
 
+@pytest.mark.parametrize(("name", "reason"), [
+    ("no such", "no executable program 'no such' on the lab's PATH; give its path"),
+    (__file__, f"{__file__!r} is no executable file in the lab; give the path of a program")])
+def test_lab_command_that_can_not_be_started_is_told_in_one_line(name: str, reason: str) -> None:
+    """Without the lab's own scripts, which its shell would name."""
+    ended = lab_command(name)
+    assert ended.returncode == 127
+    assert ended.stderr.decode() == (
+        f"flent-aqm: COMMAND: {reason}, or sh -c '…' for words of a shell\n")
+
+
 def test_lab_command_without_command_or_terminal_says_what_to_type() -> None:
     """A shell wants a terminal."""
     done = lab_command()
