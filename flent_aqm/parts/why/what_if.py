@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy
 
-from flent_aqm.base.errors import AqmError, ConfigError, NotAvailable
+from flent_aqm.base.errors import AqmError, ConfigError, LostProbe, NotAvailable
 from flent_aqm.parts.why.flow_names import (
     carries_data,
     cross_ports_of,
@@ -58,13 +58,13 @@ _AFTER_S, _AFTER_IPV6_S = 0.0345678, 0.0002345
 @dataclass(frozen=True)
 class RunOutcome:
     """The outcome of a run: one probe, and the load's latency, glitches and throughput. None stands
-    for a value that the run doesn't have, such as the throughput of a direction without a flow, and
-    a percentile that is a lost probe. Of a failed run, only `change` and `fault` are set.
+    for a value that the run doesn't have, such as the throughput of a direction without a flow. Of
+    a failed run, only `change` and `fault` are set.
 
     Attributes:
         change: what was changed: `key=value,…`, "without a packet at …", or UNCHANGED.
         probe_ms: RTT of the probe, None if it was lost.
-        p99_ms: 99th percentile of the RTT under load.
+        p99_ms: 99th percentile of the RTT under load, None also if it is a lost probe.
         glitches_per_minute: glitches under load per minute.
         upload_mbps: throughput of the upload.
         download_mbps: throughput of the download.
@@ -75,6 +75,7 @@ class RunOutcome:
         glitches: start and end of each glitch under load, in s since the first answered probe. None
             if they can't be found.
         fault: cause of a failed run, "" for none.
+        p99_lost: the 99th percentile of the RTT under load is a lost probe.
     """
 
     change: str
@@ -88,6 +89,7 @@ class RunOutcome:
     sent_s: float = 0.0
     glitches: Sequence[tuple[float, float]] | None = None
     fault: str = ""
+    p99_lost: bool = False
 
 
 class Verdict(StrEnum):
@@ -147,10 +149,9 @@ def is_glitch(probe_ms: float | None, idle_ms: float) -> bool:
 
 def outcome(change: str, data: Mapping[str, Any], run: Run, number: int) -> RunOutcome:
     """Return the outcome of a run. The RTT of probe `number` is None if it was lost or the run has
-    no such probe. A metric is None if the run doesn't have it, and the 99th percentile also if it
-    is a lost probe. If the first latency series has no answered probe, only `change` and `fault`
-    are set. Raises NotAvailable if the run has no latency series, which with_series() refuses
-    before.
+    no such probe. A metric is None if the run doesn't have it. If the first latency series has no
+    answered probe, only `change` and `fault` are set. Raises NotAvailable if the run has no latency
+    series, which with_series() refuses before.
 
     Args:
         change: what was changed, for the table.
@@ -165,13 +166,25 @@ def outcome(change: str, data: Mapping[str, Any], run: Run, number: int) -> RunO
     begin_ns = min(one.sent_ns for one in every.values())
     middle_s = (answer.sent_ns - begin_ns) / 1e9 if answer else number * run.probe.spacing_ms / 1000
     around = [((one.sent_ns - begin_ns) / 1e9, one.rtt_ms) for one in every.values()]
+    p99_ms, p99_lost = _p99_loaded(run)
     return RunOutcome(
-        change, answer.rtt_ms if answer else None,
-        _of(lambda: loaded_ms(run, "p99")), _of(lambda: glitches_per_minute(run, LISTED_GLITCH_MS)),
+        change, answer.rtt_ms if answer else None, p99_ms,
+        _of(lambda: glitches_per_minute(run, LISTED_GLITCH_MS)),
         _of(lambda: throughput_mbps(run, "upload")),
         _of(lambda: throughput_mbps(run, "download")), samples_sha256(data),
         [(at_s, rtt_ms) for at_s, rtt_ms in around if abs(at_s - middle_s) <= AROUND_S],
-        middle_s, _glitches(run, begin_ns / 1e9))
+        middle_s, _glitches(run, begin_ns / 1e9), p99_lost=p99_lost)
+
+
+def _p99_loaded(run: Run) -> tuple[float | None, bool]:
+    """Return the 99th percentile of the RTT under load in ms, None if it is a lost probe or the run
+    doesn't have it, and whether it is a lost probe."""
+    try:
+        return loaded_ms(run, "p99"), False
+    except LostProbe:
+        return None, True
+    except NotAvailable:
+        return None, False
 
 
 def _glitches(run: Run, begin_s: float) -> Sequence[tuple[float, float]] | None:

@@ -9,10 +9,20 @@ from types import SimpleNamespace
 import pytest
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.parts.why.what_if import changed, parse_packet, usual_changes
+from flent_aqm.parts.why.command import as_text
+from flent_aqm.parts.why.what_if import (
+    UNCHANGED,
+    changed,
+    outcome,
+    parse_packet,
+    usual_changes,
+)
 from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
 from flent_aqm.spec.scenario import Scenario
 from tests.files import ROOT
+from tests.results.metrics.conftest import run_of
+
+from .test_words import STORY
 
 WAS = {"aqm": "codel", "aqm_target": "5ms", "up_aqm": "pie", "up_aqm_limit": "99",
        "rate_down_mbps": 50, "rate_up_mbps": 5}
@@ -124,3 +134,16 @@ def test_usual_changes_are_those_that_the_run_allows(
         run=SimpleNamespace(applied=lambda direction: {
             "qdisc_parameters": {"limit_packets": limit} if direction == "upload" else {}}))
     assert usual_changes(watched, "up") == changes  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("lost", "length", "shown"), [
+    (0, 2000, "30.0"), (100, 2000, "lost"), (0, 500, "-")])
+def test_percentile_that_is_a_lost_probe_is_told_as_lost(
+        lost: int, length: int, shown: str) -> None:
+    """"-" is a percentile for which there are too few probes."""
+    answered: list[float | None] = [30.0] * (length - lost)
+    run = run_of(answered + [None] * lost, [20.0] * 100)
+    one = outcome(UNCHANGED, {}, run, 0)
+    assert one.p99_lost is (shown == "lost")
+    rows = [line for line in as_text(STORY, [one, one], 20.0, "") if line.startswith(UNCHANGED)]
+    assert {row.removeprefix(UNCHANGED).split()[1] for row in rows} == {shown}
