@@ -42,6 +42,8 @@ class ServerAnswer:
             check can't be made. "" if all ports of the server can be reached.
         start: command that starts it on its machine.
         ports: ports on which it listens.
+        found: whether a machine answered: irtt's server, or a port that accepted or refused the
+            connection. False if that port comes after one with another fault.
     """
 
     server: str
@@ -49,6 +51,7 @@ class ServerAnswer:
     why: str
     start: str
     ports: frozenset[int] = frozenset()
+    found: bool = False
 
 
 def answers(address: str) -> list[ServerAnswer]:
@@ -65,10 +68,10 @@ def answers(address: str) -> list[ServerAnswer]:
             servers[tool.server.name] = tool.server
             tests.setdefault(tool.server.name, []).append(tool.name)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        reasons = pool.map(lambda one: _check_ports(one, address), servers.values())
+        results = pool.map(lambda one: _check_ports(one, address), servers.values())
         return [ServerAnswer(name, tests[name], why, _start_command(server),
-                             frozenset(server.every_port))
-                for (name, server), why in zip(servers.items(), reasons, strict=True)]
+                             frozenset(server.every_port), found)
+                for (name, server), (why, found) in zip(servers.items(), results, strict=True)]
 
 
 def server_testbed(host: str) -> str:
@@ -78,9 +81,9 @@ def server_testbed(host: str) -> str:
 
 
 def is_there(server_answers: Sequence[ServerAnswer]) -> bool:
-    """Return whether any check found a machine: all ports of a server could be reached, or the
-    first fault was a port that refuses connections. If none did, the address may be wrong."""
-    return any(not one.why or one.why.endswith(_CLOSED) for one in server_answers)
+    """Return whether any check found a machine, see ServerAnswer.found. If none did, the address
+    may be wrong."""
+    return any(one.found for one in server_answers)
 
 
 def refuse_unreachable(names: Collection[str], address: str, host: str, testbed: str) -> None:
@@ -100,7 +103,8 @@ def refuse_unreachable(names: Collection[str], address: str, host: str, testbed:
             lambda one: [_check_port(port, address) for port in one.every_port], servers)
         for server, faults in zip(servers, reasons, strict=True):
             if all(faults):
-                why = faults[0]
+                # A port that refuses shows that the machine is there.
+                why = next((fault for fault in faults if fault.endswith(_CLOSED)), faults[0])
                 by_sweep = (f", or let the sweep start it with {server_testbed(host)}"
                             if server.behind_ssh else "")
                 mend = (f"start it there (or, if it runs, let firewalls accept the port), name its "
@@ -112,14 +116,19 @@ def refuse_unreachable(names: Collection[str], address: str, host: str, testbed:
                                    f"({why}), and the runs need it; {mend}")
 
 
-def _check_ports(server: Server, address: str) -> str:
-    """Return why a server can't be reached, "" if it can. Of irtt, why it can't be probed, such as
-    "UDP 2112: no valid response". Otherwise the first TCP port with a fault, such as "5201 closed"
-    (it refuses connections), "5201 silent" (no answer within 2 s) or "5201: No route to host".
-    Raises ToolMissing if irtt can't be started."""
+def _check_ports(server: Server, address: str) -> tuple[str, bool]:
+    """Return why a server can't be reached, "" if it can, and whether a machine was found, see
+    ServerAnswer.found. Of irtt, the reason is why it can't be probed, such as "UDP 2112: no valid
+    response". Otherwise it is the first TCP port with a fault, such as "5201 closed" (it refuses
+    connections), "5201 silent" (no answer within 2 s) or "5201: No route to host". Later ports are
+    not tried. Raises ToolMissing if irtt can't be started."""
     if server is IRTT:
-        return irtt_answer(address)
-    return next(filter(None, (_check_port(port, address) for port in server.every_port)), "")
+        why = irtt_answer(address)
+        return why, not why
+    for number, port in enumerate(server.every_port):
+        if why := _check_port(port, address):
+            return why, number > 0 or why.endswith(_CLOSED)
+    return "", True
 
 
 def _check_port(port: int, address: str) -> str:

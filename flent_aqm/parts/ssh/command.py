@@ -26,8 +26,8 @@ def main(args: argparse.Namespace) -> int:
     Return the exit status 0. The router is restored even while a sweep runs there, whose next
     command then fails.
 
-    Raises TestbedError if the router can't be reached, its user may not restore it, a sweep begins
-    or another `flent-aqm restore` runs there at this moment, or its state isn't the original one
+    Raises TestbedError if the router can't be reached, its user can't write files there, a sweep
+    begins or another process restores it at this moment, or its state isn't the original one
     afterwards. Raises ToolMissing without an ssh client, ConfigError if the testbed isn't of the
     form ssh://[user@]host[:port].
     """

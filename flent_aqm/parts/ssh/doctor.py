@@ -27,6 +27,7 @@ from flent_aqm.parts.ssh.offer import batch_command, missing_on_router
 from flent_aqm.parts.ssh.probe import RouterProperties, check_devices, check_host, probe
 from flent_aqm.parts.ssh.routes import address_of, own_address_towards
 from flent_aqm.parts.ssh.testbed import WATCHDOG_LIMIT_S
+from flent_aqm.setup.tools import find_tool
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.spec.testbeds import NETNS
 from flent_aqm.tools.irtt import SERVER as IRTT
@@ -93,17 +94,19 @@ def report(testbed: str, *, server: str | None = None, as_json: bool = False) ->
         _print_servers(server, server_answers)
         if not problem:
             print(_advice(testbed, server, command, missing_on_router(facts),
-                          server_is_there=is_there(server_answers), by_sweep=by_sweep))
+                          server_is_there=is_there(server_answers), by_sweep=by_sweep,
+                          irtt_is_here=find_tool("irtt") is not None))
     if problem:
         print(f"{testbed}: {problem}", file=sys.stderr)
     return 1 if problem else 0
 
 
 def _advice(testbed: str, server: str | None, command: str, missing: str, *,
-            server_is_there: bool = True, by_sweep: str = "") -> str:
+            server_is_there: bool = True, by_sweep: str = "", irtt_is_here: bool = True) -> str:
     """Return the advice at the end of the report: the command that measures if there is one,
-    otherwise what is missing for it: a part of the router, the option --server, an answer of the
-    server's machine, or a running server of a test. "" for `netns` without a command.
+    otherwise what is missing for it: a part of the router, the option --server, irtt on this
+    machine, an answer of the server's machine, or a running server of a test. "" for `netns`
+    without a command.
 
     Args:
         testbed: `netns`, or ssh://[user@]host[:port].
@@ -112,6 +115,7 @@ def _advice(testbed: str, server: str | None, command: str, missing: str, *,
         missing: what the router lacks for any measurement, "" for nothing.
         server_is_there: whether the server's machine answered at all.
         by_sweep: the command that also starts the servers.
+        irtt_is_here: whether irtt is installed on this machine.
     """
     if command:
         return f"To measure it:\n{command}"
@@ -122,6 +126,9 @@ def _advice(testbed: str, server: str | None, command: str, missing: str, *,
     if not server:
         return ("With --server HOST, doctor also shows which speed test servers answer there, and "
                 "the command that measures this router.")
+    if not irtt_is_here:
+        return ("To measure it, install irtt on this machine, which probes in all tests: "
+                "flent-aqm setup")
     if not server_is_there:
         return (f"{server} does not answer at any port, not even to refuse: check its address, "
                 f"{CHECK_REACH}.")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from flent_aqm.spec.queues.table import QUEUES
 from flent_aqm.spec.scenario import Scenario
 
-# Kinds that every run needs: the one that hooks replace others with, and the study's shaper.
+# Kinds that most runs need: the one that hooks replace others with, and the study's shaper.
 ALWAYS = frozenset({"pfifo", "htb"})
 
 KIND_OF_AQM = {name: queue.kind for name, queue in QUEUES.items()}

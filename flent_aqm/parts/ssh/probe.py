@@ -153,9 +153,9 @@ def parse_probe(text: str, machine: str = "router") -> RouterProperties:
 
 
 def check_host(facts: RouterProperties, machine: str = "router") -> None:
-    """Raise TestbedError if hooks can't work on a machine: the user isn't root, tc doesn't tell its
-    version, or, behind ssh, less than 300 KB are free in /var/run. An unknown free size is
-    accepted.
+    """Raise TestbedError if hooks can't work on a machine: the user isn't known to be root, tc
+    doesn't tell its version, or, behind ssh, less than 300 KB are free in /var/run. An unknown free
+    size is accepted.
 
     Args:
         facts: what the machine told.

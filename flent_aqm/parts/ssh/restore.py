@@ -248,7 +248,7 @@ def _split_filters(lines: Sequence[str]) -> list[list[str]]:
         if line.startswith("filter "):
             filters.append([])
         if not filters:
-            return [[line]]
+            return [[line.strip()]]
         filters[-1].append(line.strip())
     return filters
 

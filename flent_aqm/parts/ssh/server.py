@@ -41,8 +41,9 @@ class SshServer:
         Args:
             delays: whether a run adds delay there, for which the machine needs netem.
 
-        Raises TestbedError if the connection fails, the user isn't root, tc, free memory or netem
-        is missing, or there is no route to the client. Raises ToolMissing without an ssh client.
+        Raises TestbedError if the connection fails, the answer to the query has another form, the
+        user isn't root, tc, free memory or netem is missing, or there is no route to the client.
+        Raises ToolMissing without an ssh client.
         """
         self._connection.start()
         try:

@@ -34,6 +34,7 @@ from flent_aqm.parts.ssh.routes import address_of, own_address_towards
 from flent_aqm.parts.ssh.server import SshServer
 from flent_aqm.parts.ssh.session import RouterSession
 from flent_aqm.spec.cell import Cell
+from flent_aqm.spec.cross_traffic import kind_of
 from flent_aqm.spec.kernel import STOCK
 from flent_aqm.spec.needs import needs_of_run
 from flent_aqm.spec.scenario import Scenario
@@ -113,9 +114,10 @@ class SshTestbed:
         Raises ConfigError for settings that a real testbed can't have, a server, `dev_down`,
         `dev_up` or `server_testbed` that differs between the runs, added delay without
         `server_testbed`, or a server without an address or route. Raises ToolMissing without an ssh
-        client, TestbedError if a host or, without `server_testbed`, a server of the tests can't be
-        reached, a host isn't used as root or lacks something such as tc, a qdisc or a route, or a
-        device of the router carries the ssh connection or serves both directions.
+        client, TestbedError if a host or, without `server_testbed`, a server of the runs can't be
+        reached, a host's answer has another form, a host isn't used as root or lacks something such
+        as tc, a qdisc or a route, or a device of the router carries the ssh connection or serves
+        both directions.
         """
         cells = list(cells)
         for cell in cells:
@@ -233,15 +235,21 @@ def _override_without_missing(facts: probe.RouterProperties, cells: Iterable[Cel
 
 
 def _servers_of(cells: Iterable[Cell]) -> set[str]:
-    """Return the names of the servers that cells need at their usual ports. Left out are those of
-    unknown tests, which may need none of the common servers, and servers whose own parameter for
-    the port (Server.parameter) is among the cell's test parameters. cross_port moves none."""
+    """Return the names of the servers that cells need at their usual ports. Left out are the
+    servers of unknown tests, which may need none of the common servers, a test's server if the
+    server's own test parameter for the port (Server.parameter) is given, and that of cross traffic
+    if the test parameter cross_port is given."""
     names = set()
     for cell in cells:
-        needed = needs_of_run(cell.test_name, cell.scenario, cell.test_parameters)
-        if needed.is_known:
-            names |= {name for name in needed.servers
-                      if SERVERS[name].parameter not in cell.test_parameters}
+        of_test = needs_of_run(cell.test_name, cell.scenario.but(cross_traffic=False),
+                               cell.test_parameters)
+        if not of_test.is_known:
+            continue
+        names |= {name for name in of_test.servers
+                  if SERVERS[name].parameter not in cell.test_parameters}
+        cross = kind_of(cell.scenario.hosts.cross_traffic)
+        if cross and "cross_port" not in cell.test_parameters:
+            names.add(cross.server.name)
     return names
 
 

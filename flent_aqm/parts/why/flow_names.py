@@ -62,7 +62,8 @@ def flow_name(ledger: Ledger, direction: str, flow: int, cross_ports: frozenset[
 def carries_data(ledger: Ledger, direction: str, flow: int) -> bool:
     """Return whether a flow has a load's data in a direction, "up" or "down": 60 bytes of payload
     (_ACKS_PAYLOAD_BYTES) or more per packet on average, and at least 100 packets (FEWEST_PACKETS).
-    If no flow but probes has as much, 8192 bytes of payload (_FEWEST_BYTES) are enough."""
+    If no flow has as much, 8192 bytes of payload (_FEWEST_BYTES) are enough in place of 100
+    packets. Probes and pings are never a load."""
     def is_load(at: tuple[str, int], packets: int, payload_bytes: int) -> bool:
         """Return whether a flow, not of probes, has so many packets, and so much payload."""
         count, size = ledger.sizes.get(at, (0, 0))

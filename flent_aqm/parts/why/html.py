@@ -21,15 +21,15 @@ from flent_aqm.show.plots.why import Explained
 from flent_aqm.show.templates import environment, svg_address
 
 _PAGES = (".html", ".htm")
+_ENDINGS = (*_PAGES, *(f".{kind}" for kind in figure.KINDS))
 
 
 def refuse_other_names(path: Path | None) -> None:
     """Raise ConfigError if the path of the output doesn't end in .html, .htm, .png, .svg or .pdf.
     None is accepted."""
-    if path is not None and path.suffix not in (*_PAGES, *(f".{one}" for one in figure.KINDS)):
-        endings = [*_PAGES, *(f".{one}" for one in figure.KINDS)]
+    if path is not None and not path.name.endswith(_ENDINGS):
         raise ConfigError(f"-o: {plain(path)}: expected a name that ends in "
-                          f"{', '.join(endings[:-1])} or {endings[-1]}")
+                          f"{', '.join(_ENDINGS[:-1])} or {_ENDINGS[-1]}")
 
 
 def write(path: Path, file: Path, run: WatchedRun, explained: Explained, story: Story,
@@ -46,10 +46,10 @@ def write(path: Path, file: Path, run: WatchedRun, explained: Explained, story: 
         outcomes: the run itself, and the runs with something changed.
         idle_ms: median RTT before the load, None if it isn't known.
     """
-    if path.suffix in _PAGES:
+    if path.name.endswith(_PAGES):
         content = page(file, run, explained, story, outcomes, idle_ms).encode()
     else:
-        content = figure.draw(explained, path.suffix[1:])
+        content = figure.draw(explained, path.name.rpartition(".")[2])
     with in_folder("-o", path), written_whole(path) as target:
         target.write(content)
 

@@ -109,7 +109,7 @@ class Passage:
             it.
         fate: a value of Fate.
         ip_id: IP identification, 0 over IPv6.
-        payload_bytes: bytes above the TCP or UDP header, 0 for other protocols.
+        payload_bytes: bytes above the TCP or UDP header, 0 for packets without one.
         seq: TCP's sequence number, 0 for other protocols.
         ack: TCP's acknowledgement number, 0 for other protocols.
         flags: TCP's flags, 0 for other protocols.
@@ -264,8 +264,8 @@ def read_ledger(path: Path, devices: Mapping[int, str], near: str = "down", far:
             have left when they leave that one.
 
     Raises:
-        BadResult: if the file is cut short, empty, or not such a capture, or if the router has no
-            device `near` or `far`.
+        BadResult: if the file is cut short, not such a capture, or has no IP packet, or if the
+            router has no device `near` or `far`.
     """
     rows, named = _rows(path)
     index_of = {name: index for index, name in devices.items()}

@@ -63,7 +63,7 @@ def with_series(run: Run, name: str = "") -> Run:
     Args:
         run: the run.
         name: name of the series, "" for the first that can be explained, which in a run as read is
-            the best for metrics.
+            the best of these for metrics.
 
     Raises BadResult if none of the series that can be explained has that name, or there are none.
     """

@@ -55,8 +55,9 @@ def settings_of(cell: Cell, run: Run) -> Sequence[tuple[str, str]]:
 
 
 def _rates(scenario: Scenario, run: Run) -> str:
-    """Return the rate of the router's shaper, and that of the modem, of the trace that a link plays
-    or of the Wi-Fi channel, where there is one: a packet waits before the slower one.
+    """Return the rate of the router's shaper, or that it doesn't shape, and the rate of the trace
+    that a link plays, else of the modem, else of the Wi-Fi channel, if there is one: a packet waits
+    before the slower one.
 
     Args:
         scenario: the settings of the run.
@@ -85,10 +86,12 @@ def _both(up_mbps: float, down_mbps: float | None) -> str:
 
 def in_short(settings: Sequence[tuple[str, str]]) -> str:
     """Return the settings of settings_of() as one text, with "; " between them, the most important
-    first. Without cross traffic, the line doesn't mention it."""
+    first. It is shorter than they are: without names of qdiscs, and without cross traffic if there
+    is none. Queues that differ begin with their direction, such as "upload codel"."""
     known = dict(settings)
     # The qdisc's own name is the longest, and says the least.
-    queues = [re.sub(r" \([\w-]+\)", "", value, count=1)
+    queues = [(f"{name.removeprefix('Queue, ')} " if name != "Queue" else "")
+              + re.sub(r" \([\w-]+\)", "", value, count=1)
               for name, value in settings if name.startswith("Queue")]
     first = [known["Test"], *queues, known["Rate"], f"base RTT {known['Base RTT'].split(',')[0]}"]
     return "; ".join([*first, *(f"{name.lower()} {value}" for name, value in settings

@@ -162,7 +162,8 @@ class DropOrMark:
 
     Attributes:
         at_s: when the queue did that, in s since the first answered probe: when the packet came,
-            or for CoDel and its like (_DROP_AT_HEAD) when it was its turn to leave.
+            or for CoDel and its like (_DROP_AT_HEAD), if a later packet shows it, when it was its
+            turn to leave.
         name: name of its flow.
         marked: True: marked. False: dropped.
     """
@@ -192,7 +193,7 @@ class StandingQueue:
             came. If the queue didn't stand before, both are of when the probe came. None if they
             are not TCP, or there was no flow.
         path_kb: bytes that the path holds without a queue, in kB: the line's rate times the round
-            trip. 0 if either is not known.
+            trip. 0 if either is not known, or nothing was ahead of the probe.
         silence_ms: length of the silence before a burst or a retransmission, or of the line's stop.
             For SENDING the time that the packet before takes at the line's rate. Otherwise 0.
     """
@@ -211,18 +212,19 @@ class StandingQueue:
 
 @dataclass(frozen=True)
 class Decisions:
-    """What a queue did from when it began to stand, or if it didn't, from 10 ms before the probe
-    came, until the probe left, or came if it never left.
+    """What a queue did from 10 ms before it began to stand, or before the probe came if it didn't
+    stand, until the probe left, or came if it never left.
 
     Attributes:
-        aqm: name of the queue, such as "codel". For a modem "drop-tail", and of packets that only
-            the loss of a link in its place, or that too, may have dropped, a name that says so.
+        aqm: name of the queue, such as "codel". For a modem "drop-tail", or, if it lost packets at
+            which a link's random loss may be the cause, a name with that loss.
         losses: packets that it dropped or marked, in the order of time.
         first_after_ms: time from the beginning of the standing queue to its first drop or mark, 0
             if that came before, None without any, or if the queue didn't stand.
         idle: why it neither dropped nor marked.
-        most_packets: most packets that were in the queue at once in that time, or since the probe
-            came if that was earlier, without those that it dropped.
+        most_packets: most packets that were in the queue when one came, counted with that one and
+            without those that it dropped, from when the queue began to stand, or when the probe
+            came if that was earlier.
         limit_packets: its limit in packets, None if it isn't known.
     """
 
@@ -339,15 +341,19 @@ def explain(run: WatchedRun, number: int) -> Story:
     never_left = answer is None and last.fate is not Fate.LEFT
     stop = last if never_left else max(stops, key=lambda one: one.wait_ns)
     standing, decisions, ahead = _queue_story(run, stop, begin_ns)
+    cause: Cause | None
     if never_left:
         by = _drops_by(run, last)
         gone = (Cause.LOST if by == _LINK_LOSS else Cause.DROPPED_OR_LOST if _LINK_LOSS in by
                 else Cause.DROPPED)
-        standing = replace(standing, cause=gone if last.fate is Fate.DROPPED else Cause.INSIDE)
-    elif other := _other_cause(run, number, parts, stop):
-        standing = replace(standing, cause=other)
-    elif stop.wait_ns < 1_000_000:
-        standing = replace(standing, cause=Cause.NO_QUEUE)
+        cause = gone if last.fate is Fate.DROPPED else Cause.INSIDE
+    else:
+        cause = _other_cause(run, number, parts, stop) or (
+            Cause.NO_QUEUE if stop.wait_ns < 1_000_000 else None)
+    if cause:
+        # The packet before is only SENDING's: nothing was ahead of the probe.
+        standing = replace(standing, cause=cause, silence_ms=0.0,
+                           flow=standing.flow if ahead.size else "")
     return Story(
         run.run.probe.name, number, (sent_ns - begin_ns) / 1e9,
         answer.rtt_ms if answer else None, parts, _place(stop),

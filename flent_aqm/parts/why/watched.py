@@ -169,8 +169,8 @@ class WatchedRun:
     @cached_property
     def packets(self) -> Mapping[tuple[str, str], Mapping[int, int]]:
         """(router, direction) -> (number of a probe -> row of its packet, or of its reply's), of
-        the explained series, as Flow.rows() returns it. Raises BadResult if the series is not in
-        the capture."""
+        the explained series, as ProbeFlow.rows() returns it. Raises BadResult if the series is not
+        in the capture."""
         flow = flow_of(self.run, self.run.probe, next(iter(self.ledgers.values())))
         return {(name, direction): flow.rows(ledger, direction)
                 for name, ledger in self.ledgers.items() for direction in ("up", "down")}

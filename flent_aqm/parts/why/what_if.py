@@ -71,7 +71,8 @@ class RunOutcome:
         samples_sha256: SHA-256 of the run's samples, "" if it failed.
         around: (s since the first answered probe, RTT in ms) of the answered probes within 1 s
             (AROUND_S) of the probe.
-        sent_s: when the probe was sent, in s since the first answered one.
+        sent_s: when the probe was sent, in s since the first answered one. If the run has no such
+            probe, when its last one was sent.
         glitches: start and end of each glitch under load, in s since the first answered probe. None
             if they can't be found.
         fault: cause of a failed run, "" for none.
@@ -164,7 +165,9 @@ def outcome(change: str, data: Mapping[str, Any], run: Run, number: int) -> RunO
         return RunOutcome(change, fault="no probe came back")
     answer = every.get(number)
     begin_ns = min(one.sent_ns for one in every.values())
-    middle_s = (answer.sent_ns - begin_ns) / 1e9 if answer else number * run.probe.spacing_ms / 1000
+    # Computed like the start of a glitch, which judge() compares with it.
+    sent_s = run.probe.sent_s
+    middle_s = float(sent_s[min(number, sent_s.size - 1)]) - begin_ns / 1e9
     around = [((one.sent_ns - begin_ns) / 1e9, one.rtt_ms) for one in every.values()]
     p99_ms, p99_lost = _p99_loaded(run)
     return RunOutcome(
@@ -330,7 +333,7 @@ def _sqm(run: WatchedRun) -> list[str]:
     """Return changes, as changed() takes them, that let the router shape to SQM_PCT % of the
     modem's rates, or to its own rate where that is less: with its own queue if it shapes, with
     CAKE, and with HTB and fq_codel. Empty if the modem has no rate in a direction, or one that
-    changes, and if the router shapes to less than the modem's rates."""
+    changes, and if the router shapes to no more than that in both directions."""
     router, path = run.cell.scenario.router, run.cell.scenario.path
     links = run.data["metadata"].get("AQM", {}).get("links", {})
     rates, is_wide = {}, False

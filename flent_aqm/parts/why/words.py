@@ -29,7 +29,8 @@ _MOST_NAMED = 3
 
 def title(story: Story, idle_ms: float | None) -> str:
     """Return the heading: "Probe 7, sent 0.140 s after the first, took 90.12 ms (median before the
-    load: 20.31 ms)". A lost one "never came back".
+    load: 20.31 ms)", or "Probe 7 of SERIES, …" for a series other than PROBES. A lost one "never
+    came back".
 
     Args:
         story: the explanation.
@@ -80,19 +81,20 @@ def where(story: Story) -> str:
         return f"{lost}." + (f" Before: {told}." if told else "")
     rest = sum(part.ms for part in story.parts) - sum(part.ms for part in large)
     told = " + ".join(f"{part.ms:.2f} ms {_in(part.place)}" for part in large)
-    if not large:
-        return f"{story.rtt_ms:.3f} ms in all, less than {_SMALL_MS:g} ms of it in any place."
-    tail = f" + {rest:.3f} ms elsewhere" if abs(rest) >= 0.0005 else ""
-    told, tail = told.replace("+ -", "- "), tail.replace("+ -", "- ")
     gap_us = (sum(part.ms for part in story.parts) - story.rtt_ms) * 1000
     missing = "" if abs(gap_us) <= 1 else f"; {-gap_us:.0f} us can't be told"
+    if not large:
+        return (f"{story.rtt_ms:.3f} ms in all, less than {_SMALL_MS:g} ms of it in any place"
+                f"{missing}.")
+    tail = f" + {rest:.3f} ms elsewhere" if abs(rest) >= 0.0005 else ""
+    told, tail = told.replace("+ -", "- "), tail.replace("+ -", "- ")
     return f"{told}{tail} = {story.rtt_ms:.2f} ms{missing}."
 
 
 def behind(story: Story) -> str:
-    """Return the sentence on the packets ahead of the probe: their number and kB in all, and for
-    the three names of flows with the most bytes, and the number of the others' packets, if there
-    are two other names or more, or that there were none."""
+    """Return the sentence on the packets ahead of the probe: their number and kB in all and by the
+    name of their flows, or that there were none. Of five names or more, the three with the most
+    bytes are told, and the number of all other packets."""
     if not story.behind:
         if story.standing.cause in (Cause.DROPPED, Cause.LOST, Cause.DROPPED_OR_LOST, Cause.INSIDE):
             return f"No packet was ahead of it in {_place(story.place)}."
@@ -115,8 +117,9 @@ def _share(share: Share) -> str:
 
 
 def since(story: Story) -> str:
-    """Return the sentence on since when and why the queue stood. If it didn't stand longer than the
-    probe waited, or the cause is in _NOT_OF_A_QUEUE, return only why."""
+    """Return the sentence on since when and why the queue stood until the probe left, or came if it
+    was dropped. If it didn't stand longer than the probe waited, or the cause is in
+    _NOT_OF_A_QUEUE, return only why."""
     standing = story.standing
     because = _BECAUSE[standing.cause](standing)
     if standing.cause in _NOT_OF_A_QUEUE or standing.until_s <= standing.since_s:
@@ -124,7 +127,8 @@ def since(story: Story) -> str:
     lasted_ms = (standing.until_s - standing.since_s) * 1000
     if lasted_ms <= story.waited_ms + 0.001:
         return because
-    return (f"When the probe left, packets had waited longer than {STANDING_MS:g} ms for "
+    did = "came" if standing.cause is Cause.DROPPED else "left"
+    return (f"When the probe {did}, packets had waited longer than {STANDING_MS:g} ms for "
             f"{lasted_ms:,.0f} ms, since {standing.since_s:.3f} s: "
             f"{because[0].lower()}{because[1:]}")
 
@@ -226,7 +230,7 @@ _BECAUSE: Mapping[Cause, Callable[[StandingQueue], str]] = {
 
 def _who(one: StandingQueue) -> str:
     """Return the flow at a sentence's beginning. If several flows share its name: "The N flows of
-    …", or of small flows "N of …"."""
+    …". Of small flows: "One of …" or "N of …"."""
     if one.flow.endswith(SMALL_FLOWS):
         return _one_of(one) if one.flows == 1 else f"{one.flows} of {one.flow}"
     return (f"The {one.flows} flows of {one.flow}" if one.flows > 1
@@ -235,7 +239,7 @@ def _who(one: StandingQueue) -> str:
 
 def _one_of(one: StandingQueue) -> str:
     """Return the flow at a sentence's beginning. If several flows share its name: "One of N flows
-    of …", or of small flows "One of …"."""
+    of …". Of small flows always "One of …"."""
     if one.flow.endswith(SMALL_FLOWS):
         return f"One of {one.flow}"
     return f"One of {one.flows} flows of {one.flow}" if one.flows > 1 else _who(one)
@@ -296,8 +300,8 @@ def concluding(outcomes: Sequence[RunOutcome], idle_ms: float | None, place: str
     changes whose run failed. If the probe was no glitch, return those on the fastest change
     instead of the former. If no change removes the glitch of a probe that waited in the modem, or
     spares this probe, a sentence says that the router's queue isn't the bottleneck, or that the
-    line stood still. It is there, too, if no changed run was made or succeeded. Return "" for any
-    other probe without changed runs.
+    line stood still. It is there, too, if no changed run was made or succeeded. The text ends with
+    LIMITS if a changed run succeeded. Return "" for any other probe without changed runs.
 
     Args:
         outcomes: the run itself first, then the runs with something changed.

@@ -13,10 +13,13 @@ from flent_aqm.parts.ssh import answers
 from flent_aqm.parts.ssh.probe import check_devices, check_host, parse_probe
 from flent_aqm.parts.ssh.restore import bursts
 from flent_aqm.parts.ssh.routes import own_address_towards
+from flent_aqm.parts.ssh.testbed import _servers_of
 from flent_aqm.router.expected import burst_bytes, old_ticks
 from flent_aqm.router.printed import size_text
 from flent_aqm.setup import tools
+from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
 from flent_aqm.spec.queues.units import parse_psched
+from flent_aqm.spec.scenario import Scenario
 from flent_aqm.tools.table import SERVERS
 
 CLOCK = parse_psched("000003e8 00000040 000f4240 3b9aca00")
@@ -137,9 +140,32 @@ def test_server_that_a_sweep_needs_is_told_with_what_helps(monkeypatch: pytest.M
                    if not server.behind_ssh and server.protocol == "tcp")
     assert "server_testbed" not in refusal("1 closed", "server", by_hand)
     # One of iperf3's two ports is enough for most tests.
+    # The port that refuses tells more than the silent one before it.
+    monkeypatch.setattr(answers, "_check_port", lambda port, address: (
+        f"{port} silent" if port == 5201 else f"{port} closed"))
+    with pytest.raises(TestbedError, match=r"\(5202 closed\), and the runs need it; start it"):
+        answers.refuse_unreachable(["iperf3"], "10.0.0.2", "server", "ssh://root@router")
     monkeypatch.setattr(answers, "_check_port",
                         lambda port, address: "" if port == 5201 else f"{port} closed")
     answers.refuse_unreachable(["iperf3", "irtt"], "10.0.0.2", "server", "ssh://root@router")
+
+
+@pytest.mark.parametrize(("test", "cross", "parameters", "names"), [
+    ("ndt7", "yes", {}, {"irtt", "ndt7-cleartext", "iperf3"}),
+    ("ndt7", "yes", {"cross_port": "5999"}, {"irtt", "ndt7-cleartext"}),
+    ("ndt7", "no", {"ndt7_port": "80"}, {"irtt"}),
+    # The test's port says nothing of that of cross traffic, and the reverse.
+    ("iperf3_upload", "yes", {"iperf3_port": "5998"}, {"irtt", "iperf3"}),
+    ("iperf3_upload", "yes", {"cross_port": "5999"}, {"irtt", "iperf3"}),
+    ("iperf3_upload", "yes", {"cross_port": "5999", "iperf3_port": "5998"}, {"irtt"}),
+    ("unknown", "yes", {}, set())])
+def test_server_whose_port_a_parameter_moves_is_not_looked_for(
+        test: str, cross: str, parameters: dict[str, str], names: set[str]) -> None:
+    cell = Cell(name="run", folder=Path(), test_name=test,
+                scenario=Scenario.from_settings({"cross_traffic": cross}),
+                settings={"TEST_PARAMETERS": parameters}, commands=ROUTER_COMMAND, metadata={},
+                length_s=5)
+    assert _servers_of([cell]) == names
 
 
 def test_address_without_a_route_is_told_from_one_that_takes_no_packets() -> None:

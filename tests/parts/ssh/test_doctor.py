@@ -11,6 +11,7 @@ import pytest
 
 from flent_aqm.base import shell
 from flent_aqm.base.errors import CommandFailed, ConfigError, ParseError, TestbedError
+from flent_aqm.parts.ssh import answers as answers_of
 from flent_aqm.parts.ssh.answers import ServerAnswer, answers, is_there
 from flent_aqm.parts.ssh.doctor import _advice, _print_servers, report
 from flent_aqm.parts.ssh.offer import batch_command, missing_on_router
@@ -110,6 +111,8 @@ def test_advice_names_what_the_router_lacks() -> None:
     assert "start the server of irtt" in _advice("ssh://root@r", "h", "", "")
     assert _advice("ssh://root@r", "h", "", "", by_sweep="flent x").endswith(
         "let the sweep start them over ssh:\nflent x")
+    assert _advice("ssh://root@r", "h", "", "", server_is_there=False, irtt_is_here=False) == (
+        "To measure it, install irtt on this machine, which probes in all tests: flent-aqm setup")
 
 
 def test_commands_that_start_servers_are_not_broken_over_lines(
@@ -148,14 +151,18 @@ def test_no_command_of_the_table_takes_anothers_port() -> None:
             assert not mine & its or mine <= its or its <= mine, (one.name, other.name)
 
 
-@pytest.mark.parametrize(("reasons", "there"), [
-    (["UDP 2112: no valid response", "5201 silent", "8080: No route to host"], False),
-    (["UDP 2112: no valid response", "5201 silent", "8080 closed"], True),
-    (["UDP 2112: no valid response", "5201 silent", ""], True)])
+@pytest.mark.parametrize(("faults", "there"), [
+    ({}, False), ({5202: "5202: No route to host"}, False), ({5201: "5201 closed"}, True),
+    # A firewall that accepts only the first of iperf3's two ports.
+    ({5201: ""}, True)])
 def test_advice_for_a_machine_that_never_answers_is_to_look_for_it(
-        reasons: list[str], there: bool) -> None:
+        faults: dict[int, str], there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A port that refuses is an answer."""
-    checked = [ServerAnswer(f"s{number}", [], why, "") for number, why in enumerate(reasons)]
+    monkeypatch.setattr(answers_of, "irtt_answer", lambda address: "UDP 2112: no valid response")
+    monkeypatch.setattr(answers_of, "_check_port",
+                        lambda port, address: faults.get(port, f"{port} silent"))
+    checked = answers("192.0.2.1")
+    assert all(one.why for one in checked)
     advice = _advice("ssh://root@r", "h", "", "", server_is_there=is_there(checked))
     assert ("h does not answer at any port" in advice) is not there
     assert ("start the server of irtt" in advice) is there

@@ -32,6 +32,20 @@ def test_folder_of_the_page_is_created(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "pages" / "why.html").read_text() == "the page"
 
 
+def test_name_that_is_only_an_ending_is_accepted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The message said that it expected a name that ends so."""
+    monkeypatch.setattr(figure, "draw", lambda explained, kind: kind.encode())
+    for name, content in ((".svg", "svg"), (".html", "the page"), ("a.b.png", "png")):
+        html.refuse_other_names(tmp_path / name)
+        _write(tmp_path / name)
+        assert (tmp_path / name).read_text() == content
+    with pytest.raises(ConfigError, match=r"expected a name that ends in \.html, \.htm, \.pdf, "
+                                          r"\.svg or \.png$"):
+        html.refuse_other_names(tmp_path / "svg")
+
+
 def test_folder_that_takes_no_file_is_named(tmp_path: Path) -> None:
     """It is the folder that can't be written, even where the page is there already."""
     (tmp_path / "taken").touch()

@@ -37,10 +37,13 @@ def test_directions_that_differ_have_lines_of_their_own() -> None:
     path = QUICK / "iperf3_upload-codel.flent.gz"
     was = recorded.read(path, path.parent)
     was.data["metadata"]["AQM"]["after"]["applied"]["down"]["qdisc_parameters"]["limit_packets"] = 7
-    told = dict(settings_of(was.cell, as_run(as_data_file(was.data, path))))
+    settings = settings_of(was.cell, as_run(as_data_file(was.data, path)))
+    told = dict(settings)
     assert "limit 7 packets" in told["Queue, download"]
     assert "limit 1000 packets" in told["Queue, upload"]
     assert "Queue" not in told
+    assert in_short(settings).startswith("iperf3_upload; upload codel, limit 1000 packets, ")
+    assert "; download codel, limit 7 packets, " in in_short(settings)
 
 
 @pytest.mark.parametrize(("given", "told"), [

@@ -25,8 +25,11 @@ from flent_aqm.parts.why.story import (
     _parts,
     _queue_story,
     _Stop,
+    explain,
     flight_kb,
 )
+from flent_aqm.results.metrics.probes import Probe
+from flent_aqm.results.reading.series import ProbeTool
 from flent_aqm.spec.scenario import Scenario
 from tests.parts.why.frames import CLIENT, DEVICES, SERVER, Seen, irtt, packet, through, write
 
@@ -190,6 +193,22 @@ def test_probe_waits_while_the_line_sends_the_packet_before_it(
     assert (standing.flow, standing.silence_ms) == (
         ("the test's small flows", pytest.approx(1.2112)) if cause is Cause.SENDING
         else ("", 0.0))
+
+
+def test_wait_below_a_millisecond_names_no_packet_before(tmp_path: Path) -> None:
+    """At 100 Mbit/s, a frame of 1514 bytes takes 0.12 ms. The packet is only told with SENDING."""
+    seen = [*through(packet(), 0, 10), *through(irtt(0), MS // 10, 121_130)]
+    ledger = read_ledger(write(tmp_path / "sending", sorted(seen, key=lambda one: one.time_ns)),
+                         DEVICES)
+    assert _standing(ledger, 20, rate_mbps=100)[0].cause is Cause.SENDING
+    scenario = Scenario.from_settings({"rate_mbps": 100, "base_delay_ms": 0})
+    probe = Probe("x", ProbeTool.IRTT, numpy.array([1e-4]), numpy.array([0.03]))
+    run: Any = SimpleNamespace(
+        cell=SimpleNamespace(scenario=scenario), data={"metadata": {}}, base_rtt_ns=0,
+        run=SimpleNamespace(applied=lambda way: {}, probe=probe), ledgers={"router": ledger},
+        packets={("router", "up"): {0: 1}, ("router", "down"): {}})
+    standing = explain(run, 0).standing
+    assert (standing.cause, standing.flow, standing.silence_ms) == (Cause.NO_QUEUE, "", 0.0)
 
 
 def test_nothing_waits_for_a_packet_that_never_came(tmp_path: Path) -> None:

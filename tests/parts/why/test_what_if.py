@@ -17,9 +17,11 @@ from flent_aqm.parts.why.what_if import (
     parse_packet,
     usual_changes,
 )
+from flent_aqm.results.metrics.latency import LISTED_GLITCH_MS, glitches
+from flent_aqm.results.metrics.run import load_run
 from flent_aqm.spec.cell import ROUTER_COMMAND, Cell
 from flent_aqm.spec.scenario import Scenario
-from tests.files import ROOT
+from tests.files import GOLDEN, ROOT, load
 from tests.results.metrics.conftest import run_of
 
 from .test_words import STORY
@@ -88,6 +90,21 @@ def test_packet_of_another_form_is_refused_with_the_form(text: str) -> None:
     with pytest.raises(ConfigError, match=r"is no packet; expected FLOW:\+SECONDS, such as upload:"
                                           r"\+0.35s, with SECONDS from 0 to below 1,000,000$"):
         parse_packet(text)
+
+
+@pytest.mark.parametrize("file", ["runs/iperf3_upload", "runs/speedtest_sequential",
+                                  "docs/scores/no_aqm"])
+def test_first_probe_of_a_glitch_is_in_it(file: str) -> None:
+    """Also a lost one, and to the last digit: judge() asks which glitch is that of the probe."""
+    path = GOLDEN / f"{file}.flent.gz"
+    run = load_run(path)
+    for one in glitches(run, LISTED_GLITCH_MS):
+        number = run.probe.sent_s.tolist().index(one.start_s)
+        told = outcome("", load(path), run, number)
+        assert any(start == told.sent_s < end for start, end in told.glitches or ())
+    beyond = outcome("", load(path), run, run.probe.sent_s.size)
+    assert beyond.probe_ms is None
+    assert beyond.sent_s == pytest.approx(run.probe.sent_s[-1] - run.probe.sent_s[0], abs=0.1)
 
 
 SQM = ("shaper=cake,aqm=cake,ingress=ifb,", "shaper=htb,aqm=fq_codel,ingress=ifb,")

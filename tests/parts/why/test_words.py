@@ -49,6 +49,8 @@ def test_probe_without_a_wait_is_told_as_that() -> None:
     parts = [TimePart("up", 0.0), TimePart("client side", 0.008)]
     short = replace(STORY, rtt_ms=0.008, parts=parts)
     assert where(short) == "0.008 ms in all, less than 0.05 ms of it in any place."
+    assert where(replace(short, rtt_ms=0.018)) == (
+        "0.018 ms in all, less than 0.05 ms of it in any place; 10 us can't be told.")
 
 
 def test_time_in_the_router_outside_of_its_queue_has_a_place() -> None:
@@ -121,6 +123,9 @@ def test_standing_queue_is_told_with_its_time_only_if_it_stood_before_the_probe(
     assert since(STORY).startswith("When the probe left, packets had waited longer than 5 ms for "
                                    "800 ms, since 5.200 s: the test's upload keeps")
     assert since(_story(Cause.FILLS, since_s=5.99)).startswith("The test's upload keeps")
+    assert since(replace(_story(Cause.DROPPED), waited_ms=0.0)).startswith(
+        "When the probe came, packets had waited longer than 5 ms for 800 ms, since 5.200 s: the "
+        "queue dropped the probe")
     assert "155 kB in flight, and 59 kB when" in since(STORY)
     assert "in flight" not in since(_story(Cause.FILLS, flight_kb=None))
 
