@@ -318,6 +318,11 @@ def test_name_given_twice_and_instrumented_kernel_are_removed_once(
         save(tmp_path, NamedKernel(name, name, "def", "7.3.4", "s", "c", records=records))
     assert main(["kernel", "remove", "mine", "no", "kept"]) == 1
     assert "there is no kernel 'no'" in capsys.readouterr().err
+    # Of another user, so that this one can't remove it.
+    (tmp_path / "none").mkdir()
+    save(tmp_path / "none", NamedKernel("theirs", "theirs", "def", "7.3.4", "s", "c"))
+    assert main(["kernel", "remove", "mine", "theirs"]) == 1
+    assert f"'theirs' is in {tmp_path / 'none'}" in capsys.readouterr().err
     assert main(["kernel", "remove", "mine", "mine", "coverage-1"]) == 0
     assert [path.name for path in (tmp_path / "named").iterdir()] == ["kept.json"]
 

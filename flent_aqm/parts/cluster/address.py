@@ -10,8 +10,8 @@ from flent_aqm.base.errors import ConfigError
 
 def parse_scheduler(value: object) -> str | None:
     """Return the scheduler's address, tcp://HOST:PORT or tls://HOST:PORT. None if the value is None
-    or "", so that runs stay on this machine. Raises ConfigError for another form, or a port that
-    isn't from 1 to 65535."""
+    or "", so that runs stay on this machine. Raises ConfigError for another form, a port that
+    isn't from 1 to 65535, or a host that refuse_bad_label() refuses."""
     if value is None or value == "":
         return None
     text = str(value)

@@ -63,7 +63,7 @@ class Cluster:
         say: function that prints a message for the user.
 
     Raises ToolMissing without the package distributed, ConfigError if certificates are missing or
-    can't be read.
+    can't be used.
     """
 
     def __init__(self, address: str, wanted: RequiredVersions, kernel: Path,
@@ -110,8 +110,7 @@ class Cluster:
 
     def _why_unusable(self, error: Exception) -> str:
         """Return why the scheduler can't be used, with a remedy: nobody listens at its address, TLS
-        or certificates don't fit, or what answers there isn't a scheduler for this Dask. Dask's own
-        errors tell the first two apart from nothing else.
+        or certificates don't fit, or what answers there isn't a scheduler for this Dask.
 
         Args:
             error: the error with which Dask gave up.

@@ -82,7 +82,8 @@ def main(args: argparse.Namespace) -> int:
     """Run a worker until a signal ends it, kill its runs, and then end this process with status 0.
     This function doesn't return.
 
-    Raises ConfigError if an option is wrong, ToolMissing without the package distributed.
+    Raises ConfigError if an option is wrong, ToolMissing without the package distributed,
+    StorageError if the worker's temporary folder can't be made.
     """
     requested = _check_options(args)
     try:

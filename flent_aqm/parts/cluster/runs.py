@@ -63,8 +63,8 @@ class RunsOfCluster:
             say: function that prints a message for the user.
 
         Raises ToolMissing without a lab kernel or the package distributed, ConfigError if
-        certificates are missing or can't be read, LabError if a file of this package can't be
-        read, TestbedError if the scheduler doesn't answer, or if a worker is refused and no other
+        certificates are missing or can't be used, LabError if a file of this package can't be
+        read, TestbedError if the scheduler can't be used, or if a worker is refused and no other
         can be used.
         """
         kernel = find_kernel()

@@ -63,7 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """List, build or remove kernels as `args.action` says, and print the result. Return 0. If one
-    of the names to be removed is unknown, no kernel is removed.
+    of the names to be removed is unknown, or can't be removed from this user's cache, no kernel is
+    removed.
 
     Raises AqmError, for example ConfigError for a kernel's name that isn't allowed or can't be
     removed, or SetupError if a build fails.
@@ -75,12 +76,12 @@ def main(args: argparse.Namespace) -> int:
     else:
         cache = cache_to_write()
         names = [parse_kernel("kernel remove", name) for name in args.names]
-        there = {kernel.name for kernel in named.all_named()}
         with locked(cache):
+            there = {name for name in names if named.is_in(cache, name)}
             # A misspelt name removes none of the others.
             for name in sorted(dict.fromkeys(names), key=lambda one: one in there):
                 # An instrumented kernel goes with the one whose changes it records.
-                if name not in there or name in {one.name for one in named.all_named()}:
+                if name not in there or named.is_in(cache, name):
                     named.remove(cache, name)
                 print(f"removed: {name}")
     return 0
@@ -92,8 +93,8 @@ def _build_and_print(args: argparse.Namespace) -> None:
     Takes the cache's lock.
 
     Raises ConfigError if the name isn't allowed or a given file can't be used, or another AqmError
-    if the build fails. If the name has an earlier kernel, it keeps that then, and after a failed
-    build a line on standard error says so.
+    if the build fails. If the name has an earlier kernel, it keeps that then, and if its program is
+    there, a line on standard error says so after a failed build.
     """
     name = parse_kernel("kernel build", args.name)
     if name == STOCK:

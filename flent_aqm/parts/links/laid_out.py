@@ -123,9 +123,9 @@ def _why_nothing_passes(key: str, access: Access) -> str:
 def _key_to_blame(direction: str, outages: tuple[Outage, ...], schedule: Schedule, *,
                   has_access: bool) -> str:
     """Return the key to blame in the message about an unplayable schedule: link_outages_s if an
-    outage lasts longer than TCP waits (TCP_GIVES_UP_S), or if there are outages and no access
-    model. Otherwise link_down_access or link_up_access if it is given and the schedule repeats,
-    else link_down_trace or link_up_trace.
+    outage, or several without a time between them, last longer than TCP waits (TCP_GIVES_UP_S), or
+    if there are outages and no access model. Otherwise link_down_access or link_up_access if it is
+    given and the schedule repeats, else link_down_trace or link_up_trace.
 
     Args:
         direction: "down" or "up".
@@ -133,8 +133,12 @@ def _key_to_blame(direction: str, outages: tuple[Outage, ...], schedule: Schedul
         schedule: the schedule.
         has_access: whether the key of the access model is given.
     """
-    if any(end - begin > TCP_GIVES_UP_S * NS for begin, end in outages) or (
-            outages and not has_access):
+    begun_ns = ended_ns = longest_ns = 0
+    for begin, end in outages:
+        begun_ns = begun_ns if begin == ended_ns else begin
+        ended_ns = end
+        longest_ns = max(longest_ns, ended_ns - begun_ns)
+    if longest_ns > TCP_GIVES_UP_S * NS or (outages and not has_access):
         return "link_outages_s"
     what = "access" if has_access and schedule.period_ns else "trace"
     return f"link_{direction}_{what}"

@@ -307,7 +307,7 @@ def unplayable(schedule: Schedule, *, prefix: str = "") -> str:
         return ""
     where = f"{prefix}{step.line}:1: " if prefix and step.line else f"{prefix}{blank}"
     return (f"{where}nothing passes for {gap_s:.12g} s from {step.at_ns / NS:.12g} s on, and TCP "
-            f"gives up after {TCP_GIVES_UP_S} s; expected so long at most")
+            f"gives up after {TCP_GIVES_UP_S} s; expected {TCP_GIVES_UP_S} s at most")
 
 
 def _refuse_too_many(steps: int, key: str, advice: str) -> None:

@@ -491,13 +491,13 @@ def measure(model: str, settings: Sequence[BenchSetting], *, latency: bool = Tru
 
     Args:
         model: text of the router model.
-        settings: the settings.
+        settings: the settings, at least one.
         latency: True: measure the rise of latency, too, with the queue fq_codel. False: measure
             goodput alone, with the queue no_aqm; the rise is None.
 
     Raises ConfigError if the model's text is wrong, ToolMissing if the lab's kernel isn't built,
-    LabError if a setting could not be measured, BadResult if no probe came back, ParseError if
-    iperf3's output can't be read.
+    LabError if a setting could not be measured, BadResult if no probe came back or iperf3 reports
+    no total, ParseError if iperf3's output can't be read.
     """
     scenarios = [Scenario.from_settings({
         "aqm": _AQM if latency else "no_aqm", "rate_mbps": one.rate_mbps,

@@ -184,8 +184,8 @@ def parse_router_model(text: str, key: str = "router_model") -> RouterModel:
         key: the batch key, for messages.
 
     Raises ConfigError if the name or a parameter is unknown, a parameter is given twice, a value is
-    out of range, or the probes' packets alone or other work alone would take all of the processor's
-    time.
+    out of range or of another kind, or the probes' packets alone or other work alone would take all
+    of the processor's time.
     """
     from flent_aqm.parts.router_models.known_routers import KNOWN_ROUTERS
 

@@ -299,7 +299,8 @@ def write_note(folder: Path, program: Path) -> None:
                              program.parent)
     if not rows:
         raise SetupError(f"{program}: objdump finds no line numbers in the instrumented kernel, so "
-                         "executed lines can't be recorded; expected binutils as new as gcc")
+                         "executed lines can't be recorded; install binutils as new as gcc, or "
+                         "give --no-coverage to judge by the samples alone")
     starts = sorted(int(start, 16) for start in _FUNCTION.findall(run(["nm", program])))
     graph = _Graph()
     for first, last in _function_ranges(sorted({address for _, _, address, _ in rows}), starts):

@@ -149,6 +149,11 @@ def all_named() -> list[NamedKernel]:
     return [by_name[name] for name in sorted(by_name)]
 
 
+def is_in(cache: Path, name: str) -> bool:
+    """Return whether a cache has a kernel of this name, so that remove() can remove it."""
+    return _read_description(cache / FOLDER / f"{name}.json") is not None
+
+
 def save(cache: Path, kernel: NamedKernel) -> None:
     """Write the description of a kernel to the cache, whose folder must exist. An earlier
     description of the same name is replaced."""

@@ -256,6 +256,10 @@ def test_link_keys_that_are_wrong_are_refused_by_name(
     ({"modem_mbps": "1", "link_outages_s": "1-1000"}, "link_outages_s: nothing passes for 999 s"),
     ({"modem_mbps": "1", "link_outages_s": "1-600, 600-1200"},
      "link_outages_s: nothing passes for 1199 s"),
+    # Not a trace, which the link doesn't have, nor the access model.
+    ({"modem_mbps": "1", "link_access": "docsis", "link_outages_s": "1-600, 600-1200"},
+     ("link_outages_s: nothing passes for 1199 s from 1 s on, and TCP gives up after 924 s; "
+      "expected 924 s at most")),
     ({"link_trace": "/nonexistent"}, "link_trace: can't read the trace /nonexistent"),
     ({"link_up_trace": "/dev/null", "modem_down_mbps": "5"},
      "link_up_trace: /dev/null is not a regular file"),

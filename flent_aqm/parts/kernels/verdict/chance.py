@@ -59,8 +59,8 @@ class Stray:
     """Values of one side that lie beyond all values of the other side by more than a margin. There
     may be none. Both sides have equally many values.
 
-    If each side lost probes in pairs in which the other didn't, no value lies beyond all of the
-    other side's. Then the stray values are the lost probes by which one side has more of these.
+    If each side lost probes in pairs in which the other didn't, the stray values are instead the
+    lost probes by which one side has more of these.
 
     Attributes:
         more: True if they show that the test side has larger values: they are the test side's
@@ -84,8 +84,8 @@ def mean_of(base: Numbers, test: Numbers) -> Mean:
 
     If all differences are equal but for rounding, the interval has no width, and the probability is
     1 if they are 0, otherwise 0. Without pairs, or if all are lost on both sides, the interval is 0
-    with probability 1. If each pair has one lost probe, on one side or the other, the interval
-    isn't known.
+    with probability 1. If each pair has a lost probe, in some only the base side's and in others
+    only the test side's, the interval isn't known.
     """
     from scipy import stats
 

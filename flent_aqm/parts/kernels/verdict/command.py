@@ -333,7 +333,7 @@ def _compare_and_judge(sides: Sequence[Sequence[ScoredFile]], failed: Sequence[F
         names: names of the metrics.
 
     Raises TooFewPairs if no cell has enough pairs. Raises ConfigError if all runs of a side have
-    one test, number of flows or cross traffic, and all of the other side another one, if a side has
+    one test, flows or cross traffic, and all of the other side another one, if a side has
     two runs with the same settings and seed, if a name is no metric that can be judged, or if no
     run has a value to judge.
     """

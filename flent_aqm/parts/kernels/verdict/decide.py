@@ -356,16 +356,16 @@ def _why_untold(needed: int | None, measured: _Measured) -> str:
     if needed:
         return f"{needed} seeds in all may tell"
     if measured.whole_pairs == 1 and math.isfinite(measured.mean.difference):
-        return ("in all pairs of runs but one it is a lost probe on both sides, so it isn't known "
-                "how many seeds would tell")
+        return ("in all pairs of runs but one it is a lost probe, so it isn't known how many seeds "
+                "would tell")
     return f"nor would {MOST_SEEDS} seeds"
 
 
 def _seeds_needed(measured: _Measured, least: float) -> int | None:
     """Return the number of seeds with which a verdict is likely, if mean, deviation, share of stray
     values and share of lost probes stay as they are. At least one more than there are. None if 1000
-    seeds (MOST_SEEDS) would not be enough. Also None if both sides lost probes in all pairs but one
-    and there are no stray values: the number isn't known then.
+    seeds (MOST_SEEDS) would not be enough. Also None if all pairs but one have a lost probe and
+    there are no stray values: the number isn't known then.
 
     Stray values that chance may well explain are considered only if no number of seeds decides by
     the mean.

@@ -65,8 +65,8 @@ def sentence(comparison: PairedSides, judged: Sequence[JudgedMetric]) -> str:
     told, by name, the first three of each verdict as _named() gives them, the number of runs of the
     test side that failed, if any, and the number of metrics that are the same. If there is nothing
     but the same, the text says so, and how many runs have no partner, for which the verdict can't
-    tell, or whether all samples are identical. Then one more sentence names settings that
-    differ between the sides, which these runs may just not reach.
+    tell, or whether all samples are identical. If they are, one more sentence names settings,
+    without the kernel, that differ between the sides, which these runs may just not reach.
 
     If more runs failed on the test side than chance explains, the sentence begins with "Worse:" and
     the numbers of runs that failed on one side alone, in place of the number of failed runs.

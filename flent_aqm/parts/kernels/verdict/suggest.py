@@ -53,8 +53,8 @@ def suggest(cells: Sequence[Pairs], exercised: Exercised, recording: Recording) 
     has, until all lines are reached.
 
     Args:
-        cells: the recorded cells, at least one. The first run of the first cell gives the settings
-            that gate.batch doesn't have.
+        cells: the recorded cells, at least one. The test side's run of the first pair gives the
+            settings that gate.batch doesn't have.
         exercised: how often each changed line ran in the recorded cells.
         recording: the instrumented kernel.
     """

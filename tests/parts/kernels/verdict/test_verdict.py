@@ -175,8 +175,12 @@ def of_latencies(pairs: Iterable[tuple[float, float]]) -> PairedSides:
      "{} seeds in all may tell"),
     # A single pair has no deviation.
     ([(10.0, 10.0)] + [(LOST, LOST)] * 4, (
-        "in all pairs of runs but one it is a lost probe on both sides, so it isn't known how many "
-        "seeds would tell")),
+        "in all pairs of runs but one it is a lost probe, so it isn't known how many seeds would "
+        "tell")),
+    # Likewise where each is lost on one side alone.
+    ([(10.0, 10.0), (10.0, LOST), (LOST, 10.0)], (
+        "in all pairs of runs but one it is a lost probe, so it isn't known how many seeds would "
+        "tell")),
 ])
 def test_number_of_seeds_that_may_tell_is_true(pairs: list[tuple[float, float]], why: str) -> None:
     """With so many seeds there is a verdict if the runs go on as they began, and with half as many
