@@ -187,8 +187,8 @@ def parse_access(key: str, text: str, direction: str) -> Access:
             as parameters.
         direction: "down" or "up", the direction, which has named models of its own.
 
-    Raises ConfigError if the name or a parameter is unknown, a parameter is given twice, or a value
-    is no number or out of range.
+    Raises ConfigError if the text has another form, the name or a parameter is unknown, a parameter
+    is given twice, or a value is no number or out of range.
     """
     return parse_words(key, text, ACCESS_MODELS[direction], _ACCESS_BOUNDS)
 
@@ -229,8 +229,8 @@ def parse_seeded(key: str, text: str) -> Seeded | None:
     Returns:
         The parameters, None for any other text, which is a file's path.
 
-    Raises ConfigError if a parameter is unknown or given twice, or its value is no number or out of
-    range.
+    Raises ConfigError if what follows `seeded` has another form, a parameter is unknown or given
+    twice, or its value is no number or out of range.
     """
     if text.split("+")[0] != SEEDED:
         return None

@@ -65,7 +65,8 @@ def carries_data(ledger: Ledger, direction: str, flow: int) -> bool:
     If no flow has as much, 8192 bytes of payload (_FEWEST_BYTES) are enough in place of 100
     packets. Probes and pings are never a load."""
     def is_load(at: tuple[str, int], packets: int, payload_bytes: int) -> bool:
-        """Return whether a flow, not of probes, has so many packets, and so much payload."""
+        """Return whether a flow, not of probes and pings, has at least so many packets, so much
+        payload, and 60 bytes of payload per packet."""
         count, size = ledger.sizes.get(at, (0, 0))
         return (count >= packets and size >= max(payload_bytes, _ACKS_PAYLOAD_BYTES * count, 1)
                 and kind_of_flow(ledger.flows[at[1]], frozenset()) == TEST)

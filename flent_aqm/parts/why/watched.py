@@ -89,9 +89,8 @@ class Watched(Lab):
 
     def wait(self) -> CommandResult:
         """Wait until the run has ended, move its captures to `kept`, and return the command's
-        result. Raises LabError if the guest, or a program of the user's in it, failed (LabTimeout
-        at the limit of wall time), if the router could not drop the packet of --drop-packet, or if
-        a capture failed or has lost packets."""
+        result. Raises as Lab.wait(), and LabError if the router could not drop the packet of
+        --drop-packet, or if a capture failed or has lost packets."""
         result = super().wait()
         out = self.stdout.parent
         if fault := " ".join(read_text(out / "why_drop").split()):
@@ -133,7 +132,8 @@ class WatchedTestbed(VirtualTestbed):
         self._kept, self._packets, self._drop_filter = kept, packets, drop_filter
 
     def place(self, scenario: Scenario, run: FlentRun) -> Lab:
-        """Return a guest that runs Flent on its client and captures, not started yet."""
+        """Return a guest that runs Flent on its client and captures, not started yet. The caller
+        closes it. Raises an AqmError if it can't be made."""
         lab = super().place(scenario, run)
         assert isinstance(lab, Watched)
         lab.capture(self._kept, scenario, _blocks(scenario, self._packets), self._drop_filter)

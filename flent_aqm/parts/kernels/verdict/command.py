@@ -399,8 +399,8 @@ class Failed(NamedTuple):
 
 
 def failed_runs(side: str, paths: Sequence[Path]) -> Iterator[Failed]:
-    """Yield the runs of a side that a sweep could not make, as its sweep.json says, if no later run
-    has made their data file.
+    """Yield the runs of a side that a sweep could not make, as its sweep.json says, and whose data
+    file isn't there: a later sweep may have made it.
 
     Args:
         side: "base" or "test", for the records.
