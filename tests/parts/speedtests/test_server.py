@@ -134,6 +134,36 @@ def test_response_whose_head_is_too_long_is_not_called_no_http2() -> None:
         asyncio.run(ask())
 
 
+@pytest.mark.parametrize(("kind", "answer"), [
+    (Http1Connection, b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx"),
+    # Empty SETTINGS, the response, 200 and no body, and GOAWAY after it.
+    (Http2Connection, bytes.fromhex("000000 04 00 00000000 000001 01 05 00000001 88"
+                                    "000008 07 00 00000000 00000001 00000000"))])
+def test_request_after_the_server_has_said_that_it_closes_fails(
+        kind: type[Connection], answer: bytes) -> None:
+    """Though the connection itself is still open."""
+    async def ask() -> None:
+        ended = asyncio.Event()
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read(1000)
+            await asyncio.sleep(0.1)
+            writer.write(answer)
+            with suppress(OSError):
+                await reader.read()  # until the client ends it
+            writer.close()
+            ended.set()
+
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            async with kind(_server(server.sockets[0].getsockname()[1])) as connection:
+                assert (await connection.get("/small")).status == 200
+                with pytest.raises(BadResult, match="broke: the server closed it"):
+                    await connection.get("/small")
+            await asyncio.wait_for(ended.wait(), 5)
+
+    asyncio.run(ask())
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_unknown_path_is_refused_with_its_status(port: int, kind: type[Connection]) -> None:
     """As by a server that is another one."""

@@ -60,7 +60,8 @@ class Http1Connection(Connection):
         if pending.is_upload:
             headers += [("content-type", "application/octet-stream"),
                         ("content-length", str(size))]
-        if self.transport.is_closing():
+        # MUST_CLOSE: the server has announced with its last response that it closes the connection.
+        if self.transport.is_closing() or self._http.our_state is h11.MUST_CLOSE:
             self.fail("the server closed it")
             return pending.future
         self.transport.write(

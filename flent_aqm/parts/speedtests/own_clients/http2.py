@@ -129,7 +129,7 @@ class Http2Connection(Connection):
 
     def _handle_event(self, event: h2.events.Event, now_s: float) -> None:
         """Handle an event of h2: record headers and data of a response, complete or fail the
-        request of the event's stream, or fail all if the server ended the connection.
+        request of the event's stream, or fail all and abort the connection if the server ended it.
 
         Args:
             event: the event.
@@ -139,6 +139,7 @@ class Http2Connection(Connection):
         stream = self._streams.get(number) if number else None
         if isinstance(event, h2.events.ConnectionTerminated):
             self.fail("the server closed it")
+            self.transport.abort()  # so that later requests fail, too
         if stream is None or number is None:
             return
         if isinstance(event, h2.events.ResponseReceived):
