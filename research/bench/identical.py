@@ -142,11 +142,12 @@ def main() -> int:
     """Repeat the tests and commands of --only, by default all but LEFT_OUT, in the circumstances in
     turn, and write the verdicts to --output, by default research/bench/results/identical-DATE.json,
     after each of them. Return the exit status, 1 if any run differed or failed, also in the
-    verdicts that --output had before. Raises SystemExit for unknown circumstances, or if --output
-    was written with another kernel, versions, circumstances or router model, ToolMissing without a
-    kernel."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=20, help="of each test (default: 20)")
+    verdicts that --output had before. Raises SystemExit for less than two runs or unknown
+    circumstances, or if --output was written with another kernel, versions, circumstances or router
+    model, ToolMissing without a kernel."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--runs", type=int, default=20, help="of each test, 2 or more (default: "
+                                                             "20)")
     parser.add_argument("--only", action="append", help="this test or command; may be repeated")
     parser.add_argument("--router-model", default="ideal", metavar="MODEL",
                         help="of the tests that run as a batch (default: %(default)s)")
@@ -161,6 +162,9 @@ def main() -> int:
     names = arguments.only or [*(name for name in our_tests() if name not in LEFT_OUT),
                                *OTHER_CROSS, *TOPOLOGIES, "rrul", *LAB]
     circumstances = arguments.circumstances.split(",")
+    if arguments.runs < 2:
+        parser.error(f"--runs {arguments.runs}: expected 2 or more, as the first run of a test is "
+                     "what the others are compared with")
     unknown = [name for name in circumstances if name not in disturbances.ALL]
     if unknown:
         parser.error(f"unknown circumstances {', '.join(unknown)}; "
@@ -234,7 +238,7 @@ def verdict_of(name: str, circumstances: list[str], router_model: str, before: V
             print(f"{name}, {circumstance}: {message}", flush=True)
     failed = sum(_is_of_first_run(one) for one, _ in differed)
     print(f"{name}: {runs - (len(differed) - failed)} of {runs} identical"
-          if runs > 1 or not failed else f"{name}: none made", flush=True)
+          if runs > 1 else f"{name}: none compared", flush=True)
     return Verdict(name, runs, differed)
 
 

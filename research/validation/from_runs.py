@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from flent_aqm.base.errors import AqmError
+from flent_aqm.base.errors import AqmError, cause_of
 from flent_aqm.results.data_file import read_data_file
 from flent_aqm.results.many_files import find_files
 from flent_aqm.results.metrics.run import Run, as_run
@@ -28,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser, page: str) -> None:
 def make(args: argparse.Namespace, page: str, part: str, lines: Lines) -> int:
     """Read the runs of the results, print the table and, with -o, write it into its part of the
     page. Return the exit status, 1, with a line on standard error, if the runs can't be read or
-    `lines` refuses them (AqmError, ValueError) or can't write a file (OSError), or the page can't
-    be written or lacks the part's marks or its stamp.
+    `lines` refuses them (AqmError, ValueError), misses a value in one (LookupError) or can't write
+    a file (OSError), or the page can't be written or lacks the part's marks or its stamp.
 
     Args:
         args: the command line's arguments of add_arguments().
@@ -46,6 +46,10 @@ def make(args: argparse.Namespace, page: str, part: str, lines: Lines) -> int:
     except (AqmError, OSError, ValueError) as error:  # made_of() raises ValueError
         print(f"{part}: {error}", file=sys.stderr)
         return 1
+    except LookupError as error:
+        print(f"{part}: a run lacks a value: {cause_of(error)}; expected the runs of the table's "
+              "batch", file=sys.stderr)
+        return 1
     return 0
 
 
@@ -61,6 +65,6 @@ def main(text: str | None, page: str, part: str, lines: Lines) -> int:
         part: name of the part.
         lines: function that takes the runs and yields the table's lines.
     """
-    parser = argparse.ArgumentParser(description=(text or "").splitlines()[0])
+    parser = argparse.ArgumentParser(description=(text or "").partition("\n")[0])
     add_arguments(parser, page)
     return make(parser.parse_args(), page, part, lines)

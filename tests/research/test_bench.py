@@ -155,7 +155,19 @@ def test_first_run_that_failed_is_forgotten_once_it_is_made(
     assert capsys.readouterr().out.endswith(f"{name}: 3 of 4 identical\n")
     ends = iter(["full disk"])
     assert identical.verdict_of(name, circumstances, "ideal", None).runs == 1
-    assert capsys.readouterr().out.endswith(f"{name}: none made\n")
+    assert capsys.readouterr().out.endswith(f"{name}: none compared\n")
+
+
+def test_a_single_run_is_no_proof(
+        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """There is nothing to compare it with, so it isn't called identical."""
+    monkeypatch.setattr(sys, "argv", ["identical", "--runs", "1", "--only", "rrul"])
+    with pytest.raises(SystemExit):
+        identical.main()
+    assert "--runs 1: expected 2 or more" in capsys.readouterr().err
+    monkeypatch.setattr(identical, "replayed", lambda *_, **__: iter(()))
+    assert identical.verdict_of("rrul", [], "ideal", None).runs == 1
+    assert capsys.readouterr().out == "rrul: none compared\n"
 
 
 def test_process_that_a_signal_kills_hides_no_faults(

@@ -118,6 +118,9 @@ def test_folder_without_a_measurement_is_refused_in_a_line(tmp_path: Path) -> No
         cells.load(tmp_path)
     with pytest.raises(ConfigError, match=r"packets: can't read .* \(No such file or directory\)"):
         packets_per_s(tmp_path)
+    (tmp_path / "packets").write_text("")
+    with pytest.raises(ConfigError, match="it is empty"):
+        packets_per_s(tmp_path)
     (tmp_path / "packets").write_text("many\n")
     with pytest.raises(ConfigError, match=r"packets: can't read .* \(could not convert string"):
         packets_per_s(tmp_path)

@@ -106,6 +106,18 @@ def test_folder_without_the_page_is_one_line(
     assert "lacks the marks of the part 'bbr'" in capsys.readouterr().err
 
 
+def test_runs_that_lack_a_value_are_refused_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """As those of another batch do, of which a table reads what only its own runs record."""
+    def lines(runs: object) -> list[str]:
+        raise KeyError("wifi")
+
+    args = argparse.Namespace(results=[RUNS / "ndt7.flent.gz"], output=None)
+    assert from_runs.make(args, "wifi.md", "three stations", lines) == 1
+    assert capsys.readouterr().err == (
+        "three stations: a run lacks a value: 'wifi' is missing; expected the runs of the table's "
+        "batch\n")
+
+
 def test_page_whose_line_is_twice_there_is_not_called_another_folder(tmp_path: Path) -> None:
     """The folder is right, and the page is what has to be mended."""
     page = tmp_path / "bbr.md"

@@ -74,12 +74,15 @@ def measure(folder: Path, repetitions: int) -> None:
 
 def packets_per_s(folder: Path) -> list[float]:
     """Return the packets per second that the router forwarded each time that measure() flooded it.
-    Raises ConfigError if the file with them is missing or has something else than numbers. folder:
-    that of measure()."""
+    Raises ConfigError if the file with them is missing, empty, or has something else than numbers.
+    folder: that of measure()."""
     try:
-        return [float(line) for line in (folder / _FLOODS).read_text().split()]
+        floods = [float(line) for line in (folder / _FLOODS).read_text().split()]
+        if not floods:
+            raise ValueError("it is empty")
     except (OSError, ValueError) as error:
         raise _unreadable(folder / _FLOODS, error) from None
+    return floods
 
 
 def about(folder: Path) -> Mapping[str, str]:
@@ -108,7 +111,7 @@ def _describe_machine(machine: Path) -> dict[str, str]:
     Args:
         machine: folder of the emulated router.
     """
-    version = run(["qemu-system-x86_64", "--version"]).splitlines()[0]
+    version = run(["qemu-system-x86_64", "--version"]).partition("\n")[0]
     cpu = next((line.partition(":")[2].strip() for line in
                 Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")),
                "unknown")
