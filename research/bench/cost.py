@@ -35,7 +35,7 @@ class Figure:
     value: float
     values: list[float]
     target: float | None
-    cpu: float | None = None  # the same in the processor's seconds
+    cpu: float | None = None
 
 
 @dataclass(frozen=True)

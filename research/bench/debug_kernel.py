@@ -69,7 +69,7 @@ def main() -> int:
     print a table. Return the exit status, 1 if a result is not as expected. Removes the kernel at
     the end, also after an error in the runs, unless --keep is given. Raises CalledProcessError if
     it can't be built or removed."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--keep", action="store_true", help=f"keep the kernel {NAME}")
     parser.add_argument("--source", help="of the kernel, as for flent-aqm kernel build; default: "
                                          "that of set-up's kernel")

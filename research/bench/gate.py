@@ -107,12 +107,12 @@ class Comparison:
 
 
 def main() -> int:
-    """Make the comparisons that the command line names. If none of their kind is missing, and all
-    cells were run, keep the results in research/bench/results, in place of the earlier ones of
-    their kind, and write their part of docs/results/gate.md. Return the exit status, 1 if any
-    verdict is not as it should be. Raises SystemExit if runs can't be made, ConfigError if there
-    are no runs or too few to compare."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    """Make the comparisons that the command line names. If no planted change of their kind is
+    missing, and --cells isn't given, keep the results in research/bench/results, in place of the
+    earlier ones of their kind, and write their part of docs/results/gate.md. Return the exit
+    status, 1 if any verdict is not as it should be. Raises the errors of false_alarms(), power() or
+    judge_defects(), and ConfigError if there are no runs or the page can't be written."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("what", choices=("false-alarms", "power", *_JUDGED))
     parser.add_argument("-o", "--output", type=Path, required=True, help="where the runs go")
     parser.add_argument("--comparisons", type=int, default=20,

@@ -65,7 +65,7 @@ def main() -> int:
     --output has the runs, and record() the results. Return the exit status 0. Raises KeyError for
     an unknown queue, SystemExit if no kernel is set up or Flent ends before all runs are made,
     CalledProcessError or SetupError if a kernel can't be built."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("-o", "--output", type=Path, default=Path("results/gate-coverage"),
                         help="where the runs go (default: %(default)s)")
     parser.add_argument("--queues", default=",".join(SETS), metavar="NAME,...",

@@ -44,7 +44,7 @@ def _kept(what: str) -> list[Path]:
 def write_part(what: str, results: Mapping[str, Any], page: Path = PAGE) -> None:
     """Write one part of the page. If the page doesn't have the part yet, it is put in front of that
     of the false alarms. Raises ConfigError if the page can't be changed, or has neither, OSError if
-    it can't be read.
+    it can't be read, or lacks the part and can't be written.
 
     Args:
         what: key of _PARTS, such as `power`.

@@ -67,7 +67,7 @@ def main() -> None:
     built, SystemExit if Flent ends before all runs are made, ConfigError if too few runs are left
     to compare or the page can't be written, ToolMissing if a kernel whose runs are there is gone.
     """
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("sources", nargs="+", metavar="SOURCE")
     parser.add_argument("-o", "--output", type=Path, required=True, help="where the runs go")
     parser.add_argument("--queues", default=",".join(QUEUES), metavar="NAME,...")
@@ -135,7 +135,7 @@ def _relative_difference(effect: Effect) -> float:
 
 def _share_text(effect: Effect) -> str:
     """Return _relative_difference() as text: "+12%", "lost probes" if the difference isn't a finite
-    number, or the difference itself, as "0.5 from 0", if the base's median is 0."""
+    number, or the difference itself, as "+0.5 from 0", if the base's median is 0."""
     if not math.isfinite(effect.difference):
         return "lost probes"
     share = _relative_difference(effect)

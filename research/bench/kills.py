@@ -53,7 +53,7 @@ KINDS = ("flent", "job", "guest", "everything", "stop")
 def main() -> int:
     """Disturb sweeps as often as --moments says, and compare the results. Print each disturbance,
     each fault and their number. Return the exit status, 1 if there is a fault."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--moments", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--repetitions", type=int, default=4, help="of two cells, in each sweep")

@@ -509,7 +509,7 @@ def main() -> int:
     """Try the defects that the command line selects, and print each survivor, and their number by
     folder. With --keep, also write them to SURVIVORS. Return the exit status: 1 if too many survive
     in a folder of STRICT, or tests fail without a defect, else 0."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("modules", nargs="*", metavar="PART",
                         help="only modules whose path has this part, such as metrics/rpm")
     parser.add_argument("--every", type=int, default=10, metavar="N",

@@ -44,7 +44,7 @@ def main() -> None:
     """Measure each misuse, or that of --only, beside an upload and a download, and print a line for
     each. First restart this program in a network namespace of its own. With --misuse, which
     _measure() gives to a process of its own, commit that misuse and measure nothing."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--server", choices=("ours", "ndt-server"), default="ours")
     parser.add_argument("--only", choices=MISUSES, help="one misuse in place of all")
     parser.add_argument("--misuse", choices=MISUSES, help=argparse.SUPPRESS)

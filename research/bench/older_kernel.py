@@ -49,7 +49,7 @@ def main() -> int:
     was not expected, or no test passed. Once built, the kernel is removed at the end, after an
     error, too, unless --keep is given. Raises CalledProcessError if it can't be built or removed,
     FileNotFoundError if pytest writes no report."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--keep", action="store_true", help=f"keep the kernel {NAME}")
     arguments = parser.parse_args()
     subprocess.run([BIN / "flent-aqm", "kernel", "build", NAME, "--source",

@@ -29,6 +29,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from flent_aqm.base.words import end_of
 from flent_aqm.results.data_file import SUFFIX
 from research.bench.memory import memory_mb
 from tests.gui_window import WINDOW
@@ -69,7 +70,7 @@ def main() -> None:
     """Measure commands and plots over links to the data files of the folder that the command line
     names, print a table, and write the result to a new file in RESULTS. Exits with an error if the
     folder has no data files, or a command fails."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("results", type=Path, help="folder with data files of NDT7 runs")
     parser.add_argument("--figures-of", type=int, default=3200, metavar="N")
     parser.add_argument("--plots-of", type=int, default=200, metavar="N")
@@ -135,7 +136,7 @@ def command_cost(name: str, words: Sequence[str | Path], target_s: float | None 
             time.sleep(0.1)
     wall_s = time.monotonic() - begin
     if running.returncode:
-        sys.exit(f"{' '.join(map(str, words[:2]))} ended with status {running.returncode}; see "
+        sys.exit(f"{' '.join(map(str, words[:2]))} ended with {end_of(running.returncode)}; see "
                  "what it printed")
     _wait_for_orphans()
     return Cost(name, wall_s, _children_s() - before, most, target_s, target_mb)

@@ -24,7 +24,8 @@ def figures(repeat: int, only: str) -> list[Figure]:
     """Measure an upload by iperf3 with irtt beside it, at each rate of CASES, in turn with the
     ideal router and with the case's model. Print and return a figure for each case: the time with
     the model divided by that with the ideal router, as the median of the pairs, on the clock
-    (value) and of the processor (cpu). Raises AqmError if the lab, iperf3 or irtt fails.
+    (value) and of the processor (cpu). Raises SystemExit if iperf3 or irtt fails, AqmError if the
+    lab does.
 
     Args:
         repeat: number of such pairs, 1 or more.

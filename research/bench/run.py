@@ -69,7 +69,7 @@ def main() -> None:
     Print them beside those of newest_result(), and write them to a new file in RESULTS. With --only
     nothing is written. All but the sweeps are measured on one core. Errors of the measurements,
     except those of ns-3, are passed on, and nothing is then written."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--repeat", type=int, default=3, help="measurements per figure")
     parser.add_argument("--only", metavar="PART", default="",
                         help="figures whose name has this in it")

@@ -118,7 +118,7 @@ def main() -> None:
     """Measure figures(), with the first word of the command line as `repeat` (3 without it). Write
     them to a new file why-DATE.json in the folder results, with the machine's load, on which the
     wall time depends."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("repeat", nargs="?", type=int, default=3, help="measurements per figure")
     repeat = parser.parse_args().repeat
     if repeat < 1:

@@ -88,7 +88,7 @@ def main() -> int:
     the figure can't be written.
     """
     parser = argparse.ArgumentParser(prog="python -m research.infer.page",
-                                     description=(__doc__ or "").splitlines()[0])
+                                     description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("table", type=Path)
     parser.add_argument("-o", "--output", type=Path, metavar="DOCS")
     parser.add_argument("--archive", type=Path, metavar="FILE",

@@ -273,7 +273,7 @@ def main() -> int:
     if a run failed or, with a line on standard error, if the runs can't be made. Raises SystemExit
     for wrong usage."""
     parser = argparse.ArgumentParser(prog="python -m research.infer.recipe",
-                                     description=(__doc__ or "").splitlines()[0])
+                                     description=(__doc__ or "").partition("\n")[0])
     parts = parser.add_subparsers(dest="what", required=True)
     making = parts.add_parser("make", help="make runs")
     making.add_argument("folder", type=Path)

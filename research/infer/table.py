@@ -220,7 +220,7 @@ def main() -> int:
     doesn't exist, a folder has no data files, or all files are left out. Raises OSError if the
     table can't be written."""
     parser = argparse.ArgumentParser(prog="python -m research.infer.table",
-                                     description=(__doc__ or "").splitlines()[0])
+                                     description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
     parser.add_argument("-o", "--output", type=Path, required=True)
     args = parser.parse_args()

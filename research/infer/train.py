@@ -223,7 +223,7 @@ def main() -> int:
     package, and print its size and the number of runs. Return the exit status 0. Raises OSError or
     ValueError if the table can't be read, OSError if the model can't be written."""
     parser = argparse.ArgumentParser(prog="python -m research.infer.train",
-                                     description=(__doc__ or "").splitlines()[0])
+                                     description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("table", type=Path)
     parser.add_argument("-o", "--output", type=Path, default=FILE)
     args = parser.parse_args()

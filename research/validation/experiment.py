@@ -31,8 +31,9 @@ def experiment(script: str, **settings: object) -> Iterator[Path]:
             ends at the first command that fails.
         settings: batch keys of the scenario.
 
-    Raises BadResult if the script fails or tcpdump lost packets of a capture, ConfigError if a
-    setting is wrong, and another AqmError if the lab can't be started or fails.
+    Raises BadResult if the script fails, or tcpdump lost packets of a capture or didn't say that it
+    lost none, ConfigError if a setting is wrong, and another AqmError if the lab can't be started
+    or fails.
     """
     scenario = Scenario.from_settings(settings)
     whole = f'cd "$RESULTS"; . "$VALIDATION/guest.sh"; {script}'

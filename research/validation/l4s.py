@@ -154,7 +154,7 @@ def main() -> int:
     """Print the table of the runs on the command line, with --links that of links and ECN, and with
     -o write it into the page. Return the exit status, 1 if the runs can't be read or don't suit, or
     the page can't be written."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     from_runs.add_arguments(parser, PAGE)
     parser.add_argument("--links", action="store_true", help="the table of links and ECN")
     args = parser.parse_args()

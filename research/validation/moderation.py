@@ -220,7 +220,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     exit status, 1, with a line on standard error, if that fails. Raises SystemExit for wrong usage.
     arguments: words of the command line, None for those of this process."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.moderation",
-                                     description=(__doc__ or "").splitlines()[0])
+                                     description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--jobs", type=int, metavar="N", default=len(os.sched_getaffinity(0)),
                         help="labs side by side (default: one per core)")
     parser.add_argument("--output", type=Path, metavar="PAGE", default=PAGE)

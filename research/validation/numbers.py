@@ -86,7 +86,7 @@ def main() -> int:
     its stamp, or a file beside it can't be written. Parts before the faulty one are written
     then."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.numbers",
-                                     description=(__doc__ or "").splitlines()[0])
+                                     description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", nargs="+", metavar="PART", choices=sorted(PARTS))
     parser.add_argument("--from", dest="source", type=Path, metavar="DIR",
                         help="take the runs in DIR/PART, and run nothing")

@@ -127,7 +127,7 @@ def main() -> int:
     results of each are deleted before it runs. Return the exit status, 1 if a table could not be
     written. Runs that fail don't count. Raises OSError if a command can't be started."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.renew",
-                                     description=(__doc__ or "").splitlines()[0])
+                                     description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=RECIPES, default=RECIPES)
     parser.add_argument("--list", action="store_true", help="print the commands, and run none")
     args = parser.parse_args()

@@ -33,7 +33,7 @@ def main() -> int:
     OSError if a file can't be written, and when it writes the page, ToolMissing if there is no
     kernel."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.run",
-                                     description=(__doc__ or "").splitlines()[0])
+                                     description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=sorted(_BY_NAME),
                         help="run these, and write no page unless --output is given")
     parser.add_argument("--jobs", type=int, metavar="N", default=len(os.sched_getaffinity(0)),

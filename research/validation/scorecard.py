@@ -67,7 +67,7 @@ def main() -> int:
     status, 1 if the results can't be read, or page or figure can't be written. No figure is written
     if the page can't be."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.scorecard",
-                                     description=(__doc__ or "").splitlines()[0])
+                                     description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("part", choices=_PARTS)
     parser.add_argument("results", type=Path, metavar="FOLDER")
     parser.add_argument("-o", "--output", type=Path, metavar="DOCS")

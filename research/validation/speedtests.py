@@ -269,7 +269,7 @@ def main() -> int:
     its page. Return the exit status, 1 if there are no data files, one is unsuitable, or the page
     can't be written."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.speedtests",
-                                     description=(__doc__ or "").splitlines()[0])
+                                     description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("part", choices=sorted(PARTS))
     parser.add_argument("results", nargs="+", type=Path)
     parser.add_argument("-o", "--output", type=Path, metavar="DOCS")

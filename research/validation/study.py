@@ -88,7 +88,7 @@ def main() -> int:
     table and, with -o, write it into the page. Return the exit status, 1 if cells or
     results of runs are missing or a file can't be used. Exit with status 2 if there are no data
     files, or with -o if no run is of that model, or the page can't be written."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("results", nargs="+", type=Path)
     parser.add_argument("-o", "--output", type=Path, metavar="DOCS")
     parser.add_argument("--router-model", default="omnia", metavar="MODEL",

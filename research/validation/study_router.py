@@ -104,7 +104,8 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
     """Yield the lines of the Markdown table of `fq_codel` at 900 Mbit/s with burst shaping and
     cross traffic both ways, a row for each router of ON_PAGE that has runs. Raises ConfigError if
     the file of a run can't be read or used, or the run's router or batch belongs to no table,
-    MissingRuns if the capture of an upload is missing."""
+    MissingRuns if the capture of an upload is missing, KeyError if a run lacks a throughput that
+    another one has."""
     yield from _table_of_batches(TABLES[0],
                                  [one for one in _read_runs(runs) if one.router in ON_PAGE])
 
@@ -112,8 +113,9 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
 def other_tables(runs: Sequence[Run]) -> Iterator[str]:
     """Yield the lines of all Markdown tables, with all routers, each below its title; last one of
     latency at lower rates. Raises ConfigError if the file of a run can't be read or used, or the
-    run's router or batch belongs to no table, MissingRuns if the capture of an upload is
-    missing."""
+    run's router or batch belongs to no table, MissingRuns if the capture of an upload is missing,
+    KeyError if a run lacks a throughput that another one of its table has, or probes under load at
+    the lower rates."""
     seen = _read_runs(runs)
     for table in TABLES:
         yield table.title

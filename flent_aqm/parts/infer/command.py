@@ -108,10 +108,11 @@ def _find_files(paths: list[Path]) -> list[Path]:
     """Return the paths in their order, with each folder replaced by the files in it and its
     subfolders: first those with a suffix of M-Lab's archive (_ENDS), then the data files, each
     sorted by path. Each path is returned once. A sweep's status file, symbolic links and hidden
-    files in folders are left out; a line on standard error names each link to a data file.
+    files in folders are left out; a line on standard error names each link with the suffix of a
+    data file. A sweep's status file, logs and captures are left out as well if they are named.
 
     Raises ConfigError if a path doesn't exist or can't be looked up, if a folder has no such files
-    or can't be read, or if a path names a log, a capture or the status file of a sweep.
+    or can't be read, or if all files that are named are left out.
     """
     files: dict[Path, None] = {}
     # Of several named files, as of `results/*`, logs and captures are left out.

@@ -114,8 +114,8 @@ def read_downloads(path: Path) -> list[Download]:
 
     Raises UploadsOnly, a BadResult, if it has uploads and no download, NoDownload, another one, if
     it has neither. Raises BadResult with the path if the file can't be read, is damaged or exceeds
-    the limits, if a download has too many samples or impossible values, or if none is usable. In
-    the last case, the reason is that of the first download, if there is one.
+    the limits, if a download has too many samples or impossible values, or if it has downloads and
+    none is usable, for the reason that the first one isn't.
     """
     found = _Found()
     try:
@@ -156,7 +156,7 @@ class _Found:
 
 def _read_content(text: bytearray, path: Path, found: _Found) -> Iterator[Download]:
     """Yield the usable downloads of a file's content: a tar file with M-Lab's JSON, a data file, or
-    else M-Lab's JSON. Which of them it is, the content tells, not the path.
+    else M-Lab's JSON. The content decides, not the path.
 
     Args:
         text: the content, unpacked.
@@ -230,8 +230,8 @@ def _named(name: str) -> Iterator[None]:
 
 def _parse_tests(text: bytearray) -> list[Any]:
     """Parse a file with one JSON value per line, or with a single one of several lines. Return the
-    values, which need not be objects. Empty for a blank text. Raises BadResult if it is neither,
-    which names the line if lines before it have a value each."""
+    values, which need not be objects. Empty for a blank text. Raises BadResult if it is neither.
+    The message names the first faulty line if a value stands before it."""
     tests: list[Any] = []
     for number, line in enumerate(text.splitlines(), 1):
         try:
@@ -317,8 +317,8 @@ def _numbers(sample: Mapping[str, Any], names: Sequence[str]) -> tuple[float, ..
 
 
 def _count(value: Any) -> float | None:
-    """Return a number, or the whole number that a text is: BigQuery exports integers as texts. None
-    for any other value."""
+    """Return a number, or the whole number of up to 18 digits that a text is: BigQuery exports
+    integers as texts. None for any other value."""
     if isinstance(value, str) and _WHOLE.fullmatch(value):
         return float(value)
     return a_number(value)
@@ -346,10 +346,9 @@ def _download_of_test(test: Any, name: str) -> Download | None:
         test: the parsed JSON of the test.
         name: name for the download.
 
-    Raises _NotUsable if fewer than 8 measurements (FEWEST_SAMPLES) are usable. Its text names the
-    field that is missing most often if missing fields outnumber the complete measurements. Raises
-    BadResult if there are more than 20,000 measurements with all fields (MOST_SAMPLES), or a
-    counter or round trip is impossibly large.
+    Raises _NotUsable if fewer than 8 measurements (FEWEST_SAMPLES) are usable, BadResult if there
+    are more than 20,000 measurements with all fields (MOST_SAMPLES), or a counter or round trip is
+    impossibly large.
     """
     part = _test_part(test, "Download")
     measured = part.get("ServerMeasurements") if isinstance(part, dict) else None
@@ -429,9 +428,10 @@ def _make_download(name: str, bbr: bool, rows: Sequence[tuple[float, ...]],
     table = numpy.array(usable, dtype=float).T
     counts = numpy.maximum.accumulate(table[3:], axis=1)
     if counts.max() > 1e15:
-        raise BadResult(f"a download has a counter of {counts.max():.4g} bytes, which is "
+        raise BadResult(f"a download has a counter of {counts.max():,.17g} bytes, which is "
                         "impossible; expected 1e15 at most: get the file again")
     if table[1:3].max() * ms > 1e7:
-        raise BadResult(f"a download has a round trip of {table[1:3].max() * ms / 1000:,.0f} s, "
+        # To the digit, so that it is never shown as what is allowed.
+        raise BadResult(f"a download has a round trip of {table[1:3].max() * ms / 1000:,.16g} s, "
                         "which is impossible; expected 10,000 s at most: get the file again")
     return Download(name, bbr, table[0], table[1] * ms, table[2] * ms, *counts)

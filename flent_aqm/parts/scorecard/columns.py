@@ -184,8 +184,8 @@ def headline(cards: Sequence[Card]) -> str:
 
 
 def failed_lines(card: Card) -> list[str]:
-    """Return a line for each reason why runs have no reading: test, places and reason. Of more than
-    two places, the others are only counted."""
+    """Return a line for each reason why runs have no reading: test, places and reason. At most two
+    places are named, further ones are only counted."""
     places_by_cause = collect(card.failed, lambda place: card.failed[place])
     return [f"{plain(card.label)}: {plain(', '.join(places[:MOST_PLACES]))}"
             + (f" and {len(places) - MOST_PLACES} more" if len(places) > MOST_PLACES else "")

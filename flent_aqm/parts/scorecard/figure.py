@@ -181,7 +181,8 @@ def _draw_points(axis: Any, values: Sequence[float], height: float, look: Any) -
 
 def wrapped_label(label: str) -> str:
     """Return a test's name in lines of at most 17 characters, with newlines between them. An
-    opening bracket after a blank begins a line. Words that are longer than a line are cut."""
+    opening bracket after a blank begins a line. A word that is longer than a line goes on in the
+    next one."""
     import textwrap
 
     return "\n".join(line for part in label.replace(" (", "\n(").split("\n")

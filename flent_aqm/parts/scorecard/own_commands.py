@@ -56,7 +56,7 @@ def write_tool(output: Path, name: str | None, client: str, server: str, reads: 
     written.
     """
     if not 0 < longest_s <= _MOST_S:
-        raise ConfigError(f"--longest: {longest_s:g}; expected a number of seconds above 0 and "
+        raise ConfigError(f"--longest: {longest_s:.16g}; expected a number of seconds above 0 and "
                           f"up to {_MOST_S:,}")
     check_placeholders(client, server)  # before paths take the place of the user's words
     client, server = (shlex.join(words_of(option, text))

@@ -41,7 +41,8 @@ GLITCH_MS = 100
 class DirectionValues:
     """Values of a direction, or of both the worse value for each attribute, without throughputs.
     None: not known, or not shown by the test. `others_median_ms` and `others_p95_ms` are infinite
-    if so many probes were lost that the percentile is a lost one; `idle_ms` is None then.
+    if so many probes were lost that the percentile is a lost one. `idle_ms` is None if that is so
+    on the idle line.
 
     Attributes:
         shown_mbps: throughput as the test shows it.

@@ -156,9 +156,9 @@ def _trials(place: Place) -> Iterator[_Trial]:
 
 
 def _smallest_change(lines: Lines, place: Place, trial: _Trial, right: Point) -> Change:
-    """Return the change, of a number the smallest towards the trial's end with which the error
-    vanishes, as at most four bisections find it. They end early if no runs are left, or one has no
-    result.
+    """Return the change of a trial. If it is that of a number, return the smallest one towards the
+    trial's end with which the error vanishes, as at most four bisections find it. They end early if
+    no runs are left, one has no result, or no value of two significant digits is left between.
 
     Args:
         lines: runs the test on lines.

@@ -29,7 +29,7 @@ _LOADING = {"download": "while the line downloads", "upload": "while the line up
 
 def sentences(card: Card) -> list[str]:
     """Return the sentences about a card, the most important first, those of searches for the worst
-    line last. Empty if it has neither readings nor results of searches."""
+    line last. Empty if it has nothing to tell, as without readings and results of searches."""
     texts = [text for say in _SENTENCES if (text := say(card))]
     return [*texts, *(text for one in card.worst for text in one.sentences())]
 

@@ -23,8 +23,8 @@ LENGTH_S = 10
 
 def measure(call: Call, report: ClientReport) -> None:
     """Run bbperf for each direction and fill the report. Raises BadResult if the server has an IPv6
-    address, bbperf isn't installed, fails or writes no result file, or the file lacks results or
-    has another form. Raises OSError if Python can't be started."""
+    address, bbperf isn't installed, fails or writes no result file, or read() refuses the file.
+    Raises OSError if Python can't be started."""
     if ":" in call.host:
         raise BadResult(f"bbperf supports IPv4 only, but the server's address is {call.host}; "
                         "use an IPv4 address (Flent's option -4)")
@@ -57,8 +57,8 @@ def read(text: str, direction: str, report: ClientReport, complaint: str = "") -
         report: the report to fill.
         complaint: an error that bbperf printed, for the message. "" for none.
 
-    Raises BadResult if there are no results, the file has another form, or a rate is below 0 or too
-    large.
+    Raises BadResult if there are no results, the file has another form, or a rate of an entry is
+    below 0 or too large.
     """
     now_s, epoch_s = time.monotonic(), time.time() - time.monotonic()
     try:

@@ -160,10 +160,10 @@ def timed(direction: str, reply: Reply, size: int) -> tuple[float, float]:
 
 async def _measure_latency(connection: Connection, report: ClientReport, direction: str,
                            results: Size) -> None:
-    """Measure latency with empty requests until cancelled: the first 20 ms after the call, or when
-    the connection has the response to a request of the set before, each further one 0.4 s after the
-    response to the one before. Latencies go into `results` and into the report, under `direction`.
-    Raises BadResult if a request fails."""
+    """Measure latency with empty requests until cancelled: the first 20 ms after the call, or later
+    if the connection still waits for the response to a request of the set before, each further one
+    0.4 s after the response to the one before. Latencies go into `results` and into the report,
+    under `direction`. Raises BadResult if a request fails."""
     await asyncio.sleep(LOADED_DELAY_S)
     await connection.until_free()
     while True:

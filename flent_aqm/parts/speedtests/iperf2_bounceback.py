@@ -54,9 +54,10 @@ def measure(call: Call, report: ClientReport) -> None:
     """For each direction, run a TCP load and beside it iperf 2's bounceback (small messages to the
     server and back), and fill the report. There is no timeout for the messages. Raises BadResult if
     the program isn't iperf 2.1 or newer, if iperf fails, if its output lacks the rates or the
-    messages' times, or if the load still runs 30 s after the messages, OSError if iperf can't be
-    started. Options of the call: `length` of each direction in s, which is required, and
-    `trip_times`, whether one-way delays are measured (default: in the lab only)."""
+    messages' times or has a rate that is too large, or if the load still runs 30 s after the
+    messages, OSError if iperf can't be started. Options of the call: `length` of each direction in
+    s, which is required, and `trip_times`, whether one-way delays are measured (default: in the lab
+    only)."""
     refuse_old(call.program)
     # One-way delays need a common clock, which namespaces of one machine have.
     trip_times = switch(call.options.get("trip_times", environment.SCENARIO in os.environ))
@@ -110,7 +111,7 @@ def read_load(text: str, direction: str, report: ClientReport) -> None:
     """Read the output of a direction's load into the report: the rate of each interval, and the
     mean of the whole test as iperf prints it. Before, the direction's load must have begun in the
     report: times are counted from there. As iperf starts later than that, the load gets own_clock.
-    Raises BadResult if either rate is missing, or if one is too large.
+    Raises BadResult if either rate is missing, or if that of an interval is too large.
 
     Args:
         text: output of iperf.

@@ -122,7 +122,7 @@ def measure(call: Call, report: ClientReport) -> None:
         report: the report to fill.
 
     Raises BadResult if the page doesn't end within 120 s, Chromium ends before it, or a final
-    number is missing, OSError if Chromium can't be started.
+    number is missing or no number, OSError if Chromium can't be started.
     """
     chromium, worker = call.programs
     heard = PageReport(report)

@@ -25,9 +25,9 @@ _NUMBERS = {"download_mbps": "download", "upload_mbps": "upload", "ping_ms": "pi
 
 
 def measure(call: Call, report: ClientReport) -> None:
-    """Run librespeed-cli, and fill the report. Raises BadResult if it fails, gives no result or no
-    rate of a direction, or prints another form, OSError if it can't be started. Option of the call:
-    `streams` (default: 3), connections at once."""
+    """Run librespeed-cli, and fill the report. Raises BadResult if it fails or read() refuses its
+    output, OSError if it can't be started. Option of the call: `streams` (default: 3), connections
+    at once."""
     server = {"id": 1, "name": "server", "server": f"{call.url}/",
               "dlURL": "backend/garbage.php", "ulURL": "backend/empty.php",
               "pingURL": "backend/empty.php", "getIpURL": "backend/getIP.php"}
@@ -46,8 +46,9 @@ def read(lines: Iterable[OutputLine], report: ClientReport) -> None:
     it ran, and the final rates, ping and jitter.
 
     The client exits with status 0 even if it reached no server. Raises BadResult if there is no
-    result or no rate of a direction, or if an event has another form. The message quotes the
-    client's first line that is no event, if there is no result.
+    result or no rate of a direction, if an event has another form, or if a rate while a direction
+    ran is below 0 or too large. The message quotes the client's first line that is no event, if
+    there is no result.
     """
     result, complaint = None, ""
     for line in lines:

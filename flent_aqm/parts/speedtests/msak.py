@@ -23,9 +23,9 @@ _RESULT = re.compile(rf"(download|upload) rate: ({NUMBER}) Mb/s, rtt: ({NUMBER})
 
 
 def measure(call: Call, report: ClientReport) -> None:
-    """Run msak-client and fill the report. Raises BadResult if it fails or reports no rates,
-    OSError if it can't be started. Option of the call: `streams` (default: 2), WebSockets at once.
-    """
+    """Run msak-client and fill the report. Raises BadResult if it fails or read() refuses its
+    output, OSError if it can't be started. Option of the call: `streams` (default: 2), WebSockets
+    at once."""
     read(lines_of("msak-client", [
         call.program, "-server", call.host_and_port, "-scheme", "ws",
         "-duration", f"{LENGTH_S}s", "-streams", call.options.get("streams", "2")]), report)
@@ -35,9 +35,10 @@ def read(lines: Iterable[OutputLine], report: ClientReport) -> None:
     """Read the client's output into the report: rates and round trips of each direction as it ran,
     and the final ones.
 
-    The client exits with status 0 even if it reached no server. Raises BadResult if a rate is
-    too large, or if a direction has no rates, or no final rate. In these two cases, the message
-    quotes the client's first unexpected line of that direction, or else before both, if any.
+    The client exits with status 0 even if it reached no server. Raises BadResult if a rate while a
+    direction ran is too large, or if a direction has no rates, or no final rate. In these two
+    cases, the message quotes the client's first unexpected line of that direction, or else before
+    both, if any.
     """
     complaints: dict[str, str] = {}
     running = ""

@@ -23,9 +23,9 @@ _NUMBERS = {"rate_Mbps": "{}_mbps", "retrans": "retransmits_{}", "rtt_ms": "rtt_
 
 
 def measure(call: Call, report: ClientReport) -> None:
-    """Run nuttcp for each direction and fill the report. Raises BadResult if it fails or reports no
-    rates, OSError if it can't be started. The call's option `length`, the length of each direction
-    in s, is required: raises KeyError without it."""
+    """Run nuttcp for each direction and fill the report. Raises BadResult if it fails or read()
+    refuses its output, OSError if it can't be started. The call's option `length`, the length of
+    each direction in s, is required: raises KeyError without it."""
     for direction, word in (("download", "-r"), ("upload", "-t")):
         report.load(direction).begin(time.monotonic())
         read(lines_of("nuttcp", [
@@ -45,8 +45,8 @@ def read(lines: Iterable[OutputLine], direction: str, report: ClientReport) -> N
         report: the report to fill. The direction's load must have begun in it: times are counted
             from there.
 
-    Raises BadResult if the output has no rates of the intervals, or none of the whole test, or if a
-    rate is too large.
+    Raises BadResult if the output has no rates of the intervals, or none of the whole test, or if
+    the rate of an interval is too large.
     """
     load, complaint = report.load(direction), ""
     load.own_clock = True

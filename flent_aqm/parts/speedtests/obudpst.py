@@ -22,8 +22,8 @@ PORT = 24601
 
 def measure(call: Call, report: ClientReport) -> None:
     """Run udpst for the download, then for the upload, and fill the report. Raises BadResult if
-    either fails, or reports no result or one of another form, OSError if it can't be started. An
-    exit status other than 0 is no error if the output has a result."""
+    either fails, or read() refuses its output, OSError if it can't be started. An exit status other
+    than 0 is no error if the output has a result."""
     for direction, flag in (("download", "-d"), ("upload", "-u")):
         lines: list[str] = []
         try:
@@ -46,8 +46,8 @@ def read(text: str, direction: str, report: ClientReport) -> None:
         direction: "download" or "upload".
         report: the report to fill.
 
-    Raises BadResult if it reports an error or has another form, or if the rate of an interval is
-    below 0 or too large.
+    Raises BadResult if it is empty, reports an error or has another form, or if the rate of an
+    interval is below 0 or too large.
     """
     epoch_s = time.time() - time.monotonic()
     if not text.strip():

@@ -172,8 +172,9 @@ def parameters_of(options: Mapping[str, str]) -> Parameters:
 
 async def measure(server: ServerAddress, report: ClientReport, call: Call) -> None:
     """Run the whole test and fill the report. The options of the call are those of parameters_of().
-    Raises BadResult, alone or in an ExceptionGroup, if a connection or request fails, or too few
-    probes come back. Raises the errors of parameters_of() and kind_of(), too."""
+    Raises BadResult, alone or in an ExceptionGroup, if a connection or request fails, a transfer of
+    the load ends before the test, or too few probes come back. Raises the errors of parameters_of()
+    and kind_of(), too."""
     requested = parameters_of(call.options)
     kind = kind_of(requested.http_version)
     async with kind(server) as connection:
@@ -203,13 +204,13 @@ async def measure(server: ServerAddress, report: ClientReport, call: Call) -> No
 
 async def _test_direction(test: _Test, direction: str) -> dict[str, float]:
     """Test one direction, "download" or "upload", until first the goodput and then the
-    responsiveness is stable, each for about 20 s at most. Return its numbers by name: "rpm", the
-    mean of "foreign_rpm" (of probes on new connections) and "loaded_rpm" (of probes on connections
-    of the load); what goresponsiveness would compute of them, "go_rpm" from trimmed means and
-    "go_p90_rpm" from 90th percentiles; "goodput_mbps", the confidences "goodput_confidence" and
-    "confidence" (0 low to 2 high), "connections" (open at the end), and the numbers of probes in
-    the last intervals, "foreign_probes" (on new connections) and "self_probes" (on those of the
-    load).
+    responsiveness is stable, each for at most 20 s and the rest of the interval that is under way
+    then. Return its numbers by name: "rpm", the mean of "foreign_rpm" (of probes on new
+    connections) and "loaded_rpm" (of probes on connections of the load); what goresponsiveness
+    would compute of them, "go_rpm" from trimmed means and "go_p90_rpm" from 90th percentiles;
+    "goodput_mbps", the confidences "goodput_confidence" and "confidence" (0 low to 2 high),
+    "connections" (open at the end), and the numbers of probes in the last intervals,
+    "foreign_probes" (on new connections) and "self_probes" (on those of the load).
 
     Load and probes go on afterwards, until the caller cancels test.tasks. Raises BadResult if fewer
     than 5 probes of a kind came back in the last intervals.

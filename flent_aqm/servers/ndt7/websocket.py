@@ -316,7 +316,8 @@ class FrameReader:
             raise Violation(CloseCode.PROTOCOL_ERROR, "a frame's reserved bits are set, but no "
                             "extension was agreed, such as compression")
         if first & 0x0F not in _KNOWN:
-            raise Violation(CloseCode.PROTOCOL_ERROR, f"unknown opcode {first & 0x0F}")
+            raise Violation(CloseCode.PROTOCOL_ERROR,
+                            f"unknown opcode {first & 0x0F}; expected 0 to 2 or 8 to 10")
         self._opcode, self._final = Opcode(first & 0x0F), bool(first & 0x80)
         self._in_payload, self._left_bytes, self._kept = True, length, None
         if self._opcode >= Opcode.CLOSE:

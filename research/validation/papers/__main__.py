@@ -33,7 +33,7 @@ def main() -> int:
     for the tests into that folder. Return the exit status, 1 if the runs can't be read or don't
     suit, or the page or the data file can't be written."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.papers",
-                                     description=(__doc__ or "").splitlines()[0])
+                                     description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("paper", choices=PAPERS)
     from_runs.add_arguments(parser, PAGE)
     parser.add_argument("--keep", type=Path, metavar="DIR", help="the folder of the runs kept")

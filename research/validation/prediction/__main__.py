@@ -49,7 +49,7 @@ def main() -> int:
     measurement that is there. Return the exit status, 1, with a line on standard error, if that
     fails."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.prediction",
-                                     description=(__doc__ or "").splitlines()[0])
+                                     description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", choices=("measure", "predict"))
     parser.add_argument("--repetitions", type=int, default=3, help="of each cell (default: 3)")
     parser.add_argument("--folder", type=Path, default=ROOT / "results" / "prediction")

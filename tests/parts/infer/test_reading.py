@@ -225,6 +225,12 @@ def test_whole_numbers_in_texts_are_numbers(tmp_path: Path) -> None:
     ({"Download": {"ServerMeasurements": [
         measurement(at, BytesSent=10 ** 17) for at in range(9)]}},
      "a counter of 1e+17 bytes, which is impossible; expected 1e15 at most"),
+    ({"Download": {"ServerMeasurements": [
+        measurement(at, BytesSent=10 ** 15 + 1) for at in range(9)]}},
+     "a counter of 1,000,000,000,000,001 bytes, which is impossible; expected 1e15 at most"),
+    ({"Download": {"ServerMeasurements": [
+        measurement(at, RTT=10 ** 10 + 1000) for at in range(9)]}},
+     "a round trip of 10,000.001 s, which is impossible; expected 10,000 s at most"),
     ({"Download": {"ServerMeasurements": [measurement(at, RTT=10 ** 11) for at in range(9)]}},
      "a round trip of 100,000 s, which is impossible; expected 10,000 s at most"),
     ("[" * 100_000, "damaged"), ("{\"raw_values\": {}}", "metadata"),

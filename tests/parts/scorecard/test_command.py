@@ -125,7 +125,8 @@ OWN = ("--client", "true {host}:{port}", "--server", "sleep {port}", "--reads",
     (("ndt8",), "unknown speed test 'ndt8'; did you mean 'ndt7'? Known: "),
     ((*OWN, "--longest", "nan"), "--longest: nan; expected a number of seconds above 0"),
     ((*OWN, "--longest", "0"), "--longest: 0; expected"),
-    ((*OWN, "--longest", "1e9"), "--longest: 1e+09; expected")])
+    ((*OWN, "--longest", "1e9"), "--longest: 1000000000; expected"),
+    ((*OWN, "--longest", "86400.0001"), "--longest: 86400.0001; expected")])
 def test_mistake_is_one_line(words: tuple[str, ...], fault: str, run: Run, tmp_path: Path) -> None:
     """With what is expected, before anything runs."""
     status, out, err = run(*words, "-o", tmp_path)

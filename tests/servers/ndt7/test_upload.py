@@ -93,7 +93,7 @@ MASK = b"\1\2\3\4"
 @pytest.mark.parametrize(
     ("data", "code", "why"),
     [
-        (b"\x83\x80" + MASK, 1002, "unknown opcode 3"),
+        (b"\x83\x80" + MASK, 1002, "unknown opcode 3; expected 0 to 2 or 8 to 10"),
         (b"\xc2\x80" + MASK, 1002, "a frame's reserved bits are set, but no extension was agreed"),
         (b"\x82\x01x", 1002, "client frames must be masked"),
         (b"\x80\x80" + MASK, 1002, "a fragment continues no message"),

@@ -18,9 +18,9 @@ STEP_S = 0.2
 def run(name: str,
         measure: Callable[[ServerAddress, ClientReport, Call], Coroutine[Any, Any, None]]) -> int:
     """Run a client of this package with the arguments on the command line, and print its report as
-    JSON. Return the exit status: 0, or 1 with a line on standard error and no report if the server
-    isn't found or `measure` raises an AqmError or OSError. Other errors are raised, also those of
-    the arguments, see call_of(). From this call on, SIGTERM raises SystemExit.
+    JSON. Return the exit status: 0, or 1 with a line on standard error and no report if the
+    arguments can't be read, the server isn't found, or `measure` raises an AqmError or OSError.
+    Other errors are raised. From this call on, SIGTERM raises SystemExit.
 
     Args:
         name: name of the tool, for the report and messages.
