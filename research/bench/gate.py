@@ -189,7 +189,7 @@ def false_alarms(output: Path, comparisons: int, aqm: str, first_seed: int
         first_seed: first seed of the first set.
 
     Raises SystemExit if Flent ends before all runs are made, ConfigError if too many failed to
-    compare the rest.
+    compare the rest, BadResult for a damaged file.
     """
     text = (resource_dir("batches") / "gate.batch").read_text()
     base = (resource_dir("batches") / "base.batch").read_text()
@@ -270,7 +270,7 @@ def power(output: Path, only: str, cells: str, minutes: float) -> list[Compariso
 
     Raises SystemExit if no kernel is set up, a change doesn't fit its source, or Flent ends before
     all runs are made. Raises CalledProcessError if a kernel can't be built, ConfigError if too many
-    runs failed to compare the rest.
+    runs failed to compare the rest, BadResult for a damaged file.
     """
     tree = stock_tree()
     batch = resource_dir("batches") / "gate.batch"
@@ -427,7 +427,8 @@ def base_folder(output: Path, overrides: Sequence[str]) -> Path:
 
 def pair_folders(base: Path, test: Path) -> pairs.PairedSides:
     """Pair the runs of two folders as pair() does, and count those of each side that failed. Raises
-    ConfigError if a folder has no run, or too few have a partner, BadResult for a damaged file."""
+    ConfigError if a folder has no run, no run has a partner, or two runs of a folder have the same
+    settings and seed, BadResult for a damaged file."""
     sides = (("base", base), ("test", test))
     return replace(pair(*(scored(find_files([place])) for _, place in sides)), failed=Counter(
         run.side for side, place in sides for run in failed_runs(side, [place])))

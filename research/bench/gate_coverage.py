@@ -64,7 +64,8 @@ def main() -> int:
     """Build the kernel, run each cell once with each queue of --queues (keys of SETS), unless
     --output has the runs, and record() the results. Return the exit status 0. Raises KeyError for
     an unknown queue, SystemExit if no kernel is set up or Flent ends before all runs are made,
-    CalledProcessError or SetupError if a kernel can't be built."""
+    CalledProcessError or SetupError if a kernel can't be built, another AqmError if all runs of a
+    queue failed, a file is damaged, or the page can't be written."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("-o", "--output", type=Path, default=Path("results/gate-coverage"),
                         help="where the runs go (default: %(default)s)")

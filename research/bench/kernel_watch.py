@@ -64,9 +64,9 @@ def main() -> None:
     """Make the runs of each source's kernel and each queue, and of set-up's kernel, unless --output
     has them, compare them, and write docs/results/kernels.md. Kernels are built for missing runs,
     and not removed. Runs that failed are counted. Raises CalledProcessError if a kernel can't be
-    built, SystemExit if Flent ends before all runs are made, ConfigError if too few runs are left
-    to compare or the page can't be written, ToolMissing if a kernel whose runs are there is gone.
-    """
+    built, SystemExit if Flent ends before all runs are made. Raises AqmError if too few runs are
+    left to compare, a file is damaged, a kernel whose runs are there is gone, or the page can't be
+    written."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("sources", nargs="+", metavar="SOURCE")
     parser.add_argument("-o", "--output", type=Path, required=True, help="where the runs go")

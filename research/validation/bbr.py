@@ -155,7 +155,8 @@ def _rate(run: Run, start_s: float, end_s: float | None) -> float:
 def _share(run: Run, start_s: float, end_s: float | None) -> float:
     """Return the mean throughput of all uploads together as a share of what TCP can carry at the
     run's rate, between two times in s since the first upload began. 1 is all of it. `end_s` None:
-    up to that upload's end. Raises NotAvailable if the run has no upload with data."""
+    up to that upload's end. Raises NotAvailable if the run has no upload with data, or the time
+    has no length, as if the upload ends before `start_s`."""
     return _rate(run, start_s, end_s) / _payload_mbps(run)
 
 

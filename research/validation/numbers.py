@@ -362,7 +362,8 @@ def delay_part_means(runs: Sequence[Run]) -> Lines:
     """Yield the lines of a Markdown table: a row for each run and phase of NDT7 (download, upload),
     with the mean in ms that the phase's probes spent in each part of their way (GROUPS, and
     ELSEWHERE), and the throughput that NDT7 reports. Sorted by rate, those without AQM first.
-    Raises NotAvailable if a run has no flow in a phase, or doesn't record the parts."""
+    Raises NotAvailable if a run has no flow in a phase, or doesn't record the parts, BadResult if
+    it is damaged."""
     yield (f"| line | router | AQM | phase | {' | '.join(GROUPS)} | {ELSEWHERE} | "
            "NDT7 reports, Mbit/s |")
     yield "|" + "---|" * (len(GROUPS) + 6)

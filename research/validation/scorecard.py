@@ -20,7 +20,6 @@ figure.
 from __future__ import annotations
 
 import argparse
-import math
 import shutil
 import sys
 import tempfile
@@ -201,7 +200,7 @@ def browser(results: Path) -> str:
     throughput and of latency, each over all lines and both directions.
 
     results: folder whose folder 1 has the cards of both. Raises AqmError if one of both cards is
-    missing, a card is damaged, or both have no line in common.
+    missing, a card is damaged, or both have no line, or no number of a line, in common.
     """
     by_test = {card.test: {one.place: one for one in card.readings}
                for card in _read_cards(results / "1")}
@@ -221,7 +220,10 @@ def browser(results: Path) -> str:
                 if shown is not None and true:
                     ratios.setdefault(kind, []).append(shown / true)
     texts = [f"{kind} {min(values):.2f} to {max(values):.2f}" for kind, values in ratios.items()]
-    off = max((abs(value - 1) for values in ratios.values() for value in values), default=math.inf)
+    if not ratios:
+        raise BadResult(f"{results}: no direction of a line has a number of both clients; make the "
+                        "runs again")
+    off = max(abs(value - 1) for values in ratios.values() for value in values)
     agree = "agree within 10 %" if off <= _AGREE else "**differ by more than 10 %**"
     return ("Cloudflare's own client in Chromium (`cloudflare_browser`, HTTP/1.1) and this "
             f"package's {agree} on {counted(len(common), 'line')}, by direction; ours divided by "

@@ -41,8 +41,8 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
     """Yield the lines of the Markdown table: a row for each load and access point, with packets in
     an aggregate, airtime and Mbit/s of each station, their sum, and the median and 99th percentile
     of RTTs under load. Of several runs with one title the last counts. Raises BadResult if a row
-    has no run or its run no download, KeyError if the run lacks a station or its record of the
-    channel."""
+    has no run or its run no download, or too short a one, KeyError if the run lacks a station or
+    its record of the channel."""
     by_title = {run.title: run for run in runs}
     yield f"| {' | '.join(HEAD)} |"
     yield "|" + "---|" * len(HEAD)
@@ -78,7 +78,7 @@ def _cells(run: Run, load: str) -> Iterator[str]:
 def _received_mbps(run: Run) -> list[float]:
     """Return the payload in Mbit/s that each station receives, in the order of HOSTS, from
     SETTLED_S after the begin of the load to its end (of its first flow). Raises NotAvailable
-    without a download, KeyError if a station has none."""
+    without a download, or if it is too short for that, KeyError if a station has none."""
     flows = run.flows_of(WAY)
     whole = flow_window(flows[0])
     window = Window(whole.start_s + SETTLED_S, whole.end_s)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from flent_aqm.base.errors import BadResult
 from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard.card import Card
 from flent_aqm.parts.scorecard.reading import WORSE, DirectionValues, Reading
@@ -128,3 +129,13 @@ def test_two_clients_of_a_method_agree_or_differ(
     cards.write(card("cloudflare_browser", 211.0, 1), tmp_path / "1" / "cloudflare_browser")
     assert scorecard.main() == 0
     assert words in capsys.readouterr().out
+
+
+def test_clients_without_a_number_in_common_are_not_said_to_differ(tmp_path: Path) -> None:
+    """Nothing was compared."""
+    nothing = {way: DirectionValues() for way in ("download", "upload", "worse")}
+    for name in ("cloudflare", "cloudflare_browser"):
+        reading = Reading("place", "words", "group", "cell", False, nothing)
+        cards.write(Card(name, name, [reading], {}), tmp_path / "1" / name)
+    with pytest.raises(BadResult, match="no direction of a line has a number of both clients"):
+        scorecard.browser(tmp_path)

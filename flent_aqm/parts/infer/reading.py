@@ -354,7 +354,7 @@ def _download_of_test(test: Any, name: str) -> Download | None:
     measured = part.get("ServerMeasurements") if isinstance(part, dict) else None
     if not isinstance(measured, list):
         return None
-    rows, bbr = [], False
+    rows, incomplete, bbr = [], 0, False
     shares: tuple[float | None, ...] = (None, None, None)
     absent: dict[str, int] = {}
     for one in measured:
@@ -367,6 +367,7 @@ def _download_of_test(test: Any, name: str) -> Download | None:
             rows.append((values[0] / 1e6, *values[1:]))
             shares = tuple(_time_share(tcp.get(key), values[0]) for key in _TIMES)
             continue
+        incomplete += 1
         for key in ("ElapsedTime", *_MLABS):
             absent[key] = absent.get(key, 0) + (_count(tcp.get(key)) is None)
     if not rows and not absent:
@@ -374,7 +375,9 @@ def _download_of_test(test: Any, name: str) -> Download | None:
                          if measured else "it has no measurements")
     if len(rows) < FEWEST_SAMPLES and sum(absent.values()) > len(rows):
         key = max(absent, key=lambda each: absent[each])
-        raise _NotUsable(f"its TCP_INFO has no number {key}"
+        few = "" if absent[key] == len(rows) + incomplete else (
+            f" in {absent[key]} of {len(rows) + incomplete} measurements")
+        raise _NotUsable(f"its TCP_INFO has no number {key}{few}"
                          + (", which Linux has since 4.19" if key in _SINCE_4_19 else ""))
     window, buffer, busy = shares
     return replace(_make_download(name, bbr, rows, ms=1e-3), window_share=window,

@@ -99,7 +99,8 @@ def test_eight_measurements_are_enough(tmp_path: Path) -> None:
         read_downloads(_written(tmp_path, test))
     # What most measurements lack is the reason, and not what one of them lacks.
     for lacking, why in ((1, "only 5 of 5 measurements"), (5, "only 5 of 5 measurements"),
-                         (6, "its TCP_INFO has no number BytesSent, which Linux has since 4.19")):
+                         (6, ("its TCP_INFO has no number BytesSent in 6 of 11 measurements, which "
+                              "Linux has since 4.19"))):
         test["Download"]["ServerMeasurements"] = [*rows[:5], *[no_sent] * lacking]
         with pytest.raises(BadResult, match=why):
             read_downloads(_written(tmp_path, test))
