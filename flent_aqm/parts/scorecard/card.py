@@ -68,11 +68,10 @@ def row_of(test: str, label: str) -> str:
     return f"{test} {label}" if test == OWN_TEST else test
 
 
-def made(contestant: Contestant, places: Sequence[Place], folder: Path, failed: Mapping[str, str],
-         testbed: str) -> Card:
+def make_card(contestant: Contestant, places: Sequence[Place], folder: Path,
+              failed: Mapping[str, str], testbed: str) -> Card:
     """Return the card of the runs in a folder, with an empty `worst`. A run whose data file can't
-    be read or is damaged, or whose test shows impossible numbers, gets no reading and counts as
-    failed.
+    be read, or that read() refuses, gets no reading and counts as failed.
 
     Args:
         contestant: the test.

@@ -80,7 +80,7 @@ def main(args: argparse.Namespace) -> int:
         os.environ[environment.OWN_TOOL] = str(own.resolve())
     # Imported here, because --help needs none of these modules.
     from flent_aqm.parts.scorecard.contestant import own_contestant
-    from flent_aqm.parts.scorecard.order import hold, refuse_incomparable
+    from flent_aqm.parts.scorecard.order import compare_folders, refuse_incomparable
     from flent_aqm.parts.scorecard.places import places
     from flent_aqm.parts.scorecard.steps import (
         keep_earlier,
@@ -122,7 +122,7 @@ def main(args: argparse.Namespace) -> int:
         if earlier:
             keep_earlier(folder_of_own, earlier)
     for folder in args.against:
-        hold(args.output, folder)
+        compare_folders(args.output, folder)
     print_and_write_page(args.output)
     return 0 if all(complete) else 1
 

@@ -238,7 +238,7 @@ def _refuse_without_cards(option: str, folder: Path) -> None:
                           "that flent-aqm scorecard, without --worst, wrote with -o")
 
 
-def hold(output: Path, folder: Path) -> Order:
+def compare_folders(output: Path, folder: Path) -> Order:
     """Compare the page's cards with those of another folder. Return the result, and write it to
     OUTPUT/order/NAME.json, NAME being the other folder's name, in place of an existing file.
 

@@ -168,7 +168,7 @@ def score(contestant: Contestant, places: Sequence[Place], folder: Path, testbed
         places, cells = [places[0], places[-1]], [cells[0], cells[-1]]
     else:
         make_missing(cells, keys)
-    card = cards.made(contestant, places, runs, failures(runs, cells), testbed)
+    card = cards.make_card(contestant, places, runs, failures(runs, cells), testbed)
     cards.write(card, folder)
     for line in failed_lines(card):
         print(f"flent-aqm: {line}", file=sys.stderr)
@@ -229,12 +229,13 @@ def search(contestant: Contestant, aim: str, runs: int, folder: Path,
 
     def measure(places: Sequence[Place]) -> list[Reading | None]:
         """Make the missing runs of the test on these places in the virtual lab. Return their
-        readings in the same order, None for a run that failed, or whose data can't be read or show
-        impossible numbers. Raises AqmError if the runs can't be made."""
+        readings in the same order, None for a run that failed or has no reading, see
+        cards.make_card(). Raises AqmError if the runs can't be made."""
         cells = [cell_of(contestant, place, place_folder, VIRTUAL) for place in places]
         make_missing(cells, keys)
-        readings = {made.place: made for made in cards.made(
-            contestant, places, place_folder, failures(place_folder, cells), VIRTUAL).readings}
+        card = cards.make_card(contestant, places, place_folder, failures(place_folder, cells),
+                               VIRTUAL)
+        readings = {reading.place: reading for reading in card.readings}
         return [readings.get(place.name) for place in places]
 
     worst_line = seek(aim, runs, measure)

@@ -189,7 +189,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
     monkeypatch.setattr(steps, "score", score)
     monkeypatch.setattr(steps, "search", lambda one, aim, runs, folder, keys: asked.append(
         (one.name, aim, runs, folder.name, keys)))
-    monkeypatch.setattr(order, "hold", lambda output, folder: asked.append(("hold", folder.name)))
+    monkeypatch.setattr(order, "compare_folders",
+                        lambda output, folder: asked.append(("compare", folder.name)))
     monkeypatch.setattr(order, "refuse_incomparable", lambda output, folders, scored: None)
     monkeypatch.setattr(steps, "refuse_missing_programs", lambda pairs, cells, testbed: None)
     monkeypatch.setattr(steps, "print_and_write_page", lambda output: asked.append(("page",)))
@@ -206,7 +207,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
     (("ndt7", "--worst", "latency"), [("ndt7", "latency", 100, "ndt7", {})]),
     (("ndt7", "--worst", "throughput", "--runs", "12", "--scheduler", "tcp://x:1"), [
         ("ndt7", "throughput", 12, "ndt7", {"scheduler": "tcp://x:1"})]),
-    (("--against", "a/seeds", "--against", "b/real"), [("hold", "seeds"), ("hold", "real")]),
+    (("--against", "a/seeds", "--against", "b/real"), [("compare", "seeds"), ("compare", "real")]),
 ])
 def test_options_are_passed_to_the_steps(
         words: tuple[str, ...], steps_asked: list[tuple[object, ...]], run: Run, tmp_path: Path,

@@ -168,7 +168,7 @@ class MadeRuns:
         self.asked: list[list[str]] = []
         self.succeeding = succeeding
         monkeypatch.setattr(steps, "make_missing", self.make)
-        monkeypatch.setattr(card_of_runs, "made", self.card)
+        monkeypatch.setattr(card_of_runs, "make_card", self.card)
 
     def card(self, test: Contestant, places: Sequence[Place], folder: Path,
              failed: Mapping[str, str], testbed: str) -> Card:

@@ -22,7 +22,7 @@ from flent_aqm.parts.scorecard.order import (
     _compare_score,
     _intervals_disjoint,
     compare,
-    hold,
+    compare_folders,
     read_all,
     refuse_incomparable,
 )
@@ -98,7 +98,7 @@ def test_page_keeps_it(tmp_path: Path) -> None:
     for one in PAGE:
         cards.write(one, tmp_path / "page" / one.test)
         cards.write(card(one.test, 50, seed=2), tmp_path / "seeds" / one.test)
-    order = hold(tmp_path / "page", tmp_path / "seeds")
+    order = compare_folders(tmp_path / "page", tmp_path / "seeds")
     assert [one.sentence() for one in read_all(tmp_path / "page")] == [order.sentence()]
     print_and_write_page(tmp_path / "page")
     for kind in ("html", "md"):
@@ -114,7 +114,7 @@ def test_damaged_comparison_is_named(change: dict[str, object], tmp_path: Path) 
     for one in PAGE:
         cards.write(one, tmp_path / "page" / one.test)
         cards.write(card(one.test, 50, seed=2), tmp_path / "seeds" / one.test)
-    hold(tmp_path / "page", tmp_path / "seeds")
+    compare_folders(tmp_path / "page", tmp_path / "seeds")
     file, = (tmp_path / "page").rglob("order/*.json")
     whole = json.loads(file.read_text())
     whole["held"] = [one | change for one in whole["held"]]
@@ -181,16 +181,16 @@ def test_one_cell_and_two_tests_are_enough_and_all_seeds_are_named() -> None:
 def test_folder_without_scorecards_is_named_with_its_option(tmp_path: Path) -> None:
     """Neither a folder that isn't there nor one of other files has tests in common with any."""
     with pytest.raises(ConfigError, match=rf"^-o: {tmp_path}: it has no scorecards; give the fold"):
-        hold(tmp_path, tmp_path)
+        compare_folders(tmp_path, tmp_path)
     (tmp_path / "ndt7").mkdir()
     (tmp_path / "ndt7" / cards.NAME).touch()
     with pytest.raises(ConfigError, match=rf"^--against: {tmp_path}/typo: No such file or direct"):
-        hold(tmp_path, tmp_path / "typo")
+        compare_folders(tmp_path, tmp_path / "typo")
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match=rf"^--against: {tmp_path}/file: Not a directory; give"):
-        hold(tmp_path, tmp_path / "file")
+        compare_folders(tmp_path, tmp_path / "file")
     with pytest.raises(ConfigError, match=r"^--against: .*x: File name too long; give the"):
-        hold(tmp_path, tmp_path / ("x" * 300))
+        compare_folders(tmp_path, tmp_path / ("x" * 300))
 
 
 def test_search_of_a_worst_line_gives_nothing_to_compare(

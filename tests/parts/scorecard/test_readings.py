@@ -305,8 +305,8 @@ def test_card_has_a_reading_or_a_cause_for_each_place(tmp_path: Path) -> None:
     for place, content in ((good, GOLDEN.read_bytes()), (damaged, b"x"),
                            (failed, GOLDEN.read_bytes())):
         (tmp_path / f"{place.name}.flent.gz").write_bytes(content)
-    made = card.made(NDT7, [good, damaged, failed], tmp_path, {failed.name: "no network"},
-                     "virtual")
+    made = card.make_card(NDT7, [good, damaged, failed], tmp_path, {failed.name: "no network"},
+                          "virtual")
     assert [one.place for one in made.readings] == [good.name]
     assert made.failed.keys() == {damaged.name, failed.name}
     assert made.failed[failed.name] == "no network"
