@@ -164,6 +164,28 @@ def test_request_after_the_server_has_said_that_it_closes_fails(
     asyncio.run(ask())
 
 
+def test_request_after_an_answer_to_half_an_upload_fails() -> None:
+    """HTTP/1.1 can't send it before the rest of the upload, which nobody waits for."""
+    async def ask() -> None:
+        ended = asyncio.Event()
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+            await ended.wait()
+            writer.transport.abort()
+
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            async with Http1Connection(_server(server.sockets[0].getsockname()[1])) as connection:
+                assert (await connection.post("/upload", 100_000_000)).status == 200
+                with pytest.raises(BadResult, match="answered an upload before it had all of it"):
+                    await connection.get("/small")
+            ended.set()
+            await asyncio.sleep(0.05)
+
+    asyncio.run(ask())
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_unknown_path_is_refused_with_its_status(port: int, kind: type[Connection]) -> None:
     """As by a server that is another one."""

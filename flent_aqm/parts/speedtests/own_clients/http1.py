@@ -50,8 +50,9 @@ class Http1Connection(Connection):
     def request(self, method: str, path: str, size: int, count: Count | None
                 ) -> asyncio.Future[Reply]:
         """Send a request on the open connection. Return a future of the response, which gets a
-        BadResult if the connection ends before or the response isn't HTTP/1.1. The previous request
-        must have its complete response, unless the connection has ended. Arguments are those of
+        BadResult if the connection ends before, the response isn't HTTP/1.1, or the server answered
+        the previous request before that was sent completely. The previous request must have its
+        complete response, unless the connection has ended. Arguments are those of
         Connection.request()."""
         assert self._request is None or self._request.ended.is_set(), "one request at a time"
         self._request = pending = PendingRequest(method, size, count)
@@ -63,6 +64,9 @@ class Http1Connection(Connection):
         # MUST_CLOSE: the server has announced with its last response that it closes the connection.
         if self.transport.is_closing() or self._http.our_state is h11.MUST_CLOSE:
             self.fail("the server closed it")
+            return pending.future
+        if self._http.our_state is not h11.IDLE:
+            self.fail("the server answered an upload before it had all of it")
             return pending.future
         self.transport.write(
             self._http.send(h11.Request(method=method, target=path, headers=headers)) or b"")
