@@ -71,7 +71,8 @@ class OwnPrograms:
         for name, path in self.outputs(out).items():
             if path.is_file() and path.stat().st_size > MOST_OUTPUT_BYTES:
                 return (f"{name} printed more than {MOST_OUTPUT_BYTES >> 20} MiB; "
-                        "have it print less, or send its output to /dev/null")
+                        "have it print less, or send its output to /dev/null by a shell of its "
+                        "own: sh -c 'exec COMMAND >/dev/null 2>&1'")
         return ""
 
     def refuse_failed(self, out: Path) -> None:

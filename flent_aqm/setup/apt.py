@@ -253,8 +253,9 @@ def archive_uri() -> str:
         if re.search(r"/debian/?$", uri):
             return uri
     raise SetupError("this machine's apt has read no index of Debian's archive from an address "
-                     "that ends in /debian; run apt-get update, or, if apt has no source of "
-                     f"Debian, set {URI_VARIABLE} to the address of a Debian mirror, and install "
+                     "that ends in /debian; run apt-get update, or, if apt has no such source, as "
+                     "on Ubuntu or with a mirror of another address, set "
+                     f"{URI_VARIABLE} to the address of a Debian mirror, and install "
                      "debian-archive-keyring")
 
 

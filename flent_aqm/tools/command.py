@@ -332,17 +332,23 @@ def _why_not_started(name: str) -> str:
     name: the first word of the command line, the path of a file that shutil.which() doesn't find.
     """
     shown, quoted = name[:200], shlex.quote(name)
+    status = os.stat(name)
+    is_owner = os.geteuid() in (0, status.st_uid)
     # A shell line that is cut off would do something else.
-    chmod = "make it executable" if len(quoted) > 200 else f"run: chmod +x {quoted}"
+    chmod = ("it belongs to another user; ask its owner, or give another program" if not is_owner
+             else "make it executable" if len(quoted) > 200 else f"run: chmod +x {quoted}")
     path, may_start = shlex.quote(os.path.join(".", name)), os.access(name, os.X_OK)
-    if os.sep not in name:
-        where = f"{shown} is not on PATH, but is a file in the current folder"
-        return (f"{where}; write {path[:200]}" if may_start else
-                f"{where} that is not executable; {chmod}, and write {path[:200]}")
-    if not may_start and os.stat(name).st_mode & 0o111:
-        return (f"{shown} is executable, but not by this user or not on this file system (mount "
-                "option noexec); give a program that this user can start")
-    return f"{shown} is not executable; {chmod}"
+    elsewhere = os.sep not in name
+    where = f"{shown} is not on PATH, but is a file in the current folder" if elsewhere else shown
+    if not may_start and status.st_mode & 0o111:
+        return (f"{where}{', and' if elsewhere else ''} is executable, but not by this user or not "
+                "on this file system (mount option noexec); give a program that this user can "
+                "start")
+    if not elsewhere:
+        return f"{shown} is not executable; {chmod}"
+    write = f"write {path}" if len(path) <= 200 else "write its path"
+    return (f"{where}; {write}" if may_start else
+            f"{where} that is not executable; {chmod}{f', and {write}' if is_owner else ''}")
 
 
 def files_of(*commands: str) -> list[str]:

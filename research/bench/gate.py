@@ -39,6 +39,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.paths import cache_to_write, resource_dir
 from flent_aqm.base.words import end_of, last_line
 from flent_aqm.parts.kernels.verdict import pairs
@@ -188,8 +189,9 @@ def false_alarms(output: Path, comparisons: int, aqm: str, first_seed: int
         aqm: queue of the runs.
         first_seed: first seed of the first set.
 
-    Raises SystemExit if Flent ends before all runs are made, ConfigError if too many failed to
-    compare the rest, BadResult for a damaged file.
+    Raises SystemExit if Flent ends before all runs are made, ConfigError if `output` has runs of
+    another queue or other seeds, or if too many failed to compare the rest, BadResult for a damaged
+    file.
     """
     text = (resource_dir("batches") / "gate.batch").read_text()
     base = (resource_dir("batches") / "base.batch").read_text()
@@ -208,7 +210,11 @@ def false_alarms(output: Path, comparisons: int, aqm: str, first_seed: int
         took_s = sweep(batch, folder / "runs", [f"aqm={aqm}"])
         runs = []
         for run in scored(find_files([folder / "runs"])):
-            seed = int(str(run.settings[SEED]))
+            seed, queue = int(str(run.settings[SEED])), run.settings["aqm"]
+            if queue != aqm or not before_first < seed <= before_first + SEEDS:
+                raise ConfigError(f"{run.path}: a run of {queue} with seed {seed}; expected {aqm} "
+                                  f"and seeds {before_first + 1} to {before_first + SEEDS}: give a "
+                                  "folder of its own for other runs")
             by_seed.setdefault(seed, []).append(run)
             runs.append(_with_seed(run, seed - before_first))
         seeds = f"{before_first + 1} to {before_first + SEEDS}"

@@ -76,8 +76,8 @@ def parse_call(text: str) -> dict[str, CrossTraffic]:
     clocks needn't agree. A loss whose direction irtt doesn't know counts in both.
     """
     if not text.strip():
-        raise ParseError("irtt wrote no JSON of the call: it was stopped by force, or before it "
-                         "had started")
+        raise ParseError("irtt wrote no JSON of the call: it was stopped by force, or before its "
+                         "server had answered; check that the server runs and can be reached")
     try:
         trips = json.loads(text)["round_trips"]
         if not trips:

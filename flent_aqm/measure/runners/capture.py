@@ -159,10 +159,12 @@ class AqmCaptureRunner(SupervisedRunner):
         if self.keep:
             about["file"] = self._keep_capture(output)
         if not capture.steps:
+            other = (", or are of another protocol than TCP and UDP, or of a port that is left out "
+                     f"({', '.join(map(str, self.not_ports))})" if self.every_port else "")
             raise BadResult(f"no packet of the test was captured on {self.device}: the load did "
                             "not start, or another host than client sends it, or its packets take "
                             "another path, or go to another address than "
-                            f"{' or '.join(self.addresses)}")
+                            f"{' or '.join(self.addresses)}{other}")
         raw = _raw_values(capture)
         names = [name for name in raw[0] if name not in ("t", "dur", "val")]
         series = {name: [[one["t"], one[name]] for one in raw] for name in names}

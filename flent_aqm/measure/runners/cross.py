@@ -46,10 +46,13 @@ class _CrossRunner(SupervisedRunner):
 
     Attributes:
         args: words of the tool's command line, from check() on.
+        why_no_rates: message about a direction without rates, with the fields direction, host and
+            port.
     """
 
     endless = True
     args: list[str]
+    why_no_rates: str
 
     def __init__(self, *, client: str, host: str, port: int, length: float, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -65,17 +68,16 @@ class _CrossRunner(SupervisedRunner):
         return str(address_info[4][0])
 
     def series_of(self, traffic: CrossTraffic, direction: str = "download") -> Parsed:
-        """Return one direction as series, raw samples and metadata for Flent. Raises BadResult if
-        no data arrived in it.
+        """Return one direction as series, raw samples and metadata for Flent. A client that
+        receives nothing has a rate of 0. Raises BadResult if there are no rates.
 
         Args:
             traffic: the traffic of this direction, from the parsed output of the client.
             direction: "upload" or "download".
         """
         if not traffic.rates:
-            raise BadResult(f"no data of the cross traffic's {direction} is known to have arrived; "
-                            f"check that its server runs at port {self.port} of {self.host}, and "
-                            "can be reached")
+            raise BadResult(self.why_no_rates.format(direction=direction, host=self.host,
+                                                     port=self.port))
         return (
             [[one["t"], one["val"]] for one in traffic.rates],
             sorted([*traffic.rates, *traffic.events], key=lambda one: one["t"]),
@@ -92,6 +94,12 @@ class AqmCallRunner(_CrossRunner):
 
     The series is the upload's throughput in Mbit/s. Raw samples also have what users notice.
     """
+
+    # irtt sends none before its server has answered.
+    why_no_rates = (f"none of the call's packets of {PACKET_BYTES} bytes is known to have arrived "
+                    "in the {direction}, though irtt reached its server at port {port} of {host} "
+                    "before; check that the path carries such packets: limit of the queue, losses, "
+                    "outages, MTU")
 
     def check(self) -> None:
         """Build irtt's command line. Flent calls it before the test. Raises RunnerCheckError if
@@ -133,6 +141,8 @@ class AqmCrossRunner(_CrossRunner):
     """
 
     title = "cross traffic"
+    why_no_rates = ("the cross-traffic client of port {port} of {host} was stopped by force before "
+                    "it printed what had arrived; repeat the run")
 
     def check(self) -> None:
         self.command = shlex.join([sys.executable, "-P", "-m", TOOLS[self.client].module,

@@ -43,7 +43,7 @@ _ARCHIVED = (".json", ".json.gz")
 
 
 class UploadsOnly(BadResult):
-    """A file contains only uploads, which aren't judged.
+    """A file of M-Lab's, JSON or an archive, has uploads and no download. Uploads aren't judged.
 
     Attributes:
         count: number of uploads.
@@ -55,8 +55,8 @@ class UploadsOnly(BadResult):
 
 
 class NoDownload(BadResult):
-    """A file that can be read contains neither downloads of NDT7 with TCP_INFO nor uploads, as that
-    of another test."""
+    """A file that can be read has no NDT7 download: it is of another test, or a data file whose
+    download failed. Uploads of a data file don't count."""
 
 
 class _NotUsable(BadResult):
@@ -112,10 +112,11 @@ def read_downloads(path: Path) -> list[Download]:
     archive. Unusable downloads are left out if there is a usable one. After 100,000 usable
     downloads (MOST_TESTS) the rest is ignored.
 
-    Raises UploadsOnly, a BadResult, if it has uploads and no download, NoDownload, another one, if
-    it has neither. Raises BadResult with the path if the file can't be read, is damaged or exceeds
-    the limits, if a download has too many samples or impossible values, or if it has downloads and
-    none is usable, for the reason that the first one isn't.
+    Raises UploadsOnly, a BadResult, if a file of M-Lab's has uploads and no download, NoDownload,
+    another BadResult, if a file has no download otherwise. Raises BadResult with the path if the
+    file can't be read, is damaged or exceeds the limits, if a download has too many samples or
+    impossible values, or if it has downloads and none is usable, for the reason that the first one
+    isn't.
     """
     found = _Found()
     try:

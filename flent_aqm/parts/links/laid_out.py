@@ -27,8 +27,10 @@ from flent_aqm.parts.links.schedule import (
     Schedule,
     allot,
     constant,
+    cut,
     of_opportunities,
     unplayable,
+    unrolled,
 )
 from flent_aqm.parts.links.trace import make_seeded, read_trace
 from flent_aqm.spec.scenario import Scenario
@@ -80,7 +82,7 @@ def lay_out(scenario: Scenario, direction: str) -> LinkPlan:
         # Whether a schedule that ends is long enough depends on the run's length:
         # refuse_link_that_ends().
         if fault := unplayable(schedule):
-            key = _key_to_blame(direction, outages, schedule, has_access=bool(access_text))
+            key = _key_to_blame(direction, outages, before, schedule, access)
             if not len(schedule.passing) and len(before.passing):
                 fault = _why_nothing_passes(key, access)
             shown = key if key == "link_outages_s" else link.shown_key(
@@ -120,25 +122,31 @@ def _why_nothing_passes(key: str, access: Access) -> str:
             "gap_ms, or another model")
 
 
-def _key_to_blame(direction: str, outages: tuple[Outage, ...], schedule: Schedule, *,
-                  has_access: bool) -> str:
+def _key_to_blame(direction: str, outages: tuple[Outage, ...], before: Schedule,
+                  schedule: Schedule, access: Access) -> str:
     """Return the key to blame in the message about an unplayable schedule: link_outages_s if an
     outage, or several without a time between them, last longer than TCP waits (TCP_GIVES_UP_S), or
-    if there are outages and no access model. Otherwise link_down_access or link_up_access if it is
-    given and the schedule repeats, else link_down_trace or link_up_trace.
+    if there are outages and the access model sends neither in cycles nor is reallocated, or if the
+    outages cover all that the link could carry without it. Otherwise link_down_access or
+    link_up_access if the model does and the schedule repeats, else link_down_trace or
+    link_up_trace.
 
     Args:
         direction: "down" or "up".
         outages: the outages.
-        schedule: the schedule.
-        has_access: whether the key of the access model is given.
+        before: the schedule before access and outages.
+        schedule: the unplayable schedule that allot() made of it.
+        access: the access model.
     """
     begun_ns = ended_ns = longest_ns = 0
     for begin, end in outages:
         begun_ns = begun_ns if begin == ended_ns else begin
         ended_ns = end
         longest_ns = max(longest_ns, ended_ns - begun_ns)
-    if longest_ns > TCP_GIVES_UP_S * NS or (outages and not has_access):
+    has_access = bool(access.cycle_ms or access.period_s)
+    one_round = unrolled(before, schedule.period_ns) if schedule.period_ns else before
+    if longest_ns > TCP_GIVES_UP_S * NS or (outages and (
+            not has_access or not len(cut(one_round, outages).passing))):
         return "link_outages_s"
     what = "access" if has_access and schedule.period_ns else "trace"
     return f"link_{direction}_{what}"

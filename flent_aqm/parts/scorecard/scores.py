@@ -277,7 +277,8 @@ def _latency_ratio_scorer(true_ms: Callable[[DirectionValues], float | None]
 def _queue_pairs(readings: Sequence[Reading]) -> Iterator[tuple[DirectionValues, DirectionValues,
                                                                 str, str]]:
     """Yield pairs of queues on the same line with the same seed and the same bulk flow or none, in
-    the same direction: the values of both, a description, and the name of the line. Directions
+    the same direction: the values of both, a description, and the name of the line. A latency that
+    a test shows without a direction counts as that of the worse direction (WORSE). Directions
     without a shown latency, or a true 95th percentile, are left out."""
     lines: dict[tuple[str, str], list[tuple[DirectionValues, Reading]]] = defaultdict(list)
     for way, one, name in _directions_with_latency(readings):

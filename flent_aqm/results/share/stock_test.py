@@ -128,7 +128,8 @@ def store(whole: Object) -> None:
     parameters = parameters if isinstance(parameters, dict) else {}
     added = {key: value for key, value in stored.parameters.items() if key not in parameters}
     metadata["TEST_PARAMETERS"] = {**parameters, **added}
-    _rename(whole, stored.series)
+    _rename(whole, stored.series, f"in the form of Flent's test {stored.name}, in which files are "
+            "shared; rename one of them in the file")
     metadata[SHARED_TEST] = {
         "name": name, "stored_as": stored.name,
         **({"series": {its: own for own, its in stored.series.items()}} if stored.series else {}),
@@ -157,7 +158,8 @@ def restore(whole: Object, metadata: Object) -> None:
             or len(set(series.values())) < len(series):
         raise BadResult(f"its metadata {SHARED_TEST} is damaged; expected an object "
                         "`series` that gives each series another name")
-    _rename(whole, series)
+    _rename(whole, series, f"by the names that it had before it was shared ({SHARED_TEST} in its "
+            "metadata): the file was changed; use it as flent-aqm share wrote it")
     parameters, added = metadata.get("TEST_PARAMETERS"), shared.get("parameters")
     if isinstance(parameters, dict) and isinstance(added, list):
         for key in added:
@@ -165,7 +167,7 @@ def restore(whole: Object, metadata: Object) -> None:
                 parameters.pop(key, None)
 
 
-def _rename(whole: Object, names: Mapping[str, str]) -> None:
+def _rename(whole: Object, names: Mapping[str, str], why: str) -> None:
     """Rename series, and their values such as NAME::down, in raw_values, results and SERIES_META,
     in place. Their order is kept. Raises BadResult if two would get one name, so that one of them
     would be lost.
@@ -173,6 +175,7 @@ def _rename(whole: Object, names: Mapping[str, str]) -> None:
     Args:
         whole: content of the file.
         names: old name -> new name.
+        why: end of the message about two of one name: where the new names are from, and a remedy.
     """
     if not names:
         return
@@ -180,10 +183,14 @@ def _rename(whole: Object, names: Mapping[str, str]) -> None:
                       (whole["metadata"], "SERIES_META")):
         series = tree.get(key)
         if isinstance(series, dict):
-            tree[key] = {_new_name(name, names): value for name, value in series.items()}
-            if len(tree[key]) < len(series):
-                raise BadResult(f"two names in its {key} are the same in the form of another test "
-                                f"({SHARED_TEST}); expected a name of its own for each series")
+            old_names: dict[str, str] = {}
+            for name in series:
+                new = _new_name(name, names)
+                if new in old_names:
+                    raise BadResult(f"{old_names[new][:80]!r} and {name[:80]!r} in its {key} would "
+                                    f"both be {new[:80]!r} {why}")
+                old_names[new] = name
+            tree[key] = {new: series[old] for new, old in old_names.items()}
 
 
 def _new_name(name: str, names: Mapping[str, str]) -> str:

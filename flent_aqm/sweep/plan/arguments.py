@@ -226,9 +226,11 @@ def refuse_unsplittable(key: str, value: object, kind: str) -> None:
         value: its value.
         kind: kind of the sections that it names, "Arg" or "Command".
     """
-    expected = f"expected names of sections [{kind}::NAME]"
+    rates = "rates, such as 20 or 2.5mbit, or " if key in _LISTS_OF_RATES else ""
+    expected = f"expected {rates}names of sections [{kind}::NAME]"
     if isinstance(value, bool):
-        raise ConfigError(f"{key}: {SWITCHES}; {expected}, in quotes if one is such a word", key)
+        raise ConfigError(f"{key}: {SWITCHES}; {expected}; a name that is such a word has to stand "
+                          "in the batch file, in quotes", key)
     try:
         token_split(str(value))
     except ValueError as fault:

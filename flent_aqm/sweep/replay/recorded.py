@@ -73,9 +73,9 @@ def read(path: Path, folder: Path, traces: Sequence[Path] = (), *, run_programs:
     metadata = file.metadata
     aqm = metadata.get("AQM")
     if not isinstance(aqm, dict):
-        raise BadResult(f"{path}: its metadata have no object AQM, so it was not made by "
-                        "flent-aqm, or was changed; only runs of flent-aqm's virtual lab can be "
-                        "repeated")
+        raise BadResult(f"{path}: its metadata have no object AQM: another program made it, or "
+                        "flent or flent-aqm speedtest without the key testbed, as on a real line, "
+                        "or it was changed; only runs of flent-aqm's virtual lab can be repeated")
     if "schema" not in aqm and aqm.get("testbed") == VIRTUAL:
         seed = aqm.get("seed")
         raise BadResult(f"{path}: written by Flent or flent-aqm speedtest inside `flent-aqm lab`, "

@@ -151,7 +151,8 @@ def test_server_that_never_stops_printing_is_stopped(folder: Path) -> None:
     ended = lab(folder, "--server", "yes", "--ready", "1", "--", "sleep", "1000000")
     assert ended.returncode == 1
     assert ended.stderr == ("flent-aqm: the server 'yes' printed more than 64 MiB; have it print "
-                            "less, or send its output to /dev/null\n")
+                            "less, or send its output to /dev/null by a shell of its own: sh -c "
+                            "'exec COMMAND >/dev/null 2>&1'\n")
     assert left_behind(folder) == []
 
 

@@ -20,7 +20,7 @@ from flent_aqm.base.flent_api import RunnerCheckError
 from flent_aqm.measure.runners import capture, qdisc
 from flent_aqm.measure.runners.capture import AqmCaptureRunner
 from flent_aqm.measure.runners.cpu import AqmCpuRunner
-from flent_aqm.measure.runners.cross import AqmCrossRunner
+from flent_aqm.measure.runners.cross import AqmCallRunner, AqmCrossRunner
 from flent_aqm.measure.runners.iperf3 import AqmIperf3Runner
 from flent_aqm.measure.runners.process import KILLED
 from flent_aqm.measure.runners.program import AqmProgramRunner
@@ -45,7 +45,8 @@ def refusal(runner: Any, folder: Path, output: bytes, error: str) -> str:
 
 
 @pytest.mark.parametrize(("packets", "message"), [
-    (0, "or go to another address than 192.0.2.1"),
+    (0, ("or go to another address than 192.0.2.1, or are of another protocol than TCP and UDP, or "
+         "of a port that is left out (2112)")),
     (1, "another protocol than TCP and UDP, or by a port that is left out (5202, 2112)")])
 def test_load_that_was_not_captured_may_have_gone_elsewhere(tmp_path: Path, packets: int,
                                                             message: str) -> None:
@@ -80,12 +81,24 @@ def test_kernel_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -
                                  "answer within 5 s")
 
 
-def test_cross_traffic_without_data_names_its_server(tmp_path: Path) -> None:
+def test_cross_traffic_without_rates_tells_the_reason_of_its_kind(tmp_path: Path) -> None:
+    """irtt's server has answered before a packet is sent, and clients tell also that nothing
+    arrived."""
     runner = AqmCrossRunner(name="x", settings=SETTINGS, client="web", host="server", port=8081,
                             length=1)
     printed = json.dumps({"start": 1.0, "step_s": 0.2}).encode()
-    assert refusal(runner, tmp_path, printed, "").endswith(
-        "runs at port 8081 of server, and can be reached")
+    assert refusal(runner, tmp_path, printed, "") == (
+        "the cross-traffic client of port 8081 of server was stopped by force before it printed "
+        "what had arrived; repeat the run")
+    call = AqmCallRunner(name="x", settings=SETTINGS, client="irtt", host="server", port=2112,
+                         length=1)
+    lost = {"seqno": 0, "lost": "true", "delay": {},
+            "timestamps": {"client": {"send": {"wall": 1.0}}}}
+    call.written = str(tmp_path / "call.json")
+    Path(call.written).write_text(json.dumps({"round_trips": [lost]}))
+    assert refusal(call, tmp_path, b"", "").startswith(
+        "none of the call's packets of 1200 bytes is known to have arrived in the upload, though "
+        "irtt reached its server at port 2112 of server before; check that the path carries")
 
 
 def test_processors_whose_counts_stand_still_are_not_blamed_on_the_tests_end(tmp_path: Path

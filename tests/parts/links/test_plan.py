@@ -43,6 +43,10 @@ def test_link_without_keys_leaves_everything_as_it_was() -> None:
     ({"link_access": "starlink+period_s=0.0001"}, "expected at most 4,194,304: give a longer pe"),
     ({"link_outages_s": "0-900", "link_trace": "seeded+length_s=1+sigma_mbps=0", "modem_mbps": ""},
      "link_outages_s: nothing ever passes this link: all that it could carry is in an outage"),
+    # In an outage as long as the round in which it repeats, no access model would send more.
+    *(({"link_access": access, "link_outages_s": "0-500, 500-900"},
+       "link_outages_s: nothing ever passes this link: all that it could carry is in an outage")
+      for access in ("docsis", "lte", "starlink")),
     ({"link_outages_s": "100000.5-100001, 100000.7-100002"}, "from 100001 to 100000.7 s; give"),
     ({"link_outages_s": "0-924.0001"}, "nothing passes for 924.0001 s from 0 s on, and TCP gives"),
     ({"link_jitter_ms": True}, "link_jitter_ms: yes, on and true are no values of this key; exp"),

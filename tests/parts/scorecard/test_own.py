@@ -537,8 +537,17 @@ def test_program_that_may_not_start_is_not_told_to_be_made_executable_again(
     monkeypatch.setattr(os, "access", lambda *_, **__: False)
     with pytest.raises(ConfigError, match=r"mine\.py is executable, but not by this user .*noexec"):
         find_command("--client", str(script))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=r"in the current folder, and is executable, but not by "):
+        find_command("--client", "mine.py")
     with pytest.raises(ConfigError, match=r"is not executable; make it executable$"):
         find_command("--client", str(deep / "mine.py"))
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    script.chmod(0o644)
+    for name in (str(script), "mine.py"):
+        with pytest.raises(ConfigError, match=r"not executable; it belongs to another user; ask "
+                                              r"its owner, or give another program$"):
+            find_command("--client", name)
 
 
 @pytest.mark.parametrize("text", ["import sys\n", "# späť\nprint(1)\n"])

@@ -129,9 +129,11 @@ def test_new_name_that_another_series_has_is_refused(part: str) -> None:
     own = content("quic_download", ["QUIC download"])
     for whole, name in ((stored, "x"), (own, "TCP download")):
         (whole["metadata"] if part == "SERIES_META" else whole)[part][name] = []
-    with pytest.raises(BadResult, match=f"two names in its {part} are the same in the form of"):
+    with pytest.raises(BadResult, match=rf"^'Ping .*' and 'x' in its {part} would both be 'x' by "
+                                        "the names that it had before it was shared"):
         restore(stored, stored["metadata"])
-    with pytest.raises(BadResult, match=f"two names in its {part} are the same in the form of"):
+    with pytest.raises(BadResult, match=f"in its {part} would both be 'TCP download' in the form "
+                                        "of Flent's test tcp_download, in which files are shared"):
         store(own)
 
 

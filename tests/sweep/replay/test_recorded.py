@@ -122,8 +122,8 @@ def test_run_that_cannot_be_repeated_is_refused(
 
 
 @pytest.mark.parametrize(("change", "why"), [
-    (lambda data: data["metadata"].pop("AQM"), "AQM, so it was not made by flent-aqm, or was"),
-    (lambda data: data["metadata"].update(AQM=[]), "AQM, so it was not made by flent-aqm, or was"),
+    (lambda data: data["metadata"].pop("AQM"), "no object AQM: another program made it, or "),
+    (lambda data: data["metadata"].update(AQM=[]), "no object AQM: another program made it, or "),
     (lambda data: data.update(version=3), "its format version is 3, and flent-aqm writes 4, so it"),
     (lambda data: data.update(version=5), "its format version is 5; known: 1 to 4"),
     (lambda data: data.pop("x_values"), "its x_values or results are missing"),
