@@ -147,7 +147,7 @@ class _Found:
     Attributes:
         downloads: the usable downloads.
         reasons: why downloads are unusable, a text for each.
-        uploads: number of tests with an upload and no download.
+        uploads: number of tests of a file of M-Lab's with an upload and no download.
     """
 
     downloads: list[Download] = field(default_factory=list)
@@ -162,7 +162,8 @@ def _read_content(text: bytearray, path: Path, found: _Found) -> Iterator[Downlo
     Args:
         text: the content, unpacked.
         path: path of the file.
-        found: gets the number of uploads and the reasons of unusable downloads.
+        found: gets the reasons of unusable downloads, and of M-Lab's files the number of tests
+            with an upload and no download.
 
     Raises BadResult if the content is damaged or exceeds the limits, or if a download has too many
     samples or impossible values.

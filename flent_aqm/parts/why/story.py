@@ -385,8 +385,8 @@ def _stops(run: WatchedRun, number: int) -> list[_Stop]:
 
 
 def _place(stop: _Stop) -> str:
-    """Return the name of a place: "up" or "down" at the only router, "up (NAME)" or "down (NAME)"
-    at another router or the modem."""
+    """Return the name of a place: "up" or "down" at the router called "router", which each topology
+    has, "up (NAME)" or "down (NAME)" at another router or the modem."""
     return stop.direction if stop.router == "router" else f"{stop.direction} ({stop.router})"
 
 
