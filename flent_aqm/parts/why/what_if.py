@@ -28,8 +28,10 @@ from flent_aqm.results.advice.advice import SQM_PCT
 from flent_aqm.results.data_file import as_data_file
 from flent_aqm.results.metrics.latency import (
     LISTED_GLITCH_MS,
+    bad_probes,
     glitches,
     glitches_per_minute,
+    idle_median_ms,
     loaded_ms,
 )
 from flent_aqm.results.metrics.run import Run, as_run
@@ -77,6 +79,10 @@ class RunOutcome:
             if they can't be found.
         fault: cause of a failed run, "" for none.
         p99_lost: the 99th percentile of the RTT under load is a lost probe.
+        lost_alone: those of `glitches` whose bad probes were all lost, if a link of the run loses
+            packets at random; otherwise empty.
+        load_end_s: when the load ended, in s since the first answered probe. None if it isn't
+            known.
     """
 
     change: str
@@ -91,6 +97,18 @@ class RunOutcome:
     glitches: Sequence[tuple[float, float]] | None = None
     fault: str = ""
     p99_lost: bool = False
+    lost_alone: Sequence[tuple[float, float]] = ()
+    load_end_s: float | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the probe was sent after the end of the load, so that it tells nothing of it."""
+        return self.load_end_s is not None and self.sent_s > self.load_end_s
+
+    @property
+    def is_lost_alone(self) -> bool:
+        """Whether the probe was lost, and is in one of the glitches `lost_alone`."""
+        return self.probe_ms is None and _holds(self.lost_alone, self.sent_s)
 
 
 class Verdict(StrEnum):
@@ -111,7 +129,9 @@ class Verdict(StrEnum):
 def judge(was: RunOutcome, now: RunOutcome, idle_ms: float) -> Verdict:
     """Return what a change does to a glitch: FAILED if the run failed, KEEPS if the probe still is
     a glitch, SPARES if the glitches of a run aren't known, MOVES if the run has a glitch at the
-    time of the removed one, or at a time at which the unchanged run has none, else REMOVES.
+    time of the removed one, or at a time at which the unchanged run has none, else REMOVES. KEEPS
+    instead of MOVES if the former, and the run's load had ended before the probe. Of glitches, only
+    those of that_count() count, and a probe that is in another one is none.
 
     Args:
         was: outcome of the unchanged run, in which the probe is a glitch.
@@ -120,15 +140,37 @@ def judge(was: RunOutcome, now: RunOutcome, idle_ms: float) -> Verdict:
     """
     if now.fault:
         return Verdict.FAILED
-    if is_glitch(now.probe_ms, idle_ms):
+    if is_glitch(now.probe_ms, idle_ms) and (was.is_lost_alone or not now.is_lost_alone):
         return Verdict.KEEPS
-    if was.glitches is None or now.glitches is None:
+    before, after = that_count(was, was), that_count(was, now)
+    if before is None or after is None:
         return Verdict.SPARES
-    removed = [one for one in was.glitches if one[0] <= was.sent_s <= one[1]]
-    others = [one for one in was.glitches if one not in removed]
+    removed = [one for one in before if _holds([one], was.sent_s)]
+    others = [one for one in before if one not in removed]
+    if now.is_over and any(_overlaps(one, removed) for one in after):
+        return Verdict.KEEPS
     return Verdict.REMOVES if all(
-        _overlaps(one, others) and not _overlaps(one, removed) for one in now.glitches
+        _overlaps(one, others) and not _overlaps(one, removed) for one in after
     ) else Verdict.MOVES
+
+
+def that_count(was: RunOutcome, now: RunOutcome) -> Sequence[tuple[float, float]] | None:
+    """Return the glitches of a run that tell what became of the explained one: without those of
+    probes that were all lost, if a link loses packets at random, as these say nothing of a queue.
+    All, if the explained one is of that kind. None if they can't be found.
+
+    Args:
+        was: outcome of the unchanged run, in which the probe is a glitch.
+        now: outcome of a run, the unchanged one or one with a change.
+    """
+    if now.glitches is None or was.is_lost_alone:
+        return now.glitches
+    return [one for one in now.glitches if one not in now.lost_alone]
+
+
+def _holds(glitches: Sequence[tuple[float, float]], at_s: float) -> bool:
+    """Return whether a time is in one of the glitches, each given as its start and end."""
+    return any(start <= at_s <= end for start, end in glitches)
 
 
 def _overlaps(glitch: tuple[float, float], others: Sequence[tuple[float, float]]) -> bool:
@@ -166,17 +208,28 @@ def outcome(change: str, data: Mapping[str, Any], run: Run, number: int) -> RunO
     answer = every.get(number)
     begin_ns = min(one.sent_ns for one in every.values())
     # Computed like the start of a glitch, which judge() compares with it.
-    sent_s = run.probe.sent_s
-    middle_s = float(sent_s[min(number, sent_s.size - 1)]) - begin_ns / 1e9
+    begin_s, sent_s = begin_ns / 1e9, run.probe.sent_s
+    middle_s = float(sent_s[min(number, sent_s.size - 1)]) - begin_s
     around = [((one.sent_ns - begin_ns) / 1e9, one.rtt_ms) for one in every.values()]
     p99_ms, p99_lost = _p99_loaded(run)
+    found = _glitches(run, begin_s)
+    load = run.load_window
     return RunOutcome(
         change, answer.rtt_ms if answer else None, p99_ms,
         _of(lambda: glitches_per_minute(run, LISTED_GLITCH_MS)),
         _of(lambda: throughput_mbps(run, "upload")),
         _of(lambda: throughput_mbps(run, "download")), samples_sha256(data),
         [(at_s, rtt_ms) for at_s, rtt_ms in around if abs(at_s - middle_s) <= AROUND_S],
-        middle_s, _glitches(run, begin_ns / 1e9), p99_lost=p99_lost)
+        middle_s, None if found is None else list(found), p99_lost=p99_lost,
+        lost_alone=[one for one, is_lost in (found or {}).items() if is_lost]
+        if _loses_at_random(data) else [],
+        load_end_s=None if load is None else load.end_s - begin_s)
+
+
+def _loses_at_random(data: Mapping[str, Any]) -> bool:
+    """Return whether a link of a run lost packets at random, by its counters in the data file."""
+    links = data.get("metadata", {}).get("AQM", {}).get("links", {})
+    return any(one.get("counters", {}).get("lost_packets") for one in links.values())
 
 
 def _p99_loaded(run: Run) -> tuple[float | None, bool]:
@@ -190,12 +243,16 @@ def _p99_loaded(run: Run) -> tuple[float | None, bool]:
         return None, False
 
 
-def _glitches(run: Run, begin_s: float) -> Sequence[tuple[float, float]] | None:
-    """Return start and end of each glitch under load, in s since `begin_s`, which is in epoch
-    seconds. None if they can't be found."""
+def _glitches(run: Run, begin_s: float) -> Mapping[tuple[float, float], bool] | None:
+    """Return the glitches under load, in the order of time: start and end, in s since `begin_s`,
+    which is in epoch seconds -> whether all of its bad probes were lost. None if they can't be
+    found."""
+    probe = run.probe
     try:
-        return [(one.start_s - begin_s, one.start_s - begin_s + one.length_ms / 1000)
-                for one in glitches(run, LISTED_GLITCH_MS)]
+        limit_ms = idle_median_ms(run) + LISTED_GLITCH_MS
+        return {(one.start_s - begin_s, one.start_s - begin_s + one.length_ms / 1000):
+                bool(probe.lost[bad_probes(probe, one, limit_ms)].all())
+                for one in glitches(run, LISTED_GLITCH_MS)}
     except NotAvailable:
         return None
 

@@ -18,7 +18,14 @@ from flent_aqm.parts.why.story import (
     StandingQueue,
     Story,
 )
-from flent_aqm.parts.why.what_if import RunOutcome, Verdict, in_modem, is_glitch, judge
+from flent_aqm.parts.why.what_if import (
+    RunOutcome,
+    Verdict,
+    in_modem,
+    is_glitch,
+    judge,
+    that_count,
+)
 from flent_aqm.results.metrics.delay_parts import PROBES
 from flent_aqm.results.metrics.latency import LISTED_GLITCH_MS
 
@@ -292,6 +299,10 @@ LIMITS = ("Each is one run on the same seed: flows react to a change, and anothe
 _SPARES = "Spares this probe; there are too few probes to tell about others"
 # A change of throughput by more than this share is told with the change.
 _CARRIES_LESS = 0.05
+# RTTs of two runs that differ by less are told as the same.
+_SHOWN_MS = 0.1
+_AT_RANDOM = ("The link loses packets at random, so glitches of lost probes alone are not counted "
+              "here.")
 
 
 def concluding(outcomes: Sequence[RunOutcome], idle_ms: float | None, place: str = "",
@@ -351,6 +362,8 @@ def _judged(was: RunOutcome, ran: Sequence[RunOutcome], idle_ms: float | None, p
             told.append(f"{words}: {', '.join(some)}.")
         elif verdict is Verdict.REMOVES and Verdict.SPARES not in verdicts:
             told.append("None of these changes removes the glitch.")
+    if not was.is_lost_alone and any(one.lost_alone for one in ran):
+        told.append(_AT_RANDOM)
     # A change that spares the probe has moved the queue.
     if in_modem(place) and not {Verdict.REMOVES, Verdict.SPARES, Verdict.MOVES} & {*verdicts}:
         told.append(_not_the_router(place, cause))
@@ -374,7 +387,8 @@ def _not_the_router(place: str, cause: Cause | None) -> str:
 
 def _fastest(was: RunOutcome, ran: Sequence[RunOutcome]) -> str:
     """Return the sentences on the change with which a probe that was no glitch was fastest, or that
-    no change made it faster.
+    no change made it faster, by 0.1 ms (_SHOWN_MS) or more. Runs whose load had ended before the
+    probe don't count.
 
     Args:
         was: outcome of the run itself, in which the probe was answered.
@@ -383,7 +397,8 @@ def _fastest(was: RunOutcome, ran: Sequence[RunOutcome]) -> str:
     assert was.probe_ms is not None
     before = (f"The probe was no glitch, which is {LISTED_GLITCH_MS:g} ms longer than before the "
               "load. ")
-    faster = [one for one in ran if one.probe_ms is not None and one.probe_ms < was.probe_ms]
+    faster = [one for one in ran if one.probe_ms is not None and not one.is_over
+              and one.probe_ms <= was.probe_ms - _SHOWN_MS]
     if not faster:
         return f"{before}None of these changes made it faster."
     best = min(faster, key=lambda one: one.probe_ms or 0.0)
@@ -392,26 +407,40 @@ def _fastest(was: RunOutcome, ran: Sequence[RunOutcome]) -> str:
 
 def _changed(was: RunOutcome, now: RunOutcome, verdict: Verdict | None) -> str:
     """Return a change in words: what was changed, and in brackets the probe's RTT ("lost" without
-    one), the number of other glitches, and the throughput before and after of each direction in
-    which it fell by more than 5 %.
+    one) and whether the load had ended before it, the number of other glitches, and the throughput
+    before and after of each direction in which it fell by more than 5 %.
 
     Args:
         was: outcome of the run itself.
         now: outcome of the run with the change.
-        verdict: what the change does to the glitch, None if the probe was none. Glitches are told
-            with REMOVES (those that stay) and MOVES (all, per minute).
+        verdict: what the change does to the glitch, None if the probe was none. Glitches that count
+            are told with REMOVES (those that stay), and with MOVES, or KEEPS where the load had
+            ended (all, per minute).
     """
-    facts = ["lost" if now.probe_ms is None else f"{now.probe_ms:.1f} ms"]
-    if verdict is Verdict.REMOVES and now.glitches:
-        facts.append(f"{counted(len(now.glitches), 'glitch', 'glitches')} elsewhere in the run "
-                     f"{'stays' if len(now.glitches) == 1 else 'stay'}")
-    if verdict is Verdict.MOVES:
-        facts.append(f"{now.glitches_per_minute:.1f} glitches/min")
+    at_random = verdict is not Verdict.KEEPS and now.is_lost_alone and not was.is_lost_alone
+    facts = [f"lost{' at random' if at_random else ''}" if now.probe_ms is None
+             else f"{now.probe_ms:.1f} ms"]
+    if now.is_over:
+        facts[0] += " after the load had ended"
+    others = that_count(was, now)
+    if verdict is Verdict.REMOVES and others:
+        facts.append(f"{counted(len(others), 'glitch', 'glitches')} elsewhere in the run "
+                     f"{'stays' if len(others) == 1 else 'stay'}")
+    if verdict is Verdict.MOVES or (verdict is Verdict.KEEPS and now.is_over):
+        facts.append(f"{_per_minute(now, others):.1f} glitches/min")
     for name, before, after in (("upload", was.upload_mbps, now.upload_mbps),
                                 ("download", was.download_mbps, now.download_mbps)):
         if before and after is not None and after < (1 - _CARRIES_LESS) * before:
             facts.append(f"{name} {before:.1f} to {after:.1f} Mbit/s")
     return f"{now.change} ({', '.join(facts)})"
+
+
+def _per_minute(now: RunOutcome, counted_ones: Sequence[object] | None) -> float:
+    """Return how many of a run's glitches there are per minute of load, 0 if that isn't known.
+    counted_ones: those of them that count, None if they aren't known."""
+    if not now.glitches or counted_ones is None or now.glitches_per_minute is None:
+        return 0.0
+    return now.glitches_per_minute * len(counted_ones) / len(now.glitches)
 
 
 def lines(story: Story, idle_ms: float | None) -> Sequence[tuple[str, str]]:

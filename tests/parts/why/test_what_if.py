@@ -164,3 +164,24 @@ def test_percentile_that_is_a_lost_probe_is_told_as_lost(
     assert one.p99_lost is (shown == "lost")
     rows = [line for line in as_text(STORY, [one, one], 20.0, "") if line.startswith(UNCHANGED)]
     assert {row.removeprefix(UNCHANGED).split()[1] for row in rows} == {shown}
+
+
+@pytest.mark.parametrize("lost_packets", [7, 0])
+def test_glitch_of_lost_probes_alone_is_told_of_a_link_that_loses_at_random(
+        lost_packets: int) -> None:
+    """A probe is lost in 1 s, another among slow ones in 2 s, and a load of 4 s ends in 5 s."""
+    loaded: list[float | None] = [20.0] * 400
+    loaded[0], loaded[100:103] = None, [90.0, None, 90.0]
+    data = {"metadata": {"AQM": {"links": {"up": {"counters": {"lost_packets": lost_packets}}}}}}
+    one = outcome(UNCHANGED, data, run_of(loaded, [20.0] * 100), 100)
+    assert one.glitches is not None
+    assert [pytest.approx(each) for each in one.glitches] == [(1.0, 1.01), (2.0, 2.03)]
+    assert one.lost_alone == (one.glitches[:1] if lost_packets else [])
+    assert one.is_lost_alone is bool(lost_packets)
+    assert one.load_end_s == pytest.approx(4.995)
+    assert not one.is_over
+
+
+def test_probe_after_the_load_tells_nothing_of_it() -> None:
+    run = run_of([20.0] * 400, [20.0] * 100)
+    assert [outcome(UNCHANGED, {}, run, number).is_over for number in (499, 500)] == [False, True]

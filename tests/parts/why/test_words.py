@@ -206,6 +206,15 @@ SHORTER = replace(MOVED, glitches=[(1.5, 2.5), (5.6, 5.7)])
 UNKNOWN = replace(MOVED, glitches=None, glitches_per_minute=None)
 STAYS = RunOutcome("aqm_limit=500", 60.0, 70.0, 10.0, 18.9)
 LOST = RunOutcome("aqm=pie", None, 70.0, 10.0, 18.9)
+# A link loses single probes: at 3 s and 5.5 s with the change, of which the second is the probe.
+SINGLE = [(3.0, 3.01), (5.5, 5.51)]
+ELSEWHERE = replace(GONE, sent_s=5.5, glitches=SINGLE[:1], glitches_per_minute=6.0,
+                    lost_alone=SINGLE[:1])
+BY_CHANCE = replace(ELSEWHERE, probe_ms=None, glitches=SINGLE, lost_alone=SINGLE)
+SLOW_TOO = replace(ELSEWHERE, glitches=[(2.5, 2.7), SINGLE[0]], glitches_per_minute=12.0)
+# The load had ended before the probe was sent.
+OVER = replace(GONE, sent_s=5.5, load_end_s=5.0)
+OVER_BUT_SLOW = replace(OVER, glitches=[(5.0, 5.1)], glitches_per_minute=6.0)
 
 
 @pytest.mark.parametrize(("sentence", "true", "false"), [
@@ -231,6 +240,19 @@ LOST = RunOutcome("aqm=pie", None, 70.0, 10.0, 18.9)
      [replace(GONE, upload_mbps=18.0)]),
     ("Removes the glitch: aqm=sfq", [GONE], [replace(GONE, fault="refused"), STAYS]),
     ("Each is one run on the same seed: flows react", [GONE], []),
+    # Lost probes alone, where the link loses packets at random, say nothing of a queue.
+    ("Removes the glitch: aqm=sfq (20.1 ms).", [ELSEWHERE], [replace(ELSEWHERE, lost_alone=[])]),
+    ("Removes the glitch: aqm=sfq (lost at random).", [BY_CHANCE],
+     [replace(BY_CHANCE, lost_alone=SINGLE[:1])]),
+    ("Spares this probe, but not others: aqm=sfq (20.1 ms, 6.0 glitches/min).", [SLOW_TOO],
+     [ELSEWHERE]),
+    ("The link loses packets at random, so glitches of lost probes", [ELSEWHERE], [GONE]),
+    ("Removes the glitch: aqm=sfq (20.1 ms after the load had ended).", [OVER],
+     [replace(OVER, load_end_s=6.0)]),
+    ("Does not remove it: aqm=sfq (20.1 ms after the load had ended, 6.0 glitches/min).",
+     [OVER_BUT_SLOW], [replace(OVER_BUT_SLOW, load_end_s=6.0), OVER]),
+    ("Spares this probe, but not others", [replace(OVER_BUT_SLOW, load_end_s=6.0)],
+     [OVER_BUT_SLOW]),
 ])
 def test_conclusion_on_changes_has_data_that_make_it_true_and_false(
         sentence: str, true: list[RunOutcome], false: list[RunOutcome]) -> None:
@@ -239,11 +261,20 @@ def test_conclusion_on_changes_has_data_that_make_it_true_and_false(
     assert sentence not in concluding([WAS, *false], 20.0)
 
 
+def test_probe_that_the_link_lost_is_not_told_to_be_removed() -> None:
+    """Any change moves the losses to other probes, and says nothing of their cause."""
+    was = replace(WAS, probe_ms=None, glitches=[SINGLE[1]], lost_alone=[SINGLE[1]])
+    told = concluding([was, ELSEWHERE], 20.0)
+    assert "Spares this probe, but not others: aqm=sfq (20.1 ms, 6.0 glitches/min)." in told
+    assert "at random" not in told
+
+
 def test_conclusion_needs_a_glitch_and_the_usual_time() -> None:
     calm = replace(WAS, probe_ms=50.0)
     assert concluding([calm, GONE, MOVED], 20.0).startswith(
         "The probe was no glitch, which is 30 ms longer than before the load. Fastest: aqm=sfq (")
-    assert "None of these changes made it faster" in concluding([calm, STAYS, LOST], 20.0)
+    for slower in (STAYS, LOST, replace(GONE, probe_ms=49.95), OVER):
+        assert "None of these changes made it faster" in concluding([calm, slower], 20.0)
     assert "no glitch" not in concluding([replace(WAS, probe_ms=50.1), GONE], 20.0)
     assert "no glitch" not in concluding([replace(WAS, probe_ms=None), GONE], 20.0)
     assert concluding([WAS, GONE], None).startswith("Can't tell what removes the glitch")
