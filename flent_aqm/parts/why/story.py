@@ -196,6 +196,10 @@ class StandingQueue:
             trip. 0 if either is not known, or nothing was ahead of the probe.
         silence_ms: length of the silence before a burst or a retransmission, or of the line's stop.
             For SENDING the time that the packet before takes at the line's rate. Otherwise 0.
+        first_flow: name of the flow with the most bytes in the queue until the first packet of
+            those with the name `flow` came, if that was after since_s, so that they did not begin
+            it. "" if they were there at since_s.
+        joined_s: when that packet came, in s since the first answered probe. 0 without first_flow.
     """
 
     cause: Cause
@@ -208,6 +212,8 @@ class StandingQueue:
     flight_kb: tuple[float, float] | None = None
     silence_ms: float = 0.0
     path_kb: float = 0.0
+    first_flow: str = ""
+    joined_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -694,9 +700,22 @@ def _why(run: WatchedRun, stop: _Stop, ahead: Column, main: int | None,
     # A second server has a round trip of its own.
     fits = (flights is not None and 0 < flights[1] <= path_kb
             and run.cell.scenario.path.dest2_delay_ms is None)
+    joined_ns = _first_data_ns(passage, alike)
+    first = None if joined_ns <= since_ns else _main_flow(passage, numpy.flatnonzero(
+        (passage.departure_no >= 0) & (passage.left_ns >= since_ns)
+        & (passage.left_ns < joined_ns)))
     cause, silence_ms = _cause(run, stop, ahead, main, mine, times, line_mbps, round_ns, fits)
-    return StandingQueue(cause, since_s, until_s, name, len(sending), rate_mbps, line_mbps,
-                         flights, silence_ms, path_kb)
+    return StandingQueue(
+        cause, since_s, until_s, name, len(sending), rate_mbps, line_mbps, flights, silence_ms,
+        path_kb, "" if first is None else flow_name(stop.ledger, stop.direction, first, cross),
+        0.0 if first is None else (joined_ns - begin_ns) / 1e9)
+
+
+def _first_data_ns(passage: Passage, rows: Column) -> int:
+    """Return when the first of a place's packets `rows` with payload came, or the first of all if
+    none has any, in ns since the epoch. rows: at least one, in the order of arrival."""
+    data = rows[passage.payload_bytes[rows] > 0]
+    return int(passage.arrived_ns[data[0] if data.size else rows[0]])
 
 
 def _sending(stop: _Stop, alone: StandingQueue, until_ns: int, cross: frozenset[int]
@@ -772,6 +791,8 @@ def _cause(run: WatchedRun, stop: _Stop, ahead: Column, main: int, mine: Column,
     key = stop.ledger.flows[main]
     if key.protocol != TCP:
         return Cause.NOT_TCP, 0.0
+    # What a flow does to a queue that stood before it came begins with its first data.
+    since_ns = max(since_ns, _first_data_ns(passage, mine))
     times_ns = passage.arrived_ns[mine]
     # The flow's last silence before the queue stood, if the flow began or began again then.
     recent = numpy.flatnonzero((times_ns >= since_ns - 10 * round_ns) & (times_ns <= since_ns))

@@ -125,8 +125,9 @@ def _share(share: Share) -> str:
 
 def since(story: Story) -> str:
     """Return the sentence on since when and why the queue stood until the probe left, or came if it
-    was dropped. If it didn't stand longer than the probe waited, or the cause is in
-    _NOT_OF_A_QUEUE, return only why."""
+    was dropped, and behind whom it began to, if the flows that are told as the cause came later. If
+    it didn't stand longer than the probe waited, or the cause is in _NOT_OF_A_QUEUE, return only
+    why."""
     standing = story.standing
     because = _BECAUSE[standing.cause](standing)
     if standing.cause in _NOT_OF_A_QUEUE or standing.until_s <= standing.since_s:
@@ -135,8 +136,11 @@ def since(story: Story) -> str:
     if lasted_ms <= story.waited_ms + 0.001:
         return because
     did = "came" if standing.cause is Cause.DROPPED else "left"
+    joined = "" if not standing.first_flow else (
+        f", at first behind {standing.first_flow}, from {standing.joined_s:.3f} s on also behind "
+        f"{standing.flow}")
     return (f"When the probe {did}, packets had waited longer than {STANDING_MS:g} ms for "
-            f"{lasted_ms:,.0f} ms, since {standing.since_s:.3f} s: "
+            f"{lasted_ms:,.0f} ms, since {standing.since_s:.3f} s{joined}: "
             f"{because[0].lower()}{because[1:]}")
 
 

@@ -132,13 +132,14 @@ def _bursts(tmp_path: Path, window: int, resets: bool = False) -> Ledger:
 
 
 def _standing(ledger: Ledger, base_delay_ms: float, aqm: str = "no_aqm", rate_mbps: float = 10,
-              **parameters: int) -> tuple[StandingQueue, int]:
+              cross_traffic: int = 0, **parameters: int) -> tuple[StandingQueue, int]:
     """Why the queue stood when the probe came, and the most packets that were in it. The kernel
-    reports the parameters."""
+    reports the parameters. cross_traffic: 1 if what has its port is cross traffic's."""
     scenario = Scenario.from_settings({"rate_mbps": rate_mbps, "base_delay_ms": base_delay_ms,
                                        "aqm": aqm})
     run: Any = SimpleNamespace(
-        cell=SimpleNamespace(scenario=scenario), data={"metadata": {}},
+        cell=SimpleNamespace(scenario=scenario),
+        data={"metadata": {"TEST_PARAMETERS": {"cross_traffic": "1"} if cross_traffic else {}}},
         base_rtt_ns=round(base_delay_ms * MS),
         run=SimpleNamespace(applied=lambda way: {"qdisc_parameters": parameters}))
     row = int(numpy.flatnonzero(ledger.up.probe >= 0)[0])
@@ -156,6 +157,30 @@ def test_flow_fills_a_queue_only_with_more_than_the_path_holds(
     assert standing.flight_kb == pytest.approx((30 * 1.448, 30 * 1.448))
     # The queue began to stand while the probe waited; the packets before it had come all the same.
     assert most == 31
+
+
+@pytest.mark.parametrize(("joins_ms", "cause", "first", "joined_s"), [
+    # The queue began to stand a second before the probe.
+    (-100, Cause.FILLS, "", 0.0), (960, Cause.SLOW_START, "the cross traffic's upload", 0.96)])
+def test_flow_that_came_to_a_standing_queue_is_not_why_it_began(
+        tmp_path: Path, joins_ms: float, cause: Cause, first: str, joined_s: float) -> None:
+    """Cross traffic keeps 60 ms of a line of 10 Mbit/s filled; the test has most bytes ahead of the
+    probe. It is in slow start only if it has just begun."""
+    sent = [(float(at_ms), 5202) for at_ms in range(-60, 1000, 4)]
+    sent += [(joins_ms, 5201), *((999 + number / 100, 5201) for number in range(120))]
+    seen: list[Seen] = []
+    left_ms = 0.0
+    for number, (came_ms, port) in enumerate(sorted(sent)):
+        left_ms = max(left_ms + _FRAME_MS, came_ms + 60)
+        seen += through(packet(ip_id=number, ports=(40000, port), seq=1448 * number),
+                        round((came_ms + 200) * MS), round((left_ms + 200) * MS))
+    seen += through(irtt(0), 1201 * MS, round((left_ms + 200.1) * MS))
+    ledger = read_ledger(write(tmp_path / "late", sorted(seen, key=lambda one: one.time_ns)),
+                         DEVICES)
+    standing, _ = _standing(ledger, 20, cross_traffic=1)
+    assert (standing.flow, standing.cause) == ("the test's upload", cause)
+    assert standing.first_flow == first
+    assert standing.joined_s == pytest.approx(joined_s + 0.2 if first else 0.0)
 
 
 def test_reset_connection_has_nothing_in_flight(tmp_path: Path) -> None:

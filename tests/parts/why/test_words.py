@@ -130,6 +130,15 @@ def test_standing_queue_is_told_with_its_time_only_if_it_stood_before_the_probe(
     assert "in flight" not in since(_story(Cause.FILLS, flight_kb=None))
 
 
+def test_flow_that_came_to_a_standing_queue_did_not_begin_it() -> None:
+    late = _story(Cause.FILLS, first_flow="the cross traffic's upload", joined_s=5.5)
+    assert since(late).startswith(
+        "When the probe left, packets had waited longer than 5 ms for 800 ms, since 5.200 s, at "
+        "first behind the cross traffic's upload, from 5.500 s on also behind the test's upload: "
+        "the test's upload keeps the queue filled")
+    assert "at first" not in since(_story(Cause.FILLS))
+
+
 def test_several_flows_of_one_name_are_told_as_several() -> None:
     """Together what they sent and had in flight; of the silent one that it is one of them."""
     four = since(_story(Cause.FILLS, flows=4))
