@@ -192,7 +192,7 @@ def _set_up_and_run(scenario: Scenario, command: Sequence[str]) -> str:
         except LabTimeout:  # the machine is busy, which is not the kernel's fault
             raise
         except LabError as error:
-            output = " ".join(place.console().replace("flent-aqm-guest:", "").split())
+            output = _in_one_line(place.console().replace("flent-aqm-guest:", ""))
             path = scenario.path
             parts = [text for requested, text in (
                 (path.base_delay_ms, f"a base delay of {path.base_delay_ms:g} ms"),
@@ -206,12 +206,18 @@ def _set_up_and_run(scenario: Scenario, command: Sequence[str]) -> str:
                               "its disk room, or a container a right: mend that, or use testbed = "
                               "virtual") from None
         if result.status:
-            output = " ".join(place.stderr.read_text(errors="replace").split())
+            output = _in_one_line(place.stderr.read_text(errors="replace"))
             raise ConfigError(f"aqm {scenario.router.queues_text}, shaper "
                               f"{scenario.router.shaper}: this machine (Linux {release}) can't set "
                               "them up, or read them back: "
                               f"{output[-1000:] or f'status {result.status}, without a message'}")
         return place.stdout.read_text()
+
+
+def _in_one_line(output: str) -> str:
+    """Return what programs printed as one line, with a semicolon between theirs."""
+    return "; ".join(words for line in output.splitlines()
+                     if (words := " ".join(line.split()).removesuffix(".")))
 
 
 def _load_ifb_module() -> None:

@@ -88,6 +88,18 @@ def test_namespaces_that_fail_without_a_word_tell_how_they_ended(
         netns._rehearse(Scenario.from_settings({"testbed": "netns"}))
 
 
+def test_lines_of_programs_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """tc's, the script's and the set-up's were one sentence without a point in it."""
+    lines = ("Error: Specified qdisc kind is unknown.\nCommand failed -:1\n\n"
+             "flent-aqm-guest: can't set up the server's network\n")
+    monkeypatch.setattr(netns, "Namespaces", Silent)
+    monkeypatch.setattr(Silent, "console", lambda self: lines)
+    with pytest.raises(ConfigError, match=(
+            "namespaces: Error: Specified qdisc kind is unknown; Command failed -:1; "
+            "can't set up the server's network; its kernel may lack a module")):
+        netns._rehearse(Scenario.from_settings({"testbed": "netns"}))
+
+
 def test_netns_without_root_names_no_other_command(monkeypatch: pytest.MonkeyPatch) -> None:
     """A scorecard's, or any other's, may have asked for it."""
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
