@@ -1002,8 +1002,14 @@ def _decisions(run: WatchedRun, stop: _Stop, times: tuple[int, int, int], begin_
             name = _drops_by(run, stop)
         return Decisions(name, losses, first_ms, Idle.ACTED, most, limit)
     idle = Idle.CANT_TELL
+    # Fair queueing may hold other flows for longer than the one behind which the probe waited.
+    then = ((passage.departure_no >= 0) & (passage.left_ns >= since_ns - 2 * STANDING_NS)
+            & (passage.left_ns <= until_ns))
+    others_waited = not stood and bool((passage.sojourn_ns[then] > STANDING_NS).any())
     if kind in _DROP_TAIL:
         idle = Idle.NEVER_FULL
+    elif others_waited and kind in _FLOW_QUEUES:
+        idle = Idle.CANT_TELL
     elif (kind in ("pie", "fq_pie") and not stood
           and parameters.get("target_us", _PIE_TARGET_US) >= 2 * STANDING_NS / 1000):
         idle = Idle.BELOW_TARGET

@@ -78,6 +78,23 @@ def test_what_codel_drops_after_the_probe_left_is_not_told_of_it(tmp_path: Path)
     assert _decisions(run, stop, (30 * MS, 30 * MS, 99 * MS), 0).first_after_ms is None
 
 
+@pytest.mark.parametrize(("aqm", "left_ms", "idle"), [
+    ("fq_codel", 4, Idle.BELOW_TARGET), ("fq_codel", 20, Idle.CANT_TELL),
+    ("fq_pie", 4, Idle.BELOW_TARGET), ("fq_pie", 20, Idle.CANT_TELL)])
+def test_fair_queue_that_held_another_flow_is_not_told_to_be_below_its_target(
+        tmp_path: Path, aqm: str, left_ms: int, idle: Idle) -> None:
+    """The probe itself waited 2 ms, 1 ms behind a packet of that flow, which had come at 0."""
+    seen = [*through(packet(), 0, left_ms * MS),
+            *through(irtt(0), (left_ms + 1) * MS, (left_ms + 3) * MS)]
+    ledger = read_ledger(write(tmp_path / "fair", seen), DEVICES)
+    run: Any = SimpleNamespace(
+        cell=SimpleNamespace(scenario=Scenario.from_settings({"aqm": aqm})),
+        data={"metadata": {}}, run=SimpleNamespace(applied=lambda way: {}))
+    came_ns = (left_ms + 1) * MS
+    assert _decisions(run, _Stop("router", "up", ledger, ledger.up, 1),
+                      (came_ns, came_ns, came_ns + 2 * MS), 0).idle is idle
+
+
 def test_time_in_the_routers_model_is_not_the_hosts(tmp_path: Path) -> None:
     """Before the capture and behind it, in both directions."""
     seen = [*through(irtt(0), 30 * MS, 31 * MS),
