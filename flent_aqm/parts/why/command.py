@@ -239,7 +239,7 @@ def _table(outcomes: Sequence[RunOutcome]) -> list[str]:
                                   subsequent_indent=" " * 8)
             continue
         rows.append(_cut(one.change, 26).ljust(27)
-                    + _cell(one.probe_ms, 8, "lost")
+                    + _cell(one.probe_ms, 8, "lost" if one.was_sent else "-")
                     + _cell(one.p99_ms, 9, "lost" if one.p99_lost else "-")
                     + _cell(one.glitches_per_minute, 14) + _cell(one.upload_mbps, 11)
                     + _cell(one.download_mbps, 6))

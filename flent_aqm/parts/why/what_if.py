@@ -65,7 +65,7 @@ class RunOutcome:
 
     Attributes:
         change: what was changed: `key=value,…`, "without a packet at …", or UNCHANGED.
-        probe_ms: RTT of the probe, None if it was lost.
+        probe_ms: RTT of the probe, None if it was lost or not sent.
         p99_ms: 99th percentile of the RTT under load, None also if it is a lost probe.
         glitches_per_minute: glitches under load per minute.
         upload_mbps: throughput of the upload.
@@ -83,6 +83,7 @@ class RunOutcome:
             packets at random; otherwise empty.
         load_end_s: when the load ended, in s since the first answered probe. None if it isn't
             known.
+        was_sent: the run lasted until the probe was due.
     """
 
     change: str
@@ -99,11 +100,14 @@ class RunOutcome:
     p99_lost: bool = False
     lost_alone: Sequence[tuple[float, float]] = ()
     load_end_s: float | None = None
+    was_sent: bool = True
 
     @property
     def is_over(self) -> bool:
-        """Whether the probe was sent after the end of the load, so that it tells nothing of it."""
-        return self.load_end_s is not None and self.sent_s > self.load_end_s
+        """Whether the load or the run had ended before the probe, so that it tells nothing of the
+        load."""
+        return not self.was_sent or (
+            self.load_end_s is not None and self.sent_s > self.load_end_s)
 
     @property
     def is_lost_alone(self) -> bool:
@@ -140,7 +144,8 @@ def judge(was: RunOutcome, now: RunOutcome, idle_ms: float) -> Verdict:
     """
     if now.fault:
         return Verdict.FAILED
-    if is_glitch(now.probe_ms, idle_ms) and (was.is_lost_alone or not now.is_lost_alone):
+    is_random = now.is_lost_alone and not was.is_lost_alone
+    if now.was_sent and not is_random and is_glitch(now.probe_ms, idle_ms):
         return Verdict.KEEPS
     before, after = that_count(was, was), that_count(was, now)
     if before is None or after is None:
@@ -209,7 +214,9 @@ def outcome(change: str, data: Mapping[str, Any], run: Run, number: int) -> RunO
     begin_ns = min(one.sent_ns for one in every.values())
     # Computed like the start of a glitch, which judge() compares with it.
     begin_s, sent_s = begin_ns / 1e9, run.probe.sent_s
-    middle_s = float(sent_s[min(number, sent_s.size - 1)]) - begin_s
+    was_sent = number < sent_s.size
+    middle_s = (float(sent_s[number]) - begin_s if was_sent
+                else number * run.probe.spacing_ms / 1000)
     around = [((one.sent_ns - begin_ns) / 1e9, one.rtt_ms) for one in every.values()]
     p99_ms, p99_lost = _p99_loaded(run)
     found = _glitches(run, begin_s)
@@ -223,7 +230,7 @@ def outcome(change: str, data: Mapping[str, Any], run: Run, number: int) -> RunO
         middle_s, None if found is None else list(found), p99_lost=p99_lost,
         lost_alone=[one for one, is_lost in (found or {}).items() if is_lost]
         if _loses_at_random(data) else [],
-        load_end_s=None if load is None else load.end_s - begin_s)
+        was_sent=was_sent, load_end_s=None if load is None else load.end_s - begin_s)
 
 
 def _loses_at_random(data: Mapping[str, Any]) -> bool:

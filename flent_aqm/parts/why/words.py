@@ -411,8 +411,8 @@ def _fastest(was: RunOutcome, ran: Sequence[RunOutcome]) -> str:
 
 def _changed(was: RunOutcome, now: RunOutcome, verdict: Verdict | None) -> str:
     """Return a change in words: what was changed, and in brackets the probe's RTT ("lost" without
-    one) and whether the load had ended before it, the number of other glitches, and the throughput
-    before and after of each direction in which it fell by more than 5 %.
+    one) and whether load or run had ended before it, the number of other glitches, and the
+    throughput before and after of each direction in which it fell by more than 5 %.
 
     Args:
         was: outcome of the run itself.
@@ -424,7 +424,9 @@ def _changed(was: RunOutcome, now: RunOutcome, verdict: Verdict | None) -> str:
     at_random = verdict is not Verdict.KEEPS and now.is_lost_alone and not was.is_lost_alone
     facts = [f"lost{' at random' if at_random else ''}" if now.probe_ms is None
              else f"{now.probe_ms:.1f} ms"]
-    if now.is_over:
+    if not now.was_sent:
+        facts = ["not sent, as the run had ended"]
+    elif now.is_over:
         facts[0] += " after the load had ended"
     others = that_count(was, now)
     if verdict is Verdict.REMOVES and others:

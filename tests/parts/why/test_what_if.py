@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy
 import pytest
 
 from flent_aqm.base.errors import ConfigError
@@ -182,6 +184,20 @@ def test_glitch_of_lost_probes_alone_is_told_of_a_link_that_loses_at_random(
     assert not one.is_over
 
 
-def test_probe_after_the_load_tells_nothing_of_it() -> None:
-    run = run_of([20.0] * 400, [20.0] * 100)
-    assert [outcome(UNCHANGED, {}, run, number).is_over for number in (499, 500)] == [False, True]
+@pytest.mark.parametrize(("number", "is_over", "was_sent"), [
+    (399, False, True), (450, True, True), (500, True, False)])
+def test_probe_after_the_load_or_the_run_tells_nothing_of_it(
+        number: int, is_over: bool, was_sent: bool) -> None:
+    """A transfer is over sooner on a faster line; the load's last 100 probes come after its end."""
+    run = run_of([20.0] * 300, [20.0] * 100)
+    probe = run.probe
+    later_s = probe.sent_s[-1] + 0.01 * (1 + numpy.arange(100))
+    run = replace(run, probes=(replace(
+        probe, sent_s=numpy.concatenate((probe.sent_s, later_s)),
+        rtt_ms=numpy.concatenate((probe.rtt_ms, numpy.full(100, 20.0)))),))
+    one = outcome(UNCHANGED, {}, run, number)
+    assert (one.is_over, one.was_sent, one.probe_ms) == (is_over, was_sent,
+                                                         20.0 if was_sent else None)
+    row = next(line for line in as_text(STORY, [one, one], 20.0, "")
+               if line.startswith(UNCHANGED))
+    assert row.removeprefix(UNCHANGED).split()[0] == ("20.0" if was_sent else "-")

@@ -262,6 +262,8 @@ OVER_BUT_SLOW = replace(OVER, glitches=[(5.0, 5.1)], glitches_per_minute=6.0)
      [OVER_BUT_SLOW], [replace(OVER_BUT_SLOW, load_end_s=6.0), OVER]),
     ("Spares this probe, but not others", [replace(OVER_BUT_SLOW, load_end_s=6.0)],
      [OVER_BUT_SLOW]),
+    ("Removes the glitch: aqm=sfq (not sent, as the run had ended).",
+     [replace(OVER, probe_ms=None, was_sent=False)], [replace(OVER, probe_ms=None)]),
 ])
 def test_conclusion_on_changes_has_data_that_make_it_true_and_false(
         sentence: str, true: list[RunOutcome], false: list[RunOutcome]) -> None:
