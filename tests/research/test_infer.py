@@ -195,20 +195,18 @@ def test_reliability_says_how_often_a_probability_was_right() -> None:
     assert page.reliability_by_bin([DROP_TAIL] * 4, sure[:4]) == {}
 
 
-def test_one_lost_segment_makes_no_aqm() -> None:
-    """Wherever in downloads without a loss, of the lab and as M-Lab archives them, it is lost."""
+def test_one_lost_segment_makes_no_other_queue() -> None:
+    """Wherever in downloads without a loss, of the lab and as M-Lab archives them, it is lost. It
+    may leave too little to tell."""
     downloads = [one for path in sorted((GOLDEN / "infer").glob("*.flent.gz"))
                  for one in read_downloads(path) if not one.loses]
     sparse = [thin(one, random.Random(1)) for one in downloads]
     assert len(downloads) >= 5
-    draw, changed = random.Random(2), 0
+    draw = random.Random(2)
     for one, before in zip(downloads + sparse, judge_all(downloads + sparse), strict=True):
         assert before.answer != AQM
         lossy = [table.with_losses(one, table._some_segments(one, draw, 1)) for _ in range(6)]
-        after = [verdict.answer for verdict in judge_all(lossy)]
-        assert AQM not in after
-        changed += sum(answer != before.answer for answer in after)
-    assert changed <= len(downloads + sparse) * 6 / 24
+        assert {verdict.answer for verdict in judge_all(lossy)} <= {before.answer, CANT_TELL}
 
 
 class _Judged(page.Unseen):
