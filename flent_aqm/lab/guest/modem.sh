@@ -19,9 +19,13 @@ no_offloads lan wan
 STEP=modem
 # shellcheck source=/dev/null
 . "$GUEST_DIR/$MODEM"
+# A packet from the server still counts as unsent by its socket: a packet is taken off that
+# account where it enters a host or a router, and here it is only passed on. TCP small queues, or
+# a full socket buffer, would hold back what the server sends as long as packets wait in the
+# modem. A copy has no socket, and the original ends here.
 tc -batch - <<END
 qdisc add dev lan clsact
 filter add dev lan ingress matchall action mirred egress redirect dev wan
 qdisc add dev wan clsact
-filter add dev wan ingress matchall action mirred egress redirect dev lan
+filter add dev wan ingress matchall action mirred egress mirror dev lan drop
 END

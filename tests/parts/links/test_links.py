@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import struct
 from collections.abc import Iterator, Sequence
@@ -189,3 +190,27 @@ def test_link_loses_drops_and_jitters_as_asked(
     assert again == seen
     other = _see(tmp_path, monkeypatch, Scenario.from_settings({**settings, "seed": "5"}))
     assert [one.left_ns is None for one in other.packets] != lost
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("settings", [
+    {"modem_mbps": 20}, {"modem_mbps": 20, "link_jitter_ms": 20},
+    {"link_trace": "time_s,rate_mbps,delay_ms\n0,20,10\n99,20,10\n"}])
+def test_download_fills_the_modem_without_a_base_delay(
+        tmp_path: Path, settings: dict[str, Any]) -> None:
+    """What waits or travels there has left the server's sockets: without a delay of the server's,
+    TCP small queues held a download at 4 Mbit/s, and UDP was never sent too fast."""
+    if "link_trace" in settings:
+        (tmp_path / "trace.csv").write_text(settings["link_trace"])
+        settings = {"link_trace": str(tmp_path / "trace.csv")}
+    scenario = Scenario.from_settings({"shaper": "none", **settings})
+    script = ("iperf3 -J -c server -t 6 -R >$RESULTS/tcp & "
+              "ping -q -i 0.2 -c 30 server >$RESULTS/ping; wait; sleep 1; "
+              "iperf3 -J -c server -t 2 -R -u -b 40M >$RESULTS/udp")
+    with Lab(scenario, ["sh", "-c", script], prelude=[apply_command(scenario)]) as lab:
+        assert lab.run().status == 0, lab.stderr.read_text()
+        tcp, udp = (json.loads((lab.results / name).read_text())["end"] for name in ("tcp", "udp"))
+        longest_ms = float((lab.results / "ping").read_text().rsplit("/", 2)[1])
+    assert tcp["sum_received"]["bits_per_second"] > 18e6
+    assert longest_ms > 300
+    assert udp["sum_received"]["lost_percent"] > 20
