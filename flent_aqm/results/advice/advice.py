@@ -31,6 +31,10 @@ MOST_LOST_PCT = 3.0
 # carries more than half.
 LEAST_BUSY_PCT = 50.0
 _LOSSY = "words in calls get lost"
+# With this loss, a connection of Reno carries 14 Mbit/s at a round trip of 10 ms, and less at a
+# longer one: 1.22 segments / (round trip * square root of the loss), Mathis et al., CCR 27 (3),
+# 1997.
+LEAST_HOLDING_BACK_PCT = 1.0
 _NOTHING_ELSE = "Nothing else was measured that could be advised instead."
 # Advised rate as a share of the measured throughput (openwrt.org, SQM), and its largest share of
 # the line's rate, because that rate varies.
@@ -60,7 +64,8 @@ def advise(conditions: Conditions) -> list[str]:
     chance. There are two sentences, on the worst fault and its remedy, if a configuration is not
     good under a load that isn't open. Otherwise it is one: that runs disagree, that losses may be
     chance, that no load carried half (LEAST_BUSY_PCT) of what the line can, or what the loads add
-    at most, and that all is well. Loads that carried less than half in all runs are left out of the
+    at most, and that all is well, or that losses of the line itself may have kept it from being
+    full (_may_be_held_back()). Loads that carried less than half in all runs are left out of the
     last one, and named in one more. One more is about a line that loses 3 % of the probes even if
     it is idle: it isn't well then. One more names the configurations that allow no advice, with the
     reason. If none allows any, that reason is the only sentence.
@@ -75,20 +80,20 @@ def advise(conditions: Conditions) -> list[str]:
     if not cases:
         return [f"No advice: {_why_none(unknown[0][1])}."] if unknown else []
     torn = [case for case in cases if _runs_disagree(case[1], case[2])]
-    anyway = next(((title if len(conditions) > 1 else "", one) for title, one, _ in cases
-                   if _loses_if_idle(one)), None)
-    is_alone = len({id(one) for _, one, _ in cases}) == 1
+    # A configuration with several loads has a case for each.
+    distinct = {id(one): (title if len(conditions) > 1 else "", one) for title, one, _ in cases}
+    lossy = [place for place in distinct.values() if _loses_if_idle(place[1])]
     unsure = [case for case in cases if _is_loss_unsure(case[1], case[2])]
     bad = [case for case in cases
            if case not in torn and case not in unsure and not _is_good(case[1], case[2])]
-    left_out = [*([] if anyway is None else [_idle_loss_sentence(*anyway, is_alone)]),
+    left_out = [*([_idle_loss_sentence(lossy, len(distinct))] if lossy else []),
                 *([_left_out_sentence(unknown)] if unknown else [])]
     # What the idle line loses, too, is told by that sentence.
     unsure = [case for case in unsure if not _loses_if_idle(case[1])]
     if not bad:
         told = ([_disagreement_sentence(*torn[0][1:])] if torn
                 else [_unsure_sentence(*unsure[0][1:])] if unsure
-                else _good_sentences(cases, anyway is None))
+                else _good_sentences(cases, not lossy))
         return [*told, *left_out]
     title, worst, busy = max(bad, key=lambda case: (
         max(case[1].added_ms(case[2]), MOST_ADDED_MS), case[1].lost_pct(case[2])))
@@ -100,7 +105,8 @@ def advise(conditions: Conditions) -> list[str]:
 def _good_sentences(cases: Sequence[tuple[str, Configuration, str]], is_idle_good: bool
                     ) -> list[str]:
     """Return the sentences for a line on which no load adds or loses too much: that the loads which
-    kept it busy are good, and for each other one what it carried, or that none kept it busy.
+    kept it busy are good, or that losses may have kept them from filling the line, and for each
+    other one what it carried, or that none kept it busy.
 
     Args:
         cases: (title of the condition, configuration, load), at least one.
@@ -111,10 +117,27 @@ def _good_sentences(cases: Sequence[tuple[str, Configuration, str]], is_idle_goo
     if len(slack) == len(most_pct):
         return [(f"No advice: the test carried at most {_two(max(slack.values()))} % of what the "
                  "line can, and how its queues behave when it is busy is not known.")]
-    return [_all_good_sentence([case for case in cases if case[2] not in slack],
-                               is_idle_good and not slack),
+    busy_cases = [case for case in cases if case[2] not in slack]
+    held_back = next((one for _, one, busy in busy_cases if _may_be_held_back(one, busy)), None)
+    if held_back is not None:
+        lost, sent = held_back.probes(IDLE)
+        share = f" ({_two(100 * lost / sent)} % of the probes)" if is_idle_good else ""
+        told = (f"{_added_words(busy_cases)}. But what the idle line loses{share} slows TCP down, "
+                "and the line's rate is not known, so it may never have been full: how its queues "
+                "behave then is not known.")
+    else:
+        told = _all_good_sentence(busy_cases, is_idle_good and not slack)
+    return [told,
             *(f"{busy.capitalize()} carried at most {_two(pct)} % of what the line can: how its "
               "queues behave when they keep it busy is not known." for busy, pct in slack.items())]
+
+
+def _may_be_held_back(configuration: Configuration, busy: str) -> bool:
+    """Return whether losses of the line itself may have kept TCP from filling it: how much of what
+    the line can `busy` ("downloads", "uploads" or BOTH) carried is not known, and the idle line
+    loses at least 1 % (LEAST_HOLDING_BACK_PCT) of the probes, as does the line in all."""
+    return _loses_if_idle(configuration, LEAST_HOLDING_BACK_PCT) and any(
+        math.isinf(_utilisation_pct(run, busy)) for run in configuration.runs)
 
 
 def _most_utilisation_pct(cases: Sequence[tuple[str, Configuration, str]]) -> dict[str, float]:
@@ -188,10 +211,10 @@ def _is_loss_unsure(configuration: Configuration, busy: str) -> bool:
             and configuration.loss_may_be_chance(busy))
 
 
-def _loses_if_idle(configuration: Configuration) -> bool:
-    """Return whether the idle line, and the line in all, idle and busy, lose at least 3 %
-    (MOST_LOST_PCT) of the probes. False if probes were not counted."""
-    return all(sent and 100 * lost / sent >= MOST_LOST_PCT for lost, sent in (
+def _loses_if_idle(configuration: Configuration, least_pct: float = MOST_LOST_PCT) -> bool:
+    """Return whether the idle line, and the line in all, idle and busy, lose at least `least_pct`
+    percent of the probes. False if probes were not counted."""
+    return all(sent and 100 * lost / sent >= least_pct for lost, sent in (
         configuration.probes(IDLE), configuration.probes(IDLE, *configuration.busy)))
 
 
@@ -224,19 +247,26 @@ def _unsure_sentence(configuration: Configuration, busy: str) -> str:
             "again, or for longer, before you change anything.")
 
 
-def _idle_loss_sentence(title: str, configuration: Configuration, is_alone: bool) -> str:
+def _idle_loss_sentence(lossy: Sequence[tuple[str, Configuration]], tried: int) -> str:
     """Return the sentence on a line that loses packets even if it is idle: the share of the idle
-    line's probes that are lost, and that no queue mends it.
+    line's probes that are lost, with which configurations, and that no queue mends it. If it is so
+    with all that were tried, none is named.
 
     Args:
-        title: title of the configuration's condition, "" if there is only one.
-        configuration: the configuration with which the idle line lost probes.
-        is_alone: there is no other configuration, so that this one isn't named.
+        lossy: (title of the condition, "" if there is only one; configuration) of those with which
+            the idle line lost probes, at least one.
+        tried: number of all configurations.
     """
-    lost, sent = configuration.probes(IDLE)
-    where = "" if is_alone else f" with {configuration.name}{f' ({title})' if title else ''}"
-    return (f"The idle line loses {_two(100 * lost / sent)} % of the probes{where}: {_LOSSY}, and "
-            "no setting of a queue mends that.")
+    shares = [100 * lost / sent for lost, sent in (one.probes(IDLE) for _, one in lossy)]
+    least, most = _two(min(shares)), _two(max(shares))
+    title, first = lossy[0]
+    if len(lossy) < tried:
+        where = f" with {first.name}{f' ({title})' if title else ''}"
+        where += f" and {len(lossy) - 1} more" if len(lossy) > 1 else ""
+    else:
+        where = " with every setting" if tried > 1 else ""
+    return (f"The idle line loses {least if least == most else f'{least} to {most}'} % of the "
+            f"probes{where}: {_LOSSY}, and no setting of a queue mends that.")
 
 
 def _all_good_sentence(cases: Sequence[tuple[str, Configuration, str]], is_all_told: bool) -> str:
@@ -250,18 +280,14 @@ def _all_good_sentence(cases: Sequence[tuple[str, Configuration, str]], is_all_t
         is_all_told: the idle line loses little, and every load kept the line busy. Otherwise the
             text is about the latency alone.
     """
-    most = max(one.added_ms(busy) for _, one, busy in cases)
-    everywhere = "" if len({id(one) for _, one, _ in cases}) == 1 else ", in any of these runs"
-    busy = list(dict.fromkeys(busy for *_, busy in cases))
-    added = (f"Busy {' or '.join(busy)} add no more than {_ms(max(most, 0.0))} in the median"
-             f"{everywhere}")
+    added = _added_words(cases)
     tail_ms, slow, slowest = max(((one.tail_added_ms(busy), busy, one) for _, one, busy in cases),
                                  key=lambda case: case[0])
     unknown = next((run.loss_unknown for _, one, _ in cases for run in one.runs
                     if run.loss_unknown), "")
     told = []
     if tail_ms >= MOST_ADDED_MS:
-        of = f" with {slowest.name}" if everywhere else ""
+        of = f" with {slowest.name}" if len({id(one) for _, one, _ in cases}) > 1 else ""
         told.append(f"But busy {slow} add {_ms(tail_ms)} to the 95th percentile{of}: calls and "
                     "games falter for moments.")
     if unknown:
@@ -269,6 +295,19 @@ def _all_good_sentence(cases: Sequence[tuple[str, Configuration, str]], is_all_t
     if told or not is_all_told:
         return " ".join([f"{added}, which is good.", *told])
     return f"{added}: calls and games run well, and nothing has to be changed."
+
+
+def _added_words(cases: Sequence[tuple[str, Configuration, str]]) -> str:
+    """Return the begin of a sentence: the most latency that a load adds in the median, such as
+    "Busy downloads add no more than 5 ms in the median, in any of these runs".
+
+    cases: (title of the condition, configuration, what kept the line busy), at least one.
+    """
+    most = max(one.added_ms(busy) for _, one, busy in cases)
+    everywhere = "" if len({id(one) for _, one, _ in cases}) == 1 else ", in any of these runs"
+    busy = list(dict.fromkeys(busy for *_, busy in cases))
+    return (f"Busy {' or '.join(busy)} add no more than {_ms(max(most, 0.0))} in the median"
+            f"{everywhere}")
 
 
 def _fault_sentence(worst: Configuration, busy: str, title: str, several: bool) -> str:

@@ -161,8 +161,18 @@ def test_configuration_with_spikes_is_named() -> None:
 @pytest.mark.parametrize(("idle", "runs", "text"), [
     # 7.3 and 8 percentage points, of 60 probes and of 600.
     ((6, 61), [(11, 62)],
-     ("Busy uploads add no more than 0 ms in the median, which is good. The idle line loses 9.8 % "
-      "of the probes: words in calls get lost, and no setting of a queue mends that.")),
+     ("Busy uploads add no more than 0 ms in the median. But what the idle line loses slows TCP "
+      "down, and the line's rate is not known, so it may never have been full: how its queues "
+      "behave then is not known. The idle line loses 9.8 % of the probes: words in calls get lost, "
+      "and no setting of a queue mends that.")),
+    # A connection of Reno carries no more than 14 Mbit/s with 1 %, at 10 ms.
+    ((6, 600), [(6, 600)],
+     ("Busy uploads add no more than 0 ms in the median. But what the idle line loses (1 % of the "
+      "probes) slows TCP down, and the line's rate is not known, so it may never have been full: "
+      "how its queues behave then is not known.")),
+    ((5, 600), [(6, 600)],
+     ("Busy uploads add no more than 0 ms in the median: calls and games run well, and nothing "
+      "has to be changed.")),
     ((60, 610), [(110, 620)],
      ("Busy uploads lose 7.9 % more of the probes than the idle line: words in calls get lost. "
       "Nothing else was measured that could be advised instead. The idle line loses 9.8 % of the "
@@ -333,6 +343,12 @@ def test_line_that_loses_probes_if_it_is_idle_is_named_among_several() -> None:
     assert words.format("") in " ".join(advise({"": [lossy]}))
     assert words.format(" with lossy") in " ".join(advise({"": [well, lossy]}))
     assert words.format(" with lossy (b)") in " ".join(advise({"a": [well], "b": [lossy]}))
+    other, worse = (of_probes((lost, 610), (lost, 620), name="other") for lost in (60, 70))
+    assert words.format(" with lossy and 1 more") in " ".join(advise({"": [well, lossy, other]}))
+    # What each setting loses isn't a setting's doing.
+    assert words.format(" with every setting") in " ".join(advise({"": [lossy, other]}))
+    assert "loses 9.8 to 11 % of the probes with every setting" in " ".join(
+        advise({"": [lossy, worse]}))
 
 
 def test_remedy_leaves_room_below_the_line_where_one_was_measured() -> None:
