@@ -160,6 +160,11 @@ def link_rate_mbps(run: Run, direction: str) -> float:
     if _changes_rate(run, direction):
         raise NotAvailable("the rate of the link changed during the run, by link_access or "
                            "link_outages_s")
+    # flent and speedtest inside `flent-aqm lab` record the settings alone.
+    if "links" not in run.aqm and any(run.settings.get(name) for name in (
+            f"link_{_DIRECTION[direction]}_access", "link_outages_s")):
+        raise NotAvailable("the file does not record how the rate of the link changed, by "
+                           "link_access or link_outages_s")
     shaper_mbps, modem_mbps = _shaper_mbps(run, direction), _modem_mbps(run, direction)
     if run.settings.get("shaper") == "none":
         if modem_mbps is None:

@@ -207,6 +207,12 @@ def test_modem_narrower_than_the_shaper_counts_frames_without_overhead() -> None
     ({"rate_down_mbps": 100, "modem_down_mbps": 50}, {"links": {"down": {"steps": 121}}},
      "the rate of the link changed during the run, by link_access or link_outages_s"),
     ({"rate_down_mbps": 100, "modem_down_mbps": 50}, {"links": {"up": {"steps": 121}}}, 50),
+    # As a run inside `flent-aqm lab`, which records the settings alone.
+    *(({"modem_down_mbps": 50, "shaper": "none", **link}, {},
+       ("the file does not record how the rate of the link changed, by link_access or "
+        "link_outages_s")) for link in ({"link_down_access": "starlink"},
+                                        {"link_outages_s": "1-2"})),
+    ({"modem_down_mbps": 50, "shaper": "none", "link_up_access": "starlink"}, {}, 50),
     ({"rate_down_mbps": 100, "link_down_trace": "t.csv"}, {},
      "the rate of the link followed a trace (t.csv)"),
     ({"rate_down_mbps": 100, "link_up_trace": "t.csv", "link_down_trace": ""}, {"links": 5}, 100),
