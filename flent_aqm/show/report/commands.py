@@ -25,6 +25,9 @@ _OVERRIDES = (SCENARIO_KEYS | {"repetitions", "length", "jobs"}) - {
 _SWITCHES = {"--batch-no-shuffle", "--batch-no-timestamp", "--batch-verbose", "--batch-dry-run"}
 _VALUE = re.compile(r"[A-Za-z0-9_.]{1,60}")
 _NUMBER = re.compile(r"[0-9]{1,6}")
+# Values that are shown, such as seeded+mean_mbps=20, 1% or 20,100. Others may be words of a
+# stranger.
+_SHOWN_VALUE = re.compile(r"[A-Za-z0-9_.+=,%-]{1,60}")
 # Overrides that change where or how a batch runs, not what it measures.
 _NOT_OF_PURPOSE = {"testbed", "server_testbed", "dev_down", "dev_up", "hosts", "output_path",
                    "jobs", "scheduler"}
@@ -62,9 +65,9 @@ def purpose(words: Sequence[str]) -> str:
 
 def _overrides_of_purpose(words: Sequence[str], batch: str) -> str:
     """Return the overrides of a command line that change what its batch measures, as text:
-    "share=95, length=4". Left out are overrides of keys in _NOT_OF_PURPOSE, of keys that neither
-    the batch nor a setting of a run has, and of values with other characters than _VALUE allows:
-    words of a stranger. "" if none is left.
+    "share=95, length=4". Left out are overrides of keys in _NOT_OF_PURPOSE, and of keys that
+    neither the batch nor a setting of a run has. A value that may have words of a stranger, as
+    _SHOWN_VALUE says, is "…". "" if none is left.
 
     Args:
         words: the words of the sweep's command line.
@@ -75,8 +78,8 @@ def _overrides_of_purpose(words: Sequence[str], batch: str) -> str:
             "--batch-override=") else [word])]) if before == "--batch-override"]
     pairs = [one.partition("=") for one in given]
     return ", ".join(
-        f"{key}={value}" for key, _, value in pairs if _VALUE.fullmatch(value)
-        and (key in SCENARIO_KEYS | {"length"} or (
+        f"{key}={value if _SHOWN_VALUE.fullmatch(value) else '…'}" for key, equals, value in pairs
+        if equals and (key in SCENARIO_KEYS | {"length"} or (
             key.startswith(PARAMETER_PREFIXES) and _VALUE.fullmatch(key))
             or re.search(rf"^{re.escape(key)}\s*=", batch, re.M))
         and key not in _NOT_OF_PURPOSE)

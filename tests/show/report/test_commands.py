@@ -111,10 +111,13 @@ def test_page_is_called_after_what_its_batch_is_for(words: list[str]) -> None:
     (["--batch-override=share=95", "--batch-override", "length=4"], " (share=95, length=4)"),
     (["--batch-override", "aqm_target=6ms", "--batch-override", "aqm_<b>=6ms"],
      " (aqm_target=6ms)"),
-    # Where it runs, what the batch doesn't have, and what is no plain value.
+    # Where it runs, what the batch doesn't have, and what may be words of a stranger.
     (["--batch-override", "output_path=x", "--batch-override", "testbed=netns"], ""),
     (["--batch-override", "visit=evil.example"], ""),
-    (["--batch-override", "share=<b>95", "--batch-override", "share"], "")])
+    (["--batch-override", "share=<b>95", "--batch-override", "share"], " (share=…)"),
+    (["--batch-override", "link_trace=seeded+mean_mbps=20", "--batch-override", "share=85,95",
+      "--batch-override", "link_loss=2%"],
+     " (link_trace=seeded+mean_mbps=20, share=85,95, link_loss=2%)")])
 def test_overrides_are_told_that_make_its_purpose_another(
         overrides: list[str], told: str) -> None:
     """The page said 100, 90 and 85 % where 95 % had been run."""
