@@ -10,13 +10,15 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import cycle, islice
-from typing import Any
+from typing import Any, TypeVar
 
 from flent_aqm.results.grouping import TITLE, sort_key
 from flent_aqm.spec.queues.queue import LineStyle as LineStyle
 from flent_aqm.spec.queues.queue import Look as Look
 from flent_aqm.spec.queues.table import LINES as LINES
 from flent_aqm.spec.queues.table import QUEUES
+
+_Entry = TypeVar("_Entry")
 
 AQM_LOOKS: Mapping[str, Look] = {name: queue.look for name, queue in QUEUES.items()}
 _SOLID, _DASHED, _DOTTED, _DASH_DOT, _LONG, _DASH_DOT_DOT, _SHORT = LINES
@@ -151,15 +153,20 @@ def fits_beside(labels: Sequence[str], width_inches: float) -> bool:
 
 
 def legend_columns(labels: Sequence[str], width_inches: float) -> int:
-    """Return the largest number of columns, at least 1, that fit into a legend over a picture of
-    that width. It is estimated from the labels' lengths."""
+    """Return the largest number of columns, at least 1, that fit into a legend in_rows() over a
+    picture of that width. It is estimated from the labels' lengths."""
     room = letters_across(width_inches)
     sizes = [_LEGEND_MARGIN + len(label) for label in labels]
     for columns in range(len(sizes), 1, -1):
-        rows = -(-len(sizes) // columns)  # a column is filled before the next one
-        if sum(max(sizes[at:at + rows]) for at in range(0, len(sizes), rows)) <= room:
+        if sum(max(sizes[at::columns]) for at in range(columns)) <= room:
             return columns
     return 1
+
+
+def in_rows(entries: Sequence[_Entry], columns: int) -> list[_Entry]:
+    """Return the entries of a legend in the order in which they are read row by row, as boxes stand
+    from left to right: matplotlib fills a column before the next one."""
+    return [entry for at in range(columns) for entry in entries[at::columns]]
 
 
 def wrapped(text: str, width_inches: float,

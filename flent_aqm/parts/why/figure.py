@@ -15,7 +15,7 @@ from flent_aqm.parts.why.ledger import TCP, Column, Fate, Ledger
 from flent_aqm.parts.why.story import Story, flight_kb, start_ns
 from flent_aqm.parts.why.watched import WatchedRun
 from flent_aqm.parts.why.what_if import AROUND_S, RunOutcome
-from flent_aqm.show.looks import legend_columns
+from flent_aqm.show.looks import in_rows, legend_columns
 from flent_aqm.show.plots.why import OTHERS, Explained, NamedCurve, ratios
 from flent_aqm.show.plots.why import draw as draw_panels
 
@@ -48,8 +48,9 @@ def draw(explained: Explained, kind: str) -> bytes:
         handles = draw_panels(canvas.subplots(len(heights), 1, sharex=True,
                                               height_ratios=heights), explained)
         labels = [handle.get_label() for handle in handles]
-        canvas.legend(handles, labels, loc="outside upper center", fontsize="small",
-                      ncols=min(4, legend_columns(labels, _INCHES[0])), frameon=False)
+        columns = min(4, legend_columns(labels, _INCHES[0]))
+        canvas.legend(in_rows(handles, columns), in_rows(labels, columns),
+                      loc="outside upper center", fontsize="small", ncols=columns, frameon=False)
         file = io.BytesIO()
         canvas.savefig(file, format=kind, dpi=150, metadata=_METADATA[kind])
     return file.getvalue()

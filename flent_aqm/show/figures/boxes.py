@@ -15,7 +15,7 @@ from flent_aqm.results.metrics.throughput import PAYLOAD_SHARE
 from flent_aqm.show.figures.gather import FigureRow
 from flent_aqm.show.figures.numbers import QUANTILES, Table, quantiles
 from flent_aqm.show.figures.study import Figure, Grid
-from flent_aqm.show.looks import QUIET, legend_columns, looks_for, style_key
+from flent_aqm.show.looks import QUIET, in_rows, legend_columns, looks_for, style_key
 from flent_aqm.show.plots.axes import from_zero, name_latency_axis
 from flent_aqm.show.plots.distributions import FEWEST_FOR_BOX, ComparedValue, draw_side_by_side
 from flent_aqm.show.plots.latency import LEAST_MS
@@ -92,9 +92,9 @@ def draw(figure: Figure, rows: Sequence[FigureRow], grid: Grid, canvas: Any, tit
     else:
         handles.append(style_key("what TCP can carry at that rate", linewidth=1,
                                  linestyle=(0, (4, 2))))
-    canvas.legend(handles=handles, loc="outside upper center", frameon=False, title=title,
-                  ncols=legend_columns([handle.get_label() for handle in handles],
-                                       canvas.get_figwidth()),
+    columns = legend_columns([handle.get_label() for handle in handles], canvas.get_figwidth())
+    canvas.legend(handles=in_rows(handles, columns), loc="outside upper center", frameon=False,
+                  title=title, ncols=columns,
                   title_fontsize="large", handlelength=2.4)
     values = sum(int(str(row[4])) for row in table.rows)
     lost = sum(int(str(row[5])) for row in table.rows) if latency else 0

@@ -14,7 +14,14 @@ from typing import Any
 
 from flent_aqm.base.errors import cause_of
 from flent_aqm.base.flent_plotting import Plotter
-from flent_aqm.show.looks import QUIET, caption, fits_beside, legend_columns, wrapped
+from flent_aqm.show.looks import (
+    QUIET,
+    caption,
+    fits_beside,
+    in_rows,
+    legend_columns,
+    wrapped,
+)
 from flent_aqm.show.plots.paper import (
     PAPER_INCHES,
     caption_path,
@@ -245,7 +252,8 @@ class Framed(Plotter):
                 self.figure.set_figheight(
                     self.figure.get_figheight() + LEGEND_LINE * math.ceil(len(labels) / columns))
             legend = self.figure.legend(
-                handles, labels, loc="outside right center" if not across
+                in_rows(handles, columns), in_rows(labels, columns),
+                loc="outside right center" if not across
                 else "outside lower center" if below else "outside upper center", ncols=columns,
                 frameon=False, **options, title=self.legend_title,
                 title_fontsize="medium" if above else "small")
