@@ -140,8 +140,9 @@ def _make_output(folder: Path) -> None:
     can't be made."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except FileExistsError:
-        raise ConfigError(f"-o: {folder} is there and is no folder; give another name") from None
+    except FileExistsError as error:
+        raise ConfigError(f"-o: {error.filename or folder} is there and is no folder, or a link to "
+                          "one that is gone; give another name") from None
     except OSError as error:
         raise ConfigError(f"-o: the folder {folder} can't be made: {cause_of(error)}") from None
 

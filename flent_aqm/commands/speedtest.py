@@ -176,6 +176,11 @@ def _refuse_unfit(output: Path) -> None:
     """Raise ConfigError if no data file can be written to a path, which is found before the line is
     measured: if something other than a regular file is there, if the path can't be looked up, such
     as one that is too long, or if this user may not write to its folder, which must exist."""
+    # First: of a folder that this user may not enter, no name can be looked up.
+    folder = output.absolute().parent
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ConfigError(f"-o: {plain(folder)}: this user may not write to this folder; name a "
+                          "file in another one")
     try:
         why = "" if stat.S_ISREG(os.stat(output).st_mode) else "is there and not a regular file"
     except FileNotFoundError:
@@ -184,10 +189,6 @@ def _refuse_unfit(output: Path) -> None:
         why = f"can't be written: {cause_of(error)}"
     if why:
         raise ConfigError(f"-o: {plain(output)} {why}; give another name")
-    folder = output.absolute().parent
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise ConfigError(f"-o: {plain(folder)}: this user may not write to this folder; name a "
-                          "file in another one")
 
 
 def _print_head(request: SpeedtestRequest, mode: str, idle_s: int) -> None:

@@ -184,11 +184,11 @@ def test_folder_below_the_top_of_a_repository_is_told_with_the_top(
 
 @pytest.mark.parametrize(("text", "output"), [
     ("linux", "has no Kconfig|is neither a package"),
-    ("/nowhere@v7.3", "there is no folder '/nowhere'; .*: clone it first"),
-    ("https://git.example/linux.git@v6.6", "no folder 'https://git.example/linux.git'; .*clone"),
+    ("/nowhere@v7.3", "'/nowhere': No such file or directory; .*: clone it first, if there is"),
+    ("https://git.example/linux.git@v6.6", "'https://git.example/linux.git': No such .*clone"),
     ("linux-source-x", "is neither a package such as"),
     ("x" * 300, "is neither a package such as"),
-    ("x" * 300 + "@v7.3", "there is no folder 'xxx"),
+    ("x" * 300 + "@v7.3", "x': File name too long; "),
     ("REPOSITORY@v9.9", "has no commit 'v9.9'"),
     ("REPOSITORY@--all", "has no commit '--all'"),
 ])

@@ -290,10 +290,10 @@ def _queue_pairs(readings: Sequence[Reading]) -> Iterator[tuple[DirectionValues,
 
 
 def _tells_apart(readings: Sequence[Reading]) -> Score | None:
-    """Return the share that the test orders rightly of the pairs of queues whose true 95th
-    percentiles differ by a factor of 2 (APART_FACTOR) or more (ideal: 1). A pair whose shown
-    latencies differ by less than 10 % (ALIKE_SHARE) isn't ordered rightly. None without such pairs.
-    """
+    """Return the share that the test orders rightly (ideal: 1) of the pairs of queues on the same
+    line, see _queue_pairs(), whose true 95th percentiles differ by a factor of 2 (APART_FACTOR) or
+    more. A pair whose shown latencies differ by less than 10 % (ALIKE_SHARE) isn't ordered rightly.
+    None without such pairs."""
     return _share_score(((_ratio_of_attribute(first, second, "shown_ms") >= 1 + ALIKE_SHARE
                           and _compare_attribute(
         first, second, "shown_ms") == _compare_attribute(first, second, "others_p95_ms"), cells,

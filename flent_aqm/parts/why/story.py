@@ -862,7 +862,9 @@ def _after_silence(passage: Passage, mine: Column, gaps: Column, first: int) -> 
     ends = _ends(passage, mine)
     begin, is_again = first, False
     while True:
-        is_again |= bool(ends[:begin].max() >= ends[begin])
+        # An acknowledgement ends where the bytes before it did, and repeats none.
+        is_again |= bool(passage.payload_bytes[mine[begin]] > 0
+                         and ends[:begin].max() >= ends[begin])
         earlier = [index for index in range(max(begin - _FEW_PACKETS, 1), begin)
                    if gaps[index - 1] >= _SILENCE_NS]
         if not earlier:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from flent_aqm.base.errors import CommandFailed, ConfigError, SetupError
+from flent_aqm.base.errors import CommandFailed, ConfigError, SetupError, why_unreadable
 from flent_aqm.base.shell import NOT_FOUND, find_program, run, start_error
 from flent_aqm.setup.apt import DebianArchive, Package
 from flent_aqm.setup.kernel.recipe import KernelSource
@@ -417,8 +417,9 @@ def parse_origin(text: str, cache: Path, archive: DebianArchive) -> Origin:
         return DebianOrigin(cache, archive, KernelSource(package, version or versions[0]))
     folder, ref = _split_at_ref(text)
     if ref and not os.path.isdir(folder):
-        raise ConfigError(f"--source: {text!r}: there is no folder {folder!r}; REPOSITORY@REF "
-                          "takes the path of a git repository on this machine: clone it first")
+        raise ConfigError(f"--source: {text!r}: {folder!r}: {why_unreadable(Path(folder))}; "
+                          "REPOSITORY@REF takes the path of a git repository on this machine that "
+                          "this user may read: clone it first, if there is none")
     if not os.path.isdir(folder):
         raise ConfigError(f"--source: {text!r} is neither a package such as linux-source-6.18 nor "
                           "a folder with a kernel's source, nor REPOSITORY@REF")

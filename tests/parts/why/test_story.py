@@ -19,6 +19,7 @@ from flent_aqm.parts.why.story import (
     Idle,
     StandingQueue,
     _acted_ns,
+    _after_silence,
     _decisions,
     _held_by_cards,
     _line_mbps,
@@ -322,3 +323,18 @@ def test_pie_drops_nothing_below_half_of_its_target(
         run=SimpleNamespace(applied=lambda way: {"qdisc_parameters": {"target_us": target_us}}))
     stop = _Stop("router", "up", ledger, ledger.up, 0)
     assert _decisions(run, stop, (0, 0, 2 * MS), 0).idle is idle
+
+
+@pytest.mark.parametrize(("payloads", "numbers", "cause"), [
+    # A request, the acknowledgement of a late response, and an upload that begins later.
+    ((100, 0, 1448), (0, 100, 100), Cause.BURST),
+    # The same bytes once more.
+    ((100, 1448, 1448), (0, 100, 100), Cause.TIMEOUT)])
+def test_acknowledgement_after_a_silence_repeats_no_bytes(
+        payloads: tuple[int, ...], numbers: tuple[int, ...], cause: Cause) -> None:
+    arrived_ns = numpy.array([0, 200_000_000, 400_000_000])
+    passage = SimpleNamespace(payload_bytes=numpy.array(payloads), arrived_ns=arrived_ns,
+                              seq=numpy.array(numbers))
+    found = _after_silence(passage, numpy.arange(3),  # type: ignore[arg-type]
+                                 numpy.diff(arrived_ns), 2)
+    assert found == (cause, 400.0)

@@ -229,7 +229,8 @@ def test_folder_that_is_none_is_told_of(which: tuple[str, ...], sweep: Path, tmp
     (tmp_path / "out").write_text("")
     words = ["figures", str(sweep), "-o", str(tmp_path / "out"), *which]
     assert main(words) == 1
-    assert "out is there and is no folder; give another name" in capsys.readouterr().err
+    assert ("out is there and is no folder, or a link to one that is gone; give another name"
+            ) in capsys.readouterr().err
     words[3] += "/below"
     assert main(words) == 1
     assert "/out/below can't be made: Not a directory" in capsys.readouterr().err
