@@ -75,9 +75,9 @@ def security_for(address: str, role: str, paths: Mapping[str, str | None]) -> An
 
 
 def tls_context(security: Any, address: str, role: str) -> ssl.SSLContext | None:
-    """Return the TLS context of a Security of security_for() for connections of this machine, None
-    if the scheduler's address is without TLS: Dask's configuration may have certificates that this
-    scheduler doesn't use.
+    """Return the TLS context of a Security of security_for() for connections that this machine
+    opens, None if the scheduler's address is without TLS: Dask's configuration may have
+    certificates that this scheduler doesn't use.
 
     Args:
         security: Dask's Security.

@@ -46,8 +46,8 @@ def read(text: str, direction: str, report: ClientReport) -> None:
         direction: "download" or "upload".
         report: the report to fill.
 
-    Raises BadResult if it is empty, reports an error or has another form, or if the rate of an
-    interval is below 0 or too large.
+    Raises BadResult if it is empty, has an error in place of a result or another form, or if the
+    rate of an interval is below 0 or too large.
     """
     epoch_s = time.time() - time.monotonic()
     if not text.strip():

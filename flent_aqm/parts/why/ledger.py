@@ -230,7 +230,7 @@ class Ledger:
     @cached_property
     def sizes(self) -> Mapping[tuple[str, int], tuple[int, int]]:
         """Direction ("up" or "down") and index in `flows` -> number of the flow's packets, and
-        bytes of their payload."""
+        bytes of their payload. A flow without packets in a direction has no entry for it."""
         sizes = {}
         for direction in ("up", "down"):
             passage = self.passage(direction)
