@@ -173,8 +173,14 @@ def _run_client(program: Program, words: list[str | Path], cache: Path, *, cwd: 
 
 
 def _reason(output: str) -> str:
-    """Return the part of a registry's client's output that says why it failed: apt's errors, or the
-    first of npm that isn't a code, or else the last line. "it printed nothing" for no output."""
+    """Return the part of a registry's client's output that says why it failed: that pip could not
+    reach its index, apt's errors, or the first of npm that isn't a code, or else the last line. "it
+    printed nothing" for no output."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
+    # pip goes on to say that the index, of which it has seen nothing, lacks the version.
+    broken = re.search(r"connection broken by .*?(?:\[Errno -?\d+\] ([^'\")]+)|'(\w+))", output)
+    if broken:
+        return (f"the package index can't be reached ({broken[1] or broken[2]}); check the network "
+                "and the proxy")
     return (errors_of_apt(output) or next(filter(_NPM_ERROR.match, lines), "")
             or (lines or ["it printed nothing"])[-1])

@@ -26,6 +26,7 @@ from flent_aqm.results import status
 from flent_aqm.setup.optional import check_tools
 from flent_aqm.setup.parts import tool_versions
 from flent_aqm.spec.cell import Cell
+from flent_aqm.spec.scenario import KEYS
 from flent_aqm.sweep import preflight, summary
 from flent_aqm.sweep.pool import MAX_JOBS, Elsewhere, Interrupts, Pool, elsewhere_of, parse_jobs
 from flent_aqm.sweep.progress import SweepProgress, one_line
@@ -164,8 +165,10 @@ class Sweep:
         is_again = other is not cell and self._testbeds[cell.scenario.lab.testbed].real_time
         if is_again or _what_decides(other) != _what_decides(cell):
             raise ConfigError(f"two different runs would be written to {cell.data_file.name}; add "
-                              f"{_differing_keys(cell, other)}, in which they differ, to the key "
-                              "filename_extra, after the text that it has now or inherits")
+                              f"{_differing_keys(cell, other, section)}, in which they differ, "
+                              "to the key filename_extra, after the text that it has now or "
+                              "inherits; each of the two needs such a key, also for its usual "
+                              "value")
         return other is cell
 
     def testbeds_elsewhere(self) -> list[str]:
@@ -508,12 +511,19 @@ def _what_decides(cell: Cell) -> tuple[object, ...]:
     return cell.test_name, cell.scenario, cell.settings, cell.commands
 
 
-def _differing_keys(cell: Cell, other: Cell) -> str:
+def _differing_keys(cell: Cell, other: Cell, section: Mapping[str, object]) -> str:
     """Return the batch keys in which two runs differ, in the form that filename_extra takes:
-    "${aqm}, ${rate_up_mbps}". For a command that differs it is "the argument that the command NAME
-    contains", or if the commands have other names, "${commands}". If the tests differ,
-    "${test_name}" alone. If nothing but the seed differs, or nothing at all, "${repetition} (or
-    ${seed}, if the batch varies that)"."""
+    "${aqm}, ${rate_up_mbps}". A key for both directions stands for its two if the section has it,
+    and the directions are alike in each run. For a command that differs it is "the argument that
+    the command NAME contains", or if the commands have other names, "${commands}". If the tests
+    differ, "${test_name}" alone. If nothing but the seed differs, or nothing at all, "${repetition}
+    (or ${seed}, if the batch varies that)".
+
+    Args:
+        cell: a run.
+        other: another run, which would have the same data file.
+        section: keys and values of the first one's batch section.
+    """
     if cell.test_name != other.test_name:
         return "${test_name}"
     settings, others = cell.scenario.as_dict(), other.scenario.as_dict()
@@ -528,6 +538,11 @@ def _differing_keys(cell: Cell, other: Cell) -> str:
                      if value.get(name) != old.get(name)]
         else:
             keys.append(key)
+    for both in dict.fromkeys(KEYS[key].both for key in keys if key in KEYS):
+        pair = [key for key, row in KEYS.items() if both and row.both == both]
+        if both in section and all(len({of[key] for key in pair}) == 1
+                                   for of in (settings, others)):
+            keys = [both, *(key for key in keys if key not in pair)]
     # Flent's settings have the names of their batch keys, in capitals.
     keys += sorted(name.lower() for name in cell.settings.keys() | other.settings.keys()
                    if cell.settings.get(name) != other.settings.get(name))

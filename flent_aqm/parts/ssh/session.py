@@ -67,7 +67,11 @@ class RouterSession:
             try:
                 self.end()
             except AqmError as fault:
-                raise TestbedError(f"{cause}; and restoring it failed, too: {fault}") from None
+                raise TestbedError(
+                    f"{cause}; and restoring it failed, too: {fault}; if it doesn't answer any "
+                    "more, its watchdog restores it within a minute, and if it has restarted, it "
+                    "has its usual queues; otherwise: flent-aqm restore --testbed "
+                    f"{connection.testbed}") from None
             raise TestbedError(cause if is_named else f"{cause}; its state is as before") from None
         except BaseException:
             self.end()

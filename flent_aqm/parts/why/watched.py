@@ -107,9 +107,10 @@ class Watched(Lab):
                                "fewer packets")
             if int(dropped[1]):
                 raise LabError(f"the capture on {name} had no room for "
-                               f"{counted(int(dropped[1]), 'packet')}: it has memory for those "
-                               f"that the recorded run's queues sent, up to {_MOST_BLOCKS} MiB for "
-                               "all captures; explain a shorter run, or one with fewer packets")
+                               f"{counted(int(dropped[1]), 'packet')}: it has memory for "
+                               f"{100 * (_MORE - 1):.0f} % more than the recorded run's queues "
+                               f"sent, up to {_MOST_BLOCKS} MiB for all captures; explain a "
+                               "shorter run, or a change that sends fewer packets")
             for made in (f"why-{name}.ring", f"why_devices-{name}"):
                 shutil.move(out / made, self.kept / made)
         return result
@@ -189,8 +190,11 @@ def _blocks(scenario: Scenario, packets: int | None) -> int:
     if packets is None:
         packets = round((router.rate_up_mbps + router.rate_down_mbps) * 1e6 / 8 / _FRAME_BYTES
                         * _WITH_ACKS * _USUAL_S)
-    # Each capture has each packet twice. A run with something changed may have more packets.
-    needed = len(namespaces(scenario)) * 2 * _MORE * packets / FRAMES_A_BLOCK
+    # Each capture has each packet twice, and with an IFB device, the router's has those of the
+    # download once more. A run with something changed may have more packets.
+    names = namespaces(scenario)
+    times = 2 * len(names) + (len(names) - (MODEM in names) if router.ingress == "ifb" else 0)
+    needed = times * _MORE * packets / FRAMES_A_BLOCK
     return round(min(max(needed, _FEWEST_BLOCKS), _MOST_BLOCKS))
 
 

@@ -292,6 +292,8 @@ def test_runs_of_one_name_are_told_what_differs(tmp_path: Path) -> None:
     """The key that varies, in the form that a name takes."""
     ended = plain_dry_run(tmp_path, "for_shaper = htb, tbf")
     assert "; add ${shaper}, in which they differ, to the key filename_extra" in ended.stderr
+    rates = plain_dry_run(tmp_path, "for_rate = 20, 50\nfilename_extra = ${repetition}")
+    assert "; add ${rate_mbps}, in which they differ, to the key filename_extra" in rates.stderr
 
 
 def test_dry_run_says_that_it_asks_no_router(tmp_path: Path) -> None:
