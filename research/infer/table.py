@@ -116,12 +116,13 @@ def rows_of(data: DataFile) -> list[dict[str, Any]] | None:
 
     Columns are the features, and made_by (versions that made the run, as text), made_with (kernels
     on which it ran, as text), made_on (its day), number and world (of the run in the recipe), aqm,
-    cc (the key ndt7_cc), kernel and testbed (as the batch requested them), line_mbps, line_rtt_ms,
-    depth_ms (NaN if the queue has no depth), has_aqm (whether the queue at the bottleneck is an
-    AQM), drops (packets dropped by the router's queue, NaN if it
-    wasn't sampled), loses (whether the download lost anything, before losses are added for a
-    cadence), truth (the class), cadence, samples (their number) and gap_s (median time between two
-    samples).
+    cc (the key ndt7_cc), kernel and testbed (as the batch requested them), line_mbps, line_rtt_ms
+    and depth_ms (drawn for the router and its queue, which Wi-Fi runs don't use, and which may not
+    be the narrower one of two bottlenecks; depth_ms is NaN if the queue has no depth), has_aqm
+    (whether the queue at the bottleneck is an AQM), drops (packets dropped by the router's queue,
+    NaN if it wasn't sampled), loses (whether the download lost anything, before losses are added
+    for a cadence), truth (the class), cadence, samples (their number) and gap_s (median time
+    between two samples).
 
     Raises BadResult if downloads are there and none is usable, or if values are damaged. Raises
     KeyError if it is no run of the lab.

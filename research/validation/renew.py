@@ -124,8 +124,9 @@ RECIPES: Mapping[str, Recipe] = {
 
 def main() -> int:
     """Run the recipes, all or those that --only names, or print their commands with --list. The
-    results of each are deleted before it runs. Return the exit status, 1 if a table could not be
-    written. Runs that fail don't count. Raises OSError if a command can't be started."""
+    results of each are deleted before it runs. Return the exit status, 1 if a program that writes a
+    table ended with an error: it could not write the table, or it wrote one that lacks runs. The
+    status of a sweep doesn't count. Raises OSError if a command can't be started."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.renew",
                                      description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=RECIPES, default=RECIPES)
@@ -144,8 +145,8 @@ def main() -> int:
         if statuses[-1]:
             failed.append(name)
     if failed:
-        print(f"renew: the tables of {', '.join(failed)} could not be written; the reasons are "
-              "above", file=sys.stderr)
+        print(f"renew: the programs that write the tables of {', '.join(failed)} ended with an "
+              "error; the reasons are above", file=sys.stderr)
     return 1 if failed else 0
 
 

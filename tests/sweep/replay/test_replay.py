@@ -82,7 +82,7 @@ def test_changed_file_is_different_and_versions_come_first(made: Path, tmp_path:
 
 
 @pytest.mark.parametrize(("change", "message"), [
-    (lambda data: data["metadata"].pop("AQM"), "not made by flent-aqm"),
+    (lambda data: data["metadata"].pop("AQM"), "no object AQM: another program made it"),
     (lambda data: data["metadata"]["AQM"].update(schema=99), "its AQM.schema is 99; expected 1"),
     (lambda data: data["metadata"]["AQM"].update(testbed="ssh://root@router"),
      "measured on 'ssh://root@router'; only runs of the virtual lab"),
