@@ -171,7 +171,8 @@ def _provenance(output: Path) -> Made:
     the date that of the newest of these. Raises ConfigError without a run, BadResult if a file
     can't be read."""
     files = find_files([output])
-    first = {file.parent: file for file in reversed(files) if not _CHANGED.search(f"/{file.relative_to(output)}")}
+    first = {file.parent: file for file in reversed(files)
+             if not _CHANGED.search(f"/{file.relative_to(output)}")}
     return replace(made_of([as_run(read_data_file(file)) for file in first.values()]),
                    runs=len(files))
 
