@@ -33,8 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Write the table, over an existing file, and print the number of its rows and files. Files
     that can't be read or are damaged are skipped with a message. If all are, the table has no rows.
-    Return 1 if any was skipped, else 0. Raises ConfigError if a path doesn't exist, a
-    folder has no data files, the suffix of --output is unknown, or the table can't be written,
+    Return 1 if any was skipped, else 0. Raises ConfigError if a path doesn't exist, a folder has
+    no data files, the suffix of --output is unknown, or the table can't be written,
     ModuleNotFoundError without pyarrow."""
     # Imported late, because --help needs none of these modules.
     from flent_aqm.results.export import runs, samples

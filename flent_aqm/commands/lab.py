@@ -137,11 +137,10 @@ def _settings(args: argparse.Namespace) -> dict[str, object]:
         "--ready": {"server_ready_s": args.ready}}
     settings: dict[str, object] = {**_set_keys(args.set)}
     for option, keys in of_options.items():
-        for key, value in keys.items():
-            if value is not None and key in settings:
-                raise ConfigError(f"--set: {key} is given by {option}, too; leave one out")
-            if value is not None:
-                settings[key] = value
+        given = {key: value for key, value in keys.items() if value is not None}
+        if twice := next((key for key in given if key in settings), None):
+            raise ConfigError(f"--set: {twice} is given by {option}, too; leave one out")
+        settings |= given
     return settings
 
 

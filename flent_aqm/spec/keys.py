@@ -62,6 +62,12 @@ def refuse_unknown_scenario_keys(where: str, names: Iterable[str]) -> None:
                               f"{did_you_mean(name, SCENARIO_KEYS) or SEE}")
 
 
+def keys_of_directions(both: str) -> list[str]:
+    """Return the batch keys of the single directions that a key for both sets, such as
+    rate_down_mbps and rate_up_mbps for rate_mbps. Empty for any other key."""
+    return [key for key, row in KEYS.items() if both and row.both == both]
+
+
 def refuse_unused_rates(where: str, scenario: Scenario, names: Iterable[str]) -> None:
     """Raise ConfigError if one of the names is a key of the shaper's rate, and the scenario has no
     shaper, and no RED, whose thresholds follow from the rate. A batch may have such runs beside
@@ -75,7 +81,7 @@ def refuse_unused_rates(where: str, scenario: Scenario, names: Iterable[str]) ->
     if scenario.router.shaper != "none" or "red" in scenario.router.queues:
         return
     for name in names:
-        if name in ("rate_mbps", *(key for key, row in KEYS.items() if row.both == "rate_mbps")):
+        if name in ("rate_mbps", *keys_of_directions("rate_mbps")):
             raise ConfigError(f"{where}: {name} has no effect with shaper = none, which limits "
                               f"nothing; leave {name} out, or give shaper = htb")
 

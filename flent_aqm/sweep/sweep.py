@@ -26,6 +26,7 @@ from flent_aqm.results import status
 from flent_aqm.setup.optional import check_tools
 from flent_aqm.setup.parts import tool_versions
 from flent_aqm.spec.cell import Cell
+from flent_aqm.spec.keys import keys_of_directions
 from flent_aqm.spec.scenario import KEYS
 from flent_aqm.sweep import preflight, summary
 from flent_aqm.sweep.pool import MAX_JOBS, Elsewhere, Interrupts, Pool, elsewhere_of, parse_jobs
@@ -539,8 +540,8 @@ def _differing_keys(cell: Cell, other: Cell, section: Mapping[str, object]) -> s
         else:
             keys.append(key)
     for both in dict.fromkeys(KEYS[key].both for key in keys if key in KEYS):
-        pair = [key for key, row in KEYS.items() if both and row.both == both]
-        if both in section and all(len({of[key] for key in pair}) == 1
+        pair = keys_of_directions(both)
+        if pair and both in section and all(len({of[key] for key in pair}) == 1
                                    for of in (settings, others)):
             keys = [both, *(key for key in keys if key not in pair)]
     # Flent's settings have the names of their batch keys, in capitals.

@@ -335,20 +335,20 @@ def _why_not_started(name: str) -> str:
     status = os.stat(name)
     is_owner = os.geteuid() in (0, status.st_uid)
     # A shell line that is cut off would do something else.
-    chmod = ("it belongs to another user; ask its owner, or give another program" if not is_owner
-             else "make it executable" if len(quoted) > 200 else f"run: chmod +x {quoted}")
+    remedy = ("it belongs to another user; ask its owner, or give another program" if not is_owner
+              else "make it executable" if len(quoted) > 200 else f"run: chmod +x {quoted}")
     path, may_start = shlex.quote(os.path.join(".", name)), os.access(name, os.X_OK)
-    elsewhere = os.sep not in name
-    where = f"{shown} is not on PATH, but is a file in the current folder" if elsewhere else shown
+    is_bare = os.sep not in name
+    where = f"{shown} is not on PATH, but is a file in the current folder" if is_bare else shown
     if not may_start and status.st_mode & 0o111:
-        return (f"{where}{', and' if elsewhere else ''} is executable, but not by this user or not "
+        return (f"{where}{', and' if is_bare else ''} is executable, but not by this user or not "
                 "on this file system (mount option noexec); give a program that this user can "
                 "start")
-    if not elsewhere:
-        return f"{shown} is not executable; {chmod}"
+    if not is_bare:
+        return f"{shown} is not executable; {remedy}"
     write = f"write {path}" if len(path) <= 200 else "write its path"
     return (f"{where}; {write}" if may_start else
-            f"{where} that is not executable; {chmod}{f', and {write}' if is_owner else ''}")
+            f"{where} that is not executable; {remedy}{f', and {write}' if is_owner else ''}")
 
 
 def files_of(*commands: str) -> list[str]:

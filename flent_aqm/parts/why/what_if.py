@@ -38,9 +38,13 @@ from flent_aqm.results.metrics.run import Run, as_run
 from flent_aqm.results.metrics.throughput import throughput_mbps
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.cross_traffic import parse_cross_traffic
-from flent_aqm.spec.keys import refuse_unknown_scenario_keys, refuse_unused_rates
+from flent_aqm.spec.keys import (
+    keys_of_directions,
+    refuse_unknown_scenario_keys,
+    refuse_unused_rates,
+)
 from flent_aqm.spec.queues.external import queue_of
-from flent_aqm.spec.scenario import KEYS, Scenario
+from flent_aqm.spec.scenario import Scenario
 from flent_aqm.sweep.replay.again import again
 from flent_aqm.sweep.run import samples_sha256
 
@@ -73,8 +77,8 @@ class RunOutcome:
         samples_sha256: SHA-256 of the run's samples, "" if it failed.
         around: (s since the first answered probe, RTT in ms) of the answered probes within 1 s
             (AROUND_S) of the probe.
-        sent_s: when the probe was sent, in s since the first answered one. If the run has no such
-            probe, when its last one was sent.
+        sent_s: when the probe was sent, in s since the first answered one, or was due, if the run
+            had ended before.
         glitches: start and end of each glitch under load, in s since the first answered probe. None
             if they can't be found.
         fault: cause of a failed run, "" for none.
@@ -325,7 +329,7 @@ def _without_replaced(requested: Mapping[str, object], key: str) -> dict[str, ob
         requested: batch key -> value.
         key: the key that is changed.
     """
-    replaced = {name for name, row in KEYS.items() if row.both == key}
+    replaced = set(keys_of_directions(key))
     if key in ("aqm", "up_aqm"):
         replaced |= {name for name in requested if name.startswith(f"{key}_")}
     if key == "aqm":

@@ -178,10 +178,21 @@ def _left_out_sentence(unknown: Sequence[tuple[str, Configuration]]) -> str:
     Args:
         unknown: (title of the condition, "" if there is only one, configuration), at least one.
     """
-    names = [f"{one.name} ({title})" if title else one.name for title, one in unknown]
-    more = len(names) - MOST_LEFT_OUT
-    return (f"This leaves out {', '.join(names[:MOST_LEFT_OUT])}"
-            f"{f' and {more} more' if more > 0 else ''}: {_why_none(unknown[0][1])}.")
+    return f"This leaves out {_names(unknown, MOST_LEFT_OUT)}: {_why_none(unknown[0][1])}."
+
+
+def _names(configurations: Sequence[tuple[str, Configuration]], most: int) -> str:
+    """Return the names of configurations, at most `most`, and the number of the others: "a, b (20
+    Mbit/s) and 2 more".
+
+    Args:
+        configurations: (title of the condition, "" if there is only one, configuration), at least
+            one.
+        most: number of names.
+    """
+    names = [f"{one.name} ({title})" if title else one.name for title, one in configurations]
+    more = len(names) - most
+    return f"{', '.join(names[:most])}{f' and {more} more' if more > 0 else ''}"
 
 
 def _is_good(configuration: Configuration, busy: str) -> bool:
@@ -259,12 +270,8 @@ def _idle_loss_sentence(lossy: Sequence[tuple[str, Configuration]], tried: int) 
     """
     shares = [100 * lost / sent for lost, sent in (one.probes(IDLE) for _, one in lossy)]
     least, most = _two(min(shares)), _two(max(shares))
-    title, first = lossy[0]
-    if len(lossy) < tried:
-        where = f" with {first.name}{f' ({title})' if title else ''}"
-        where += f" and {len(lossy) - 1} more" if len(lossy) > 1 else ""
-    else:
-        where = " with every setting" if tried > 1 else ""
+    where = (f" with {_names(lossy, 1)}" if len(lossy) < tried
+             else " with every setting" if tried > 1 else "")
     return (f"The idle line loses {least if least == most else f'{least} to {most}'} % of the "
             f"probes{where}: {_LOSSY}, and no setting of a queue mends that.")
 
