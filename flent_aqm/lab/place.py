@@ -20,11 +20,12 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import ClassVar, Self, Unpack
+from typing import Any, ClassVar, Self, Unpack
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError, LabError, LabTimeout, cause_of
@@ -39,6 +40,8 @@ DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
 MOST_CONSOLE_BYTES = 64 << 20
 # Seconds between two looks at the size of the console.
 _CHECK_INTERVAL_S = 0.25
+# Seconds between two attempts of end_threads() to kill what runs.
+_KILL_AGAIN_S = 0.05
 # Bytes that are read of the beginning and of the end of the console.
 _READ_BYTES = 4 << 20
 
@@ -55,6 +58,24 @@ def kill_all() -> None:
         places = list(_open_places)
     for place in places:
         place.kill()
+
+
+def end_threads(threads: ThreadPoolExecutor, futures: Collection[Future[Any]],
+                kill: Callable[[], None] = kill_all) -> None:
+    """Let threads that run commands in run environments take nothing more, end those commands, and
+    return when what the threads have begun has ended.
+
+    Args:
+        threads: the executor.
+        futures: those of all that was submitted to it.
+        kill: ends the commands. It is called repeatedly, because a thread may be about to start
+            one.
+    """
+    threads.shutdown(wait=False, cancel_futures=True)
+    # wait() would never return for a future that was cancelled before a thread took it.
+    running = [future for future in futures if not future.cancelled()]
+    while wait(running, _KILL_AGAIN_S).not_done:
+        kill()
 
 
 # How error lines of the guest's scripts begin.

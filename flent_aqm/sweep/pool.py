@@ -21,12 +21,12 @@ from typing import Any, Protocol, Self
 
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.part import load, parts
+from flent_aqm.lab.place import end_threads
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.readers import text_of
 from flent_aqm.sweep.run import FinishedRun, SweepFacts
 
 MAX_JOBS = 1024
-_KILL_AGAIN_S = 0.05
 _LOOK_AGAIN_S = 0.5
 
 
@@ -135,12 +135,7 @@ class Pool:
         """
         self._stopped.set()
         self.take_no_more()
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        # wait() would never return for a future that was cancelled before a thread took it.
-        running = [future for future in self._futures if not future.cancelled()]
-        # Repeated, because a run may have been about to start.
-        while wait(running, _KILL_AGAIN_S).not_done:
-            kill()
+        end_threads(self._threads, self._futures, kill)
 
     def close(self) -> None:
         """Wait until running cells have ended, and end the worker threads. Call it at the end, also

@@ -34,7 +34,8 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -124,7 +125,8 @@ def main() -> int:
                         help="of false-alarms: compare so many pairs of sets more, of seeds that "
                              "are drawn from all runs (default: %(default)s)")
     parser.add_argument("--only", default="", help="of all but false-alarms: changes with this "
-                        "in their names; results are kept once all others are in the folder, too")
+                        "in their names (results of power are kept only without this, those of the "
+                        "others once the folder has all, too)")
     parser.add_argument("--named-cells", action="store_true",
                         help="of others, further, blind…: the cells that are named beside each "
                              "defect (default: all)")
@@ -265,8 +267,7 @@ def power(output: Path, only: str, cells: str, minutes: float) -> list[Compariso
     """Build a kernel for each change of DEFECTS whose runs `output` lacks, make them, and compare
     them with runs of set-up's kernel, which serve all changes with the same overrides. If five
     seeds show no difference but can't tell, more of them are made, once. Each kernel is removed
-    after its comparison, but not if an exception is raised before. Print each verdict, and return
-    the comparisons.
+    after its comparison. Print each verdict, and return the comparisons.
 
     Args:
         output: folder for runs and patches.
@@ -292,23 +293,22 @@ def power(output: Path, only: str, cells: str, minutes: float) -> list[Compariso
         patch.write_text(planted.patch(tree))
         name = f"gate-change{number}"
         overrides = [*planted.overrides, *([f"for_check={cells}"] if cells else [])]
-        sweep(batch, base, overrides)
-        build = [str(BIN / "flent-aqm"), "kernel", "build", name, "--patch", str(patch)]
-        took_s = None
-        if not is_there(folder):
-            subprocess.run(build, check=True)
-            took_s = sweep(batch, folder, [*overrides, f"kernel={name}"])
-        one = _compare(planted.name, pair_folders(base, folder), took_s)
-        # The folder of further seeds is there if this was done before.
-        if minutes and not one.seen and UNTOLD in one.said.lower() and not (
-                folder / FOLDER).exists():
-            subprocess.run(build, check=True)
-            subprocess.run([BIN / "flent-aqm", "verdict", "--base", base, "--test", folder,
-                            "--until-decided", f"{minutes:g}", "-o", folder / "verdict.md"],
-                           check=False)
+        with _removed_at_end(name):
+            sweep(batch, base, overrides)
+            build = [str(BIN / "flent-aqm"), "kernel", "build", name, "--patch", str(patch)]
+            took_s = None
+            if not is_there(folder):
+                subprocess.run(build, check=True)
+                took_s = sweep(batch, folder, [*overrides, f"kernel={name}"])
             one = _compare(planted.name, pair_folders(base, folder), took_s)
-        subprocess.run([BIN / "flent-aqm", "kernel", "remove", name], check=False,
-                       stderr=subprocess.DEVNULL)
+            # The folder of further seeds is there if this was done before.
+            if minutes and not one.seen and UNTOLD in one.said.lower() and not (
+                    folder / FOLDER).exists():
+                subprocess.run(build, check=True)
+                subprocess.run([BIN / "flent-aqm", "verdict", "--base", base, "--test", folder,
+                                "--until-decided", f"{minutes:g}", "-o", folder / "verdict.md"],
+                               check=False)
+                one = _compare(planted.name, pair_folders(base, folder), took_s)
         compared.append(replace(one, aqm=planted.overrides[0].removeprefix("aqm="),
                                 has_effect=planted.has_effect,
                                 right=bool(one.seen) == planted.has_effect))
@@ -390,17 +390,16 @@ def _judge_defect(output: Path, short: str, planted: Planted, tree: Path, named_
             raise SystemExit(f"bench.gate: {planted.name}: no kernel could be built: {said}")
         print(f"{planted.name}: refused: {said}", flush=True)
         return Comparison(planted.name, {REFUSED: said}, said, aqm=aqm, has_effect=True)
-    for place, cells in bases.items():
-        sweep(batch, place, [*planted.overrides, *cells])
-    took_s = sweep(batch, folder, [*planted.overrides, *chosen, f"kernel={name}"])
-    command = [str(BIN / "flent-aqm"), "verdict", "--base", *(str(place) for place in bases),
-               "--test", str(folder), "-o", str(folder.with_suffix(".md"))]
-    done = subprocess.run([*command, "--no-coverage"], check=False, stdout=subprocess.PIPE,
-                          text=True)
-    if done.returncode != 1:
-        done = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
-    subprocess.run([BIN / "flent-aqm", "kernel", "remove", name], check=False,
-                   stderr=subprocess.DEVNULL)
+    with _removed_at_end(name):
+        for place, cells in bases.items():
+            sweep(batch, place, [*planted.overrides, *cells])
+        took_s = sweep(batch, folder, [*planted.overrides, *chosen, f"kernel={name}"])
+        command = [str(BIN / "flent-aqm"), "verdict", "--base", *(str(place) for place in bases),
+                   "--test", str(folder), "-o", str(folder.with_suffix(".md"))]
+        done = subprocess.run([*command, "--no-coverage"], check=False, stdout=subprocess.PIPE,
+                              text=True)
+        if done.returncode != 1:
+            done = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
     failed = list(failed_runs("test", [folder]))
     said = done.stdout.strip() or (failed[0].cause if failed else f"status {done.returncode}")
     # Without a verdict it prints nothing, however it ends.
@@ -410,6 +409,17 @@ def _judge_defect(output: Path, short: str, planted: Planted, tree: Path, named_
                       has_effect=planted.has_effect,
                       right=word in ("worse", "not exercised") if planted.has_effect
                       else not word and done.returncode == 0)
+
+
+@contextmanager
+def _removed_at_end(name: str) -> Iterator[None]:
+    """Remove an own kernel at the end of a with statement, however that ends, if there is one of
+    this name."""
+    try:
+        yield
+    finally:
+        subprocess.run([BIN / "flent-aqm", "kernel", "remove", name], check=False,
+                       stderr=subprocess.DEVNULL)
 
 
 def stock_tree() -> Path:

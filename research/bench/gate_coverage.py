@@ -64,7 +64,7 @@ def main() -> int:
     """Build the kernel, run each cell once with each queue of --queues (keys of SETS), unless
     --output has the runs, and record() the results. Return the exit status 0. Raises KeyError for
     an unknown queue, SystemExit if no kernel is set up or Flent ends before all runs are made,
-    CalledProcessError or SetupError if a kernel can't be built, another AqmError if all runs of a
+    CalledProcessError or an AqmError if a kernel can't be built, an AqmError also if all runs of a
     queue failed, a file is damaged, or the page can't be written."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("-o", "--output", type=Path, default=Path("results/gate-coverage"),
@@ -118,7 +118,8 @@ def _instrumented_kernel(output: Path) -> tuple[NamedKernel, Path]:
     """Return a kernel that records which lines of the compiled files of GLOBS run, and the folder
     of the source of set-up's kernel. Builds the kernel `gate-coverage` first, and from it the
     recording one, unless the cache has that. Both stay. Raises SystemExit if no kernel is set up,
-    CalledProcessError or SetupError if one can't be built.
+    CalledProcessError if the first can't be built, an AqmError such as SetupError if the second
+    can't.
 
     Args:
         output: folder for the patch of `gate-coverage`. It must exist.

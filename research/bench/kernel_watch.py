@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flent_aqm.base.paths import resource_dir
+from flent_aqm.base.words import counted
 from flent_aqm.parts.kernels.verdict.decide import (
     BETTER,
     MIXED,
@@ -116,7 +117,7 @@ def _largest_effects(judged: Sequence[JudgedMetric], verdict: str) -> str:
     effects.sort(key=lambda pair: -abs(_relative_difference(pair[1])))
     shown = [f"`{name}` {_share_text(effect)} ({effect.cell})" for name, effect in effects[:_MOST]]
     more = len({name for name, _ in effects}) - len({name for name, _ in effects[:_MOST]})
-    return ", ".join(shown) + (f" and {more} metrics more" if more > 0 else "")
+    return ", ".join(shown) + (f" and {counted(more, 'more metric')}" if more > 0 else "")
 
 
 def _count_verdicts(judged: Sequence[JudgedMetric], verdict: str) -> int:

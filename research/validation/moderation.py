@@ -225,6 +225,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                         help="labs side by side (default: one per core)")
     parser.add_argument("--output", type=Path, metavar="PAGE", default=PAGE)
     options = parser.parse_args(arguments)
+    if options.jobs < 1:
+        parser.error(f"--jobs {options.jobs}: expected 1 or more")
     try:
         lines = table(options.jobs)
         marked.replace(options.output, PART, "\n".join(lines), made_now())

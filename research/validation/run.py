@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from flent_aqm.base.errors import AqmError
-from flent_aqm.lab.place import kill_all
+from flent_aqm.lab.place import end_threads
 from flent_aqm.sweep.pool import cores_for
 from research.validation.all_checks import CHECKS
 from research.validation.check import Check, Outcome
@@ -31,7 +31,7 @@ def main() -> int:
     """Run the checks, print the numbers, and write the page, its CSV and its pictures (with --only,
     only if --output is given). Return the exit status, 1 if a check failed or could not run. Raises
     OSError if a file can't be written, and when it writes the page, ToolMissing if there is no
-    kernel."""
+    kernel. Raises SystemExit for wrong usage."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.run",
                                      description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=sorted(_BY_NAME),
@@ -41,12 +41,14 @@ def main() -> int:
     parser.add_argument("--output", type=Path, metavar="DIR",
                         help="folder for the page (default: docs/results)")
     arguments = parser.parse_args()
+    if arguments.jobs < 1:
+        parser.error(f"--jobs {arguments.jobs}: expected 1 or more")
     selected = [check for check in CHECKS if not arguments.only or check.name in arguments.only]
     output = arguments.output or (None if arguments.only else DOCS)
     if output:
         (output / PICTURES).mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
-    outcomes = _run_all(selected, max(1, arguments.jobs))
+    outcomes = _run_all(selected, arguments.jobs)
     results = [(check, outcomes[check.name]) for check in selected]
     if output:
         made = made_now()
@@ -86,8 +88,7 @@ def _run_all(checks: list[Check], jobs: int) -> dict[str, Outcome | str]:
                 outcomes[check.name], wall_s = future.result()
                 _print_outcome(check, outcomes[check.name], wall_s)
         except BaseException:  # ^C, or an error in a check
-            threads.shutdown(wait=False, cancel_futures=True)
-            kill_all()
+            end_threads(threads, pending)
             raise
     return outcomes
 

@@ -26,7 +26,7 @@ _LOSS_PERCENT = r"(\d{1,3}(?:\.\d{1,9})?)%"
 _LOSS_FORM = re.compile(rf"{_LOSS_PERCENT}|gemodel((?: {_LOSS_PERCENT}){{1,4}})")
 EXPECTED_LOSS = ("expected a share such as 1%, or gemodel P [R [1-H [1-K]]] such as gemodel 1% "
                  "10%, each share 100% at most, with 9 decimals at most")
-_OUTAGE = re.compile(r"(\d{1,6}(?:\.\d{1,9})?)-(\d{1,6}(?:\.\d{1,9})?)")
+_OUTAGE = re.compile(r"(\d{1,6}(?:\.\d{0,9})?|\.\d{1,9})-(\d{1,6}(?:\.\d{0,9})?|\.\d{1,9})")
 Outage = tuple[int, int]  # begin and end, in ns
 _MOST_PATH = 4096
 # Values of link_trace_end: after its end a trace repeats, or its last row holds for ever.
@@ -123,8 +123,8 @@ def parse_outages(key: str, text: str) -> tuple[Outage, ...]:
         outage = (round(float(parts[1]) * NS), round(float(parts[2]) * NS)) if parts else (0, 0)
         if outage[1] <= outage[0]:
             raise ConfigError(f"{key}: {word[:40]!r} is not an outage; expected FROM-TO in "
-                              "seconds below 1000000, TO after FROM, such as 10-12, with commas "
-                              "between several")
+                              "seconds below 1000000 with 9 decimals at most, TO after FROM, "
+                              "such as 10-12, with commas between several")
         outages.append(outage)
     for (_, end), (begin, _) in pairwise(outages):
         if begin < end:

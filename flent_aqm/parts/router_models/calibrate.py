@@ -30,7 +30,7 @@ from rich.table import Table
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import BadResult, ConfigError, LabError, ParseError, cause_of
 from flent_aqm.base.words import counted, last_line
-from flent_aqm.lab.place import kill_all
+from flent_aqm.lab.place import end_threads
 from flent_aqm.lab.virtual import Lab
 from flent_aqm.measure.parsers.iperf3 import parse_iperf3
 from flent_aqm.parts.router_models.model import with_parameters
@@ -711,12 +711,12 @@ class _ModelsInLab:
             this process were stopped."""
             with (ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool,
                   _console().status(f"lab: {len(models)} models")):
+                measure_one = self._measure_in(settings)
+                futures = {model: pool.submit(measure_one, model) for model in models}
                 try:
-                    return dict(zip(models, pool.map(self._measure_in(settings), models),
-                                    strict=True))
+                    return {model: future.result() for model, future in futures.items()}
                 except BaseException:
-                    pool.shutdown(wait=False, cancel_futures=True)
-                    kill_all()
+                    end_threads(pool, futures.values())
                     raise
 
         return simulate

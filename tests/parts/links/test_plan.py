@@ -103,7 +103,8 @@ MS = 1_000_000
     ({"link_access": "lte"}, (10.25, 15.25), 5),
     ({"link_jitter_ms": 3}, (10, 30), 3), ({"link_loss": "1%"}, (10, 30), 0),
     # An outage is not the link's delay.
-    ({"link_outages_s": "0.010-0.020"}, (10, 21), 0)])
+    ({"link_outages_s": "0.010-0.020"}, (10, 21), 0),
+    ({"link_outages_s": ".010-.02"}, (10, 21), 0)])
 def test_own_delay_of_a_link_is_what_packets_have_without_a_queue(
         settings: dict[str, object], times_ms: tuple[float, float], own_ms: float) -> None:
     scenario = Scenario.from_settings({"modem_mbps": "8", **settings})
@@ -233,6 +234,7 @@ def test_link_loss_has_netems_words_and_the_chains_mean() -> None:
     ({"link_access": "lte+cycle_ms=x"}, "link_access: cycle_ms has the value 'x'; expected a n"),
     ({"link_outages_s": "5"}, "'5' is not an outage; expected FROM-TO in seconds below "),
     ({"link_outages_s": "1000000-1000001"}, "not an outage; expected FROM-TO in seconds below 1"),
+    ({"link_outages_s": ".-1"}, "seconds below 1000000 with 9 decimals at most, TO after"),
     ({"link_outages_s": "5-4"}, "link_outages_s: '5-4' is not an outage"),
     ({"link_outages_s": "5-7, 6-8"}, "goes back in time from 7 to 6 s"),
     ({"link_trace_end": "stop"}, "link_trace_end: unknown value 'stop'; known: repeat, hold"),
