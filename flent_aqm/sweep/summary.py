@@ -245,7 +245,7 @@ def _print_latency_notes(console: Console, done: Sequence[Scores]) -> None:
         for words, some in (("without", [value for value in none if value.too_few]),
                             (f'with "{LOST}" as', [value for value in none if value.lost])):
             if some:
-                of_one = "in one of them, " if any(value != some[0] for value in some) else ""
+                of_one = "for example, " if any(value != some[0] for value in some) else ""
                 console.print(f"{counted(len(some), 'run')} {words} {title}: {of_one}"
                               f"{some[0].because}.", markup=False, soft_wrap=True)
 

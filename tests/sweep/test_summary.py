@@ -115,7 +115,7 @@ def test_directions_have_columns_and_lost_percentiles_a_word(tmp_path: Path) -> 
     more = replace(LOST, because="3 % of the probes were lost")
     text = table(cells, scores(cells, Scores(10.0, 50.0, 7.0, 9.0),
                                Scores(10.0, 50.0, 7.0, more), Scores(10.0, 50.0, 7.0, LOST)))
-    assert '2 runs with "lost" as p99: in one of them, 3 % of the probes were lost.' in text
+    assert '2 runs with "lost" as p99: for example, 3 % of the probes were lost.' in text
     one_way = table(cells, scores(cells, Scores(NONE, 0.24, 7.0, 9.0)))
     assert "down" not in one_way
     assert "lost" not in one_way

@@ -40,7 +40,14 @@ from flent_aqm.results.metrics.settings import HOST_CC, Setting, settings_of
 from flent_aqm.results.metrics.turns import turns
 from flent_aqm.results.metrics.window import Window
 from flent_aqm.results.reading.limits import limits
-from flent_aqm.results.reading.series import ProbeTool, SeriesKind, recorded_error, series_of
+from flent_aqm.results.reading.series import (
+    MS,
+    ProbeTool,
+    SeriesKind,
+    recorded_error,
+    series_of,
+    unit_of,
+)
 from flent_aqm.results.reading.times import refuse_too_long
 
 # Largest number of a run's settings, and of characters of each, for plots and tables.
@@ -98,9 +105,10 @@ class Run:
             not sampled.
         queue_failure, capture_failure: the error that the file records of sampling the queues,
             and of capturing packets, "" if it records none.
-        failed_series: name of a flow's series that doesn't tell when the flow ran, mostly because
-            it has no samples -> the reason.
-        silent_probes: name of a latency series without a usable answered probe -> the reason.
+        failed_series: name of a flow's series that is not used, because it has no samples, a unit
+            that is not known, or doesn't tell when the flow ran -> the reason.
+        silent_probes: name of a latency series without a usable answered probe, or with a unit that
+            is not known -> the reason.
         turns: "download" and "upload" -> intervals in which the test loads this direction alone.
             Empty unless the test alternates between them: see turns.py.
     """
@@ -352,6 +360,8 @@ def _parse_run(data: DataFile) -> Run:
             if flow is None:
                 failures[name] = series.failure or (
                     f"the file doesn't record when {plain(name)!r} ran")
+        elif series.failure:  # a unit that is not known
+            (silent if unit_of(name, {}) == MS else failures)[name] = series.failure
     ends_s = [time_s for one in probes for time_s in one.sent_s[[0, -1]]]
     ends_s += [time_s for flow in flows for time_s in (flow.start_s, flow.end_s)]
     if ends_s:

@@ -72,7 +72,8 @@ class Series:
         tool: tool of a latency series, None for others.
         of_steps: whether the samples are Flent's interpolated steps.
         failure: reason why a series of latency or throughput has no sample with a value or of a
-            lost probe, "" if it has one, and for other kinds.
+            lost probe, or why a series with a name of such a series is of another kind, which is a
+            unit that is not known. "" if there is no such reason.
     """
 
     name: str
@@ -174,9 +175,11 @@ def _read_series(name: str, meta: Mapping[str, Any], samples: Sequence[Mapping[s
         meta = {**meta, "UNITS": MBPS}
     elif kind is SeriesKind.LATENCY:
         meta = {**meta, "UNITS": MS}
-    failure = "" if kind is SeriesKind.OTHER or any(
-        one.get("val") is not None or "lost" in one
-        for one in samples) else _why_no_samples(name, meta)
+    if kind is SeriesKind.OTHER:
+        failure = _why_other_unit(name, meta)
+    else:
+        failure = "" if any(one.get("val") is not None or "lost" in one
+                            for one in samples) else _why_no_samples(name, meta)
     return Series(name, kind, meta, samples, tool, of_steps, failure)
 
 
@@ -295,6 +298,17 @@ def _why_no_samples(name: str, meta: Mapping[str, Any]) -> str:
     """Return the reason why a series has no samples, with the series' name: recorded_error(), else
     that the tool gave no data."""
     return recorded_error(name, meta) or f"the tool of {plain(name)!r} gave no data"
+
+
+def _why_other_unit(name: str, meta: Mapping[str, Any]) -> str:
+    """Return the reason why a series whose name is that of a latency or throughput is neither: a
+    unit that is not known. "" if its name is another, or its unit is known."""
+    unit = unit_of(name, meta)
+    expected = {MS: MS, MBPS: " or ".join(_TO_MBPS)}.get(unit_of(name, {}))
+    if expected is None or unit in (MS, *_TO_MBPS):
+        return ""
+    return (f"{plain(name)!r} has the unit {plain(unit[:LONGEST_REASON])!r}, which is not read; "
+            f"expected {expected}")
 
 
 def _samples_of_steps(data: DataFile) -> dict[str, list[dict[str, Any]]]:

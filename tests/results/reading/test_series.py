@@ -212,6 +212,22 @@ def test_files_without_units_have_all_numbers(about: Mapping[str, Any] | None) -
     assert number(run, "latency_loaded_median_ms") == 5.5
 
 
+def test_unknown_unit_is_the_reason_for_what_is_missing() -> None:
+    """Not that the test has no download, or the run no latency series."""
+    about = {name: {"UNITS": "s" if name.startswith("Ping") else "kbit/s"} for name in ABOUT}
+    run = run_of(whole({ICMP: ping(5.5), **FLOWS}, about, version=4))
+    assert reason(run, "throughput_download_mbps") == (
+        f"{DOWN!r} has the unit 'kbit/s', which is not read; expected Mbits/s or bits/s")
+    assert f"{ICMP!r} has the unit 's', which is not read; expected ms" in reason(
+        run, "latency_loaded_median_ms")
+    known = run_of(whole({ICMP: ping(5.5), **FLOWS, "cpu_stats_router::load": ping(5.5)},
+                         {**about, ICMP: {"UNITS": "ms"}, DOWN: {"UNITS": "Mbits/s"},
+                          "cpu_stats_router::load": {"UNITS": "misc"}}, version=4))
+    assert number(known, "throughput_download_mbps") == pytest.approx(20)
+    assert [one for one in known.notes if "kbit" in one] == [
+        f"{UP!r} has the unit 'kbit/s', which is not read; expected Mbits/s or bits/s"]
+
+
 def test_steps_stand_in_for_raw_samples_and_say_so() -> None:
     """netperf-wrapper of 2012: no version, no raw samples; sums of others are no flows."""
     steps = round(TOTAL_S / STEP_S) + 1

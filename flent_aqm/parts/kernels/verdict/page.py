@@ -99,7 +99,8 @@ def sentence(comparison: PairedSides, judged: Sequence[JudgedMetric]) -> str:
                 f"{no_effect}")
     if not parts:
         return f"The same in all {counted(same, 'metric')}."
-    return _capitalize_first(f"{'; '.join(parts)}; the same: {counted(same, 'metric')}.")
+    rest = f"the same: {counted(same, 'metric')}" if same else "no metric is the same"
+    return _capitalize_first(f"{'; '.join(parts)}; {rest}.")
 
 
 def _named(judged: JudgedMetric) -> str:

@@ -270,11 +270,11 @@ def test_sentence_gives_numbers_of_three_metrics_and_none_that_say_nothing() -> 
     assert sentence(comparison, [worse(name, 5.0) for name in names]) == (
         "Worse: latency_loaded_median_ms (+5.00, +25.0% in many), latency_loaded_p95_ms (+5.00, "
         "+25.0% in many), latency_loaded_p99_ms (+5.00, +25.0% in many), latency_loaded_max_ms; "
-        "the same: 0 metrics.")
+        "no metric is the same.")
     assert sentence(comparison, [worse(LATENCY, 5.0, "with 3 of 5 seeds"),
                                  worse(names[1], math.nan), worse(names[2], math.inf)]) == (
         "Worse: latency_loaded_median_ms, latency_loaded_p95_ms, latency_loaded_p99_ms (+∞ in "
-        "many); the same: 0 metrics.")
+        "many); no metric is the same.")
 
 
 def test_better_follows_the_metric_and_both_is_mixed() -> None:
