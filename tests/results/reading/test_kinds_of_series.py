@@ -119,8 +119,8 @@ def test_what_flent_computed_is_left_out(
     ({"ERROR": ["y" * 300]}, [], "TCP x: " + "y" * 200), ({"ERROR": ["a"]}, PLAIN, ""),
     ({}, [{"t": 1.0, "val": None}], "the tool of 'TCP x' gave no data"),
     ({}, [{"t": 1.0, "lost": True, "val": None}], ""),
-    ({"UNITS": "bytes"}, [], "'TCP x' has the unit 'bytes', which is not read; expected Mbits/s or "
-                             "bits/s")])
+    ({"UNITS": "bytes"}, [], ("'TCP x' has the unit 'bytes', which is not read; expected "
+                              "Mbits/s or bits/s"))])
 def test_series_without_data_has_a_reason(
         meta: dict[str, Any], samples: list[dict[str, Any]], failure: str) -> None:
     series = read("TCP x", meta, samples)
