@@ -9,6 +9,7 @@ into data files with --keep, where the plotter finds it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -28,6 +29,8 @@ _MOST_LINES, _MOST_VALUES, _LONGEST, _LONGEST_S = 50, 100_000, 1000, 60.0
 # Looks of flows in the queue. Drops and marks have colours of their own.
 _FLOW_LOOKS = [look for look in OTHER_LOOKS if look.colour not in (DROPS, MARKS)]
 OTHERS, _OTHERS_COLOUR = "others", "#AAAAAA"
+# How many times as high as this run's slowest probe a changed run's is if this run looks flat.
+_FLATTENS = 8
 # Length of a bar of drops and marks, whose count is its height.
 STEP_S = 0.02
 
@@ -258,7 +261,8 @@ def _draw_window(axis: Any, explained: Explained) -> list[Any]:
 
 
 def _draw_probes(axis: Any, explained: Explained) -> list[Any]:
-    """Draw the RTT of the probes of each run, and mark the explained probe unless it was lost.
+    """Draw the RTT of the probes of each run, and mark the explained probe unless it was lost. The
+    axis is logarithmic if a changed run is so much slower that the recorded one would look flat.
     Return the handles."""
     own, *changed = explained.runs
     # The first two flows' colours are always avoided: the second is like that of a queue.
@@ -274,9 +278,19 @@ def _draw_probes(axis: Any, explained: Explained) -> list[Any]:
     if explained.rtt_ms is not None:
         handles += axis.plot([explained.sent_s], [explained.rtt_ms], "o", color="black",
                              markersize=5, label="the explained probe")
-    axis.set_ylim(0)
+    highest_ms, *others_ms = (_highest_ms(one) for one in (own, *changed))
+    if highest_ms and max(others_ms, default=0.0) > _FLATTENS * highest_ms:
+        axis.set_yscale("log")
+        axis.yaxis.set_major_formatter("{x:g}")
+    else:
+        axis.set_ylim(0)
     axis.set_ylabel("probes,\nms")
     return handles
+
+
+def _highest_ms(curve: NamedCurve) -> float:
+    """Return the highest RTT of a curve in ms, 0 without values."""
+    return max((value for value in curve.values if math.isfinite(value)), default=0.0)
 
 
 def _queue_of(one: NamedCurve) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
 
 from flent_aqm.base.errors import BadResult
 from flent_aqm.results.data_file import as_data_file
@@ -30,6 +32,16 @@ def test_what_is_written_is_what_is_read() -> None:
     assert explained.runs[0].name == "nothing changed"
     assert explained.rtt_ms is not None
     assert explained.has_losses == bool(explained.drops_s)
+
+
+@pytest.mark.parametrize(("factor", "scale"), [(2.0, "linear"), (40.0, "log")])
+def test_one_slow_change_does_not_flatten_the_run(factor: float, scale: str) -> None:
+    explained = why.read(_kept())
+    own = explained.runs[0]
+    slow = why.NamedCurve("aqm=pfifo", own.at_s, [value * factor for value in own.values])
+    axes = Figure().subplots(4 if explained.has_losses else 3, 1)
+    why.draw(axes, replace(explained, runs=[own, slow]))
+    assert axes[-1].get_yscale() == scale
 
 
 @pytest.mark.parametrize("change", [
