@@ -40,7 +40,7 @@ def next_step(here: Path) -> str:
     summary = f"The newest results are {counted(done, 'run')} in {plain(name)}"
     if sweep is not None and done + len(sweep.failed) < sweep.planned:
         return (f"{summary}, of {sweep.planned:,} planned. Next, follow the sweep; if it was "
-                f"interrupted, start it again with --batch-resume {plain(name)}:\n"
+                f"interrupted, start it again {sweep.resumed_with(plain(name))}:\n"
                 f"  flent-aqm report --follow {plain(name)}")
     return (f"{summary}. Next, write them as a report, or open them in a window:\n"
             f"  flent-aqm report {plain(name)} -o report.html\n"

@@ -68,6 +68,17 @@ class Status:
         """
         return replace(self, failed={**self.failed, name: cause})
 
+    def resumed_with(self, folder: str) -> str:
+        """Return words behind "start it again" that tell how the sweep makes its missing runs:
+        "with --batch-resume FOLDER" if Flent began it, else "by the same command", because commands
+        that plan their own runs, such as `flent-aqm scorecard`, have no such option.
+
+        Args:
+            folder: path of the results folder, as it is to be shown.
+        """
+        began_by_flent = bool(self.command) and Path(self.command[0]).name == "flent"
+        return f"with --batch-resume {folder}" if began_by_flent else "by the same command"
+
     def ended(self) -> Status:
         """Return a copy of the status whose end is the present time."""
         return replace(self, ended_s=time.time())

@@ -94,10 +94,12 @@ def tool() -> Tool:
         raise ConfigError(f"{path}: `programs` or `sometimes` of its TOOL has a Program "
                           f"{' and '.join(sorted(taken))}, which each run has of its own; leave it "
                           "out, or if another program is meant, give that another name")
-    if declared.shown and len(declared.shown.rates) not in (0, 2):
-        raise ConfigError(f"{path}: `shown` of its TOOL has {len(declared.shown.rates)} rates; "
-                          "expected none, or the names of two numbers, the download's and the "
-                          "upload's")
+    if declared.shown and (isinstance(declared.shown.rates, str)
+                           or len(declared.shown.rates) not in (0, 2)):
+        raise ConfigError(f"{path}: `shown` of its TOOL has rates={declared.shown.rates!r}; leave "
+                          "rates out, which means download_mbps and upload_mbps, or give two "
+                          "names, the download's first; one of them may be missing in its numbers, "
+                          "and a test that doesn't fill the line has rates=()")
     shown = declared.shown or Shown(declared.name, tuple(
         number.name for number in declared.numbers
         if number.unit in ("ms", "RPM") and "jitter" not in number.name))

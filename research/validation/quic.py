@@ -87,8 +87,10 @@ def by_place(folder: Path) -> dict[tuple[str, str, bool], Run]:
         program = str(run.settings.get("client_program", ""))
         stack = next((one for one in STACKS if f"/{one}/" in program), "")
         if not stack:
-            raise ValueError(f"{path}: its client_program is {program[:60]!r}; expected one of "
-                             f"{', '.join(STACKS)}")
+            raise ValueError(f"{path}: its client_program is {program[:60]!r}; expected a run of "
+                             "batches/quic.batch, whose program lies below a folder "
+                             f"{', '.join(f'/{one}/' for one in STACKS)}; take other files out of "
+                             "the folder")
         found[stack, str(run.settings["aqm"]), bool(run.settings.get("cross_traffic"))] = run
     missing = [f"{stack} {queue}{' beside Cubic' * cross}" for stack in STACKS for queue in QUEUES
                for cross in (False, True) if (stack, queue, cross) not in found]

@@ -84,12 +84,13 @@ def require_content(rows: Sequence[ReportRow], damaged: Sequence[tuple[Path, str
     """
     if not rows and not any(one.status.failed for one in folders if one.status):
         if not damaged:
-            path = plain(folders[0].path)
-            ended = folders[0].status is not None and folders[0].status.ended_s is not None
+            path, sweep = plain(folders[0].path), folders[0].status
+            assert sweep is not None  # without a file, only a sweep's status makes it a folder
             raise ConfigError(f"nothing to report on: the sweep in {path} " + (
-                "has ended, and no data file is there; start it again" if ended else
-                "has not finished a run yet; wait, or if it was interrupted, start it again")
-                + f" with --batch-resume {path}")
+                "has not finished a run yet; wait, or if it was interrupted, start it again "
+                if sweep.ended_s is None else
+                "has ended, and no data file is there; start it again ")
+                + sweep.resumed_with(path))
         first = f"{damaged[0][0]}: {damaged[0][1]}"
         raise ConfigError(first if len(damaged) == 1 else
                           f"none of {len(damaged):,} files can be read, the first because {first}")

@@ -225,7 +225,8 @@ def test_file_without_a_tool_is_refused(
 
 @pytest.mark.parametrize(("shown", "cause"), [
     ("rates=()", "`shown` of its TOOL has rates=(), but the scorecard needs a rate; leave rates"),
-    ('rates=("download_mbps",)', "`shown` of its TOOL has 1 rates; expected none, or the na"),
+    ('rates=("download_mbps",)', "`shown` of its TOOL has rates=('download_mbps',); leave rates"),
+    ('rates=("download_mbps")', "`shown` of its TOOL has rates='download_mbps'; leave rates out"),
     ('rates=("down", "up")', "names down and up; expected names of its numbers: download_mbps, rt"),
     ('latency=("rtt_ms", "ping_ms")', "names ping_ms; expected names of its numbers: download_mbp"),
     ('verdict=(("good", "{}"),)', "names good; expected names of its numbers: download_mbps, rtt_"),

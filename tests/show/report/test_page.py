@@ -326,6 +326,11 @@ def test_sweep_without_a_run_is_told_from_one_that_goes_on(
         require_content(rows, damaged, folders)
     assert str(refusal.value) == (f"nothing to report on: the sweep in {tmp_path} {why} with "
                                   f"--batch-resume {tmp_path}")
+    # Commands that plan their own runs go on by themselves, and have no such option.
+    status.write(tmp_path, status.Status(["/usr/bin/flent-aqm", "scorecard"], 3, 0, 5.0, ended_s))
+    with pytest.raises(ConfigError) as refusal:
+        require_content(*read([tmp_path]))
+    assert str(refusal.value).endswith(f"{why} by the same command")
 
 
 def test_files_below_the_folder_of_the_status_are_found(tmp_path: Path) -> None:
