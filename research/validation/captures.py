@@ -77,12 +77,12 @@ def read_packets(path: Path) -> Packets:
     data = path.read_bytes()
     beyond_header = len(data) - _FILE_HEADER_BYTES
     if int.from_bytes(data[:4], "little") != 0xA1B23C4D or beyond_header % _RECORD.itemsize:
-        raise ParseError(f"{path.name} is cut off, or not a capture by guest.sh; expected pcap "
+        raise ParseError(f"{path} is cut off, or not a capture by guest.sh; expected pcap "
                          f"with nanoseconds and {HEAD_BYTES} bytes of each packet")
     records = numpy.frombuffer(memoryview(data)[_FILE_HEADER_BYTES:], _RECORD)
     if records.size and (records["captured"] != HEAD_BYTES).any():
         odd = records["captured"][records["captured"] != HEAD_BYTES][0]
-        raise ParseError(f"{path.name} has {odd} bytes of a packet; expected {HEAD_BYTES} of each, "
+        raise ParseError(f"{path} has {odd} bytes of a packet; expected {HEAD_BYTES} of each, "
                          "as of a capture by guest.sh")
     return records
 
@@ -112,7 +112,7 @@ def passage(entering: Path, leaving: Path) -> Passage:
     """
     came, left = read_packets(entering), read_packets(leaving)
     if not came.size:
-        raise ParseError(f"{entering.name}: the capture has no packet; expected those of the test")
+        raise ParseError(f"{entering}: the capture has no packet; expected those of the test")
     start = times_ns(came)[0]
     came_ns, left_ns = times_ns(came) - start, times_ns(left) - start
     _, numbered = numpy.unique(numpy.concatenate([_packet_keys(came), _packet_keys(left)]),

@@ -150,7 +150,7 @@ def acknowledgement_statistics(capture: Path) -> tuple[float, float]:
     packets = read_packets(capture)
     packets = packets[packets["flags"] & (_ACK | _RST) == _ACK]
     if not packets.size:
-        raise BadResult(f"{capture.name}: the capture has no acknowledgements; expected those of "
+        raise BadResult(f"{capture}: the capture has no acknowledgements; expected those of "
                         "an upload: measure again")
     ports, counts = numpy.unique(packets["destination_port"], return_counts=True)
     packets = packets[packets["destination_port"] == ports[counts.argmax()]]
@@ -162,7 +162,7 @@ def acknowledgement_statistics(capture: Path) -> tuple[float, float]:
     steps = (numpy.diff(numbers) + 2**31) % 2**32 - 2**31
     new = numpy.flatnonzero(steps > 0)
     if new.size < 100:
-        raise BadResult(f"{capture.name}: {counted(new.size, 'acknowledgement')} of new data after "
+        raise BadResult(f"{capture}: {counted(new.size, 'acknowledgement')} of new data after "
                         f"{SKIP_S:g} s; expected 100 or more: measure again")
     return (float(steps[new].mean() / MSS_BYTES),
             float(numpy.median(numpy.diff(times[new + 1]))) / 1e3)
