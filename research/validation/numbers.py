@@ -80,11 +80,11 @@ def _batch(name: str) -> tuple[str, ...]:
 
 
 def main() -> int:
-    """Make the runs, or with --from take existing ones, and write the tables of all parts, or of
-    those of --only, one by one. Return the exit status, 1, with a line on standard error, if runs
-    fail, are missing or differ in their versions, a page can't be used or lacks the part's marks or
-    its stamp, or a file beside it can't be written. Parts before the faulty one are written
-    then."""
+    """Make the runs, in place of earlier ones in results/docs/PART, or with --from take existing
+    ones, and write the tables of all parts, or of those of --only, one by one. Return the exit
+    status, 1, with a line on standard error, if runs fail, are missing or differ in their versions,
+    a page can't be used or lacks the part's marks or its stamp, or a file beside it can't be
+    written. Parts before the faulty one are written then."""
     parser = argparse.ArgumentParser(prog="python -m research.validation.numbers",
                                      description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", nargs="+", metavar="PART", choices=sorted(PARTS))

@@ -197,7 +197,8 @@ class LinkModel:
                 for direction, plan in link_plans(scenario).items()}
 
     def refuse(self, scenario: Scenario, length_s: float) -> None:
-        """Do the same as refuse_link_that_ends().
+        """Refuse a run that lasts longer than its link can, as refuse_link_that_ends() does: its
+        trace ends and lets nothing more pass, or outages or a held trace begin again in it.
 
         Args:
             scenario: settings of the run.
