@@ -164,8 +164,9 @@ def legend_columns(labels: Sequence[str], width_inches: float) -> int:
 
 
 def in_rows(entries: Sequence[_Entry], columns: int) -> list[_Entry]:
-    """Return the entries of a legend in the order in which they are read row by row, as boxes stand
-    from left to right: matplotlib fills a column before the next one."""
+    """Return the entries of a legend in the order in which matplotlib must be given them for the
+    legend to show them row by row in the order of `entries`: it fills one column before the next.
+    """
     return [entry for at in range(columns) for entry in entries[at::columns]]
 
 

@@ -38,8 +38,9 @@ def measure(call: Call, report: ClientReport) -> None:
                 last = line.text if line.text.startswith("ERROR") else last
             if not file.is_file():
                 raise BadResult(f"bbperf wrote no result file of the {direction}, and "
-                                + (f"printed: {last}" if last else "named no error: run it by "
-                                   f"hand: python -m bbperf.bbperf -c {call.host} -p {call.port}"))
+                                + (f"printed: {last}" if last else "named no error: run it by hand: "
+                                   + " ".join(["python", "-m", "bbperf.bbperf", "-c", call.host,
+                                               "-p", str(call.port), *more])))
             read(file.read_text(encoding="utf-8"), direction, report, last)
 
 

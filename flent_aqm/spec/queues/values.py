@@ -360,26 +360,27 @@ def as_requested(value: Scalar) -> Expected:
 
 
 def codel_us(value: Scalar) -> Expected:
-    """Return the time in us that the kernel reports for a time of CoDel, which it stores in units
-    of 1024 ns: 5 ms become 4882 units = 4999 us."""
+    """Return the time in us that the kernel reports for a time of CoDel of `value` us. It stores it
+    in units of 1024 ns: 5000 us become 4882 units = 4999 us."""
     return ((int(value) * 1000 >> 10) << 10) // 1000
 
 
 def psched_us(value: Scalar) -> Expected:
-    """Return the time in us that the kernel reports for PIE's target. It stores the time in ticks
-    of 64 ns, rounded down, and reports the lowest 32 bits of the ns."""
+    """Return the time in us that the kernel reports for a target of PIE of `value` us. It stores
+    the time in ticks of 64 ns, rounded down, and reports the lowest 32 bits of the ns."""
     return ((int(value) * 1000 >> 6) << 6) % 2**32 // 1000
 
 
 def jiffies_us(value: Scalar) -> Expected:
-    """Return the set of times in us that kernels may report for a time in us. They store it in
-    timer ticks, rounded up, and their timer frequencies differ."""
+    """Return the set of times in us that kernels may report for a time of `value` us. They store it
+    in timer ticks, rounded up, and their timer frequencies differ."""
     return frozenset(-(-int(value) * hz // 10**6) * 10**6 // hz for hz in _KERNEL_HZ)
 
 
 def jiffies_ms_in_us(value: Scalar) -> Expected:
-    """Return the set of times in us that tc may print for a time in ms. Kernels store it in timer
-    ticks, rounded up, and report whole ms, rounded down. tc prints the lowest 32 bits of the us."""
+    """Return the set of times in us that tc may print for a time of `value` ms. Kernels store it in
+    timer ticks, rounded up, and report whole ms, rounded down. tc prints the lowest 32 bits of the
+    us."""
     return frozenset(-(-int(value) * hz // 1000) * 1000 // hz * 1000 % 2**32 for hz in _KERNEL_HZ)
 
 
