@@ -63,9 +63,9 @@ def test_file_with_an_impossible_time_is_refused() -> None:
 
 
 def test_call_by_hand_has_the_servers_port(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The usual one may be another server's."""
+    """The usual one may be another server's; and it is the download that fails first."""
     monkeypatch.setattr(bbperf, "lines_of", lambda *_: iter(()))
-    with pytest.raises(BadResult, match=r"wrote no result .* -c 192\.0\.2\.1 -p 99$"):
+    with pytest.raises(BadResult, match=r"wrote no result .* -c 192\.0\.2\.1 -p 99 -R$"):
         bbperf.measure(Call("192.0.2.1", 99), ClientReport("bbperf"))
 
 
