@@ -40,6 +40,16 @@ SLOW_S, SLOW_CONNECT_S = 55.0, 15.0
 _LONGEST_SOCKET = 80
 
 
+# How the host's own words begin in the error output of on_router.sh, and its own words on this
+# machine, on an answer that was cut off.
+_OF_HOST, _OF_THIS_MACHINE = ("host: ", "router hook: "), "router hook: testbed="
+
+
+class HostSilent(TestbedError):
+    """A host didn't say how a command ended: ssh failed, its answer was cut off, or a limit was
+    reached."""
+
+
 class SshConnection:
     """A connection to a host, open for the length of a with statement, or from start() to close().
     A further connection needs a new object.
@@ -125,9 +135,9 @@ class SshConnection:
             settings: its arguments, such as token=T.
             timeout_s: timeout of the command.
 
-        Raises TestbedError if the command fails or times out. Its text is the host's address and
-        the last line of the error output, otherwise the exit status. If it timed out, the command's
-        name is before that line.
+        Raises TestbedError if the command fails or times out, HostSilent if it isn't the host that
+        says so. Its text is the host's address and the last line of the error output, otherwise the
+        exit status. If it timed out, the command's name is before that line.
         """
         try:
             with told_if_slow(f"{self.testbed}: no answer to `{command}` yet; waiting up to "
@@ -135,12 +145,14 @@ class SshConnection:
                 return shell.run(hook_command(command, self.testbed, *settings),
                                  timeout_s=timeout_s, env={**os.environ, **self.environment})
         except CommandFailed as failed:
-            last = last_line(failed.stderr).removeprefix(f"router hook: testbed={self.testbed}: ")
+            last = last_line(failed.stderr)
+            by_host = last.startswith(_OF_HOST) and not last.startswith(_OF_THIS_MACHINE)
+            last = last.removeprefix(f"{_OF_THIS_MACHINE}{self.testbed}: ")
             if not last:
                 last = f"{command} ended with {end_of(failed.returncode)}"
             elif failed.returncode < 0:  # stopped at a limit
                 last = f"{command}: {last}"
-            raise TestbedError(f"{self.testbed}: {last}") from None
+            raise (TestbedError if by_host else HostSilent)(f"{self.testbed}: {last}") from None
 
     def keep_alive(self, token: str) -> None:
         """Start a thread that sends the session's token to the host's watchdog now and every 10 s,

@@ -14,7 +14,7 @@ import socket
 from collections.abc import Sequence
 
 from flent_aqm.base.errors import AqmError, TestbedError
-from flent_aqm.parts.ssh.connection import SshConnection
+from flent_aqm.parts.ssh.connection import HostSilent, SshConnection
 from flent_aqm.parts.ssh.restore import parse_state, restore_plan
 
 
@@ -67,11 +67,7 @@ class RouterSession:
             try:
                 self.end()
             except AqmError as fault:
-                raise TestbedError(
-                    f"{cause}; and restoring it failed, too: {fault}; if it doesn't answer any "
-                    "more, its watchdog restores it within a minute, and if it has restarted, it "
-                    "has its usual queues; otherwise: flent-aqm restore --testbed "
-                    f"{connection.testbed}") from None
+                raise TestbedError(f"{cause}; and restoring it failed, too: {fault}") from None
             raise TestbedError(cause if is_named else f"{cause}; its state is as before") from None
         except BaseException:
             self.end()
@@ -89,7 +85,13 @@ class RouterSession:
         session no longer holds it, or its state isn't the original one."""
         if self._held:
             self._held = False
-            self._connection.run("end", f"token={self.token}")
+            try:
+                self._connection.run("end", f"token={self.token}")
+            except HostSilent as error:
+                raise TestbedError(
+                    f"{error}; so whether it is restored isn't known: its watchdog restores it "
+                    "within a minute, and if it has restarted, it has its usual queues; otherwise: "
+                    f"flent-aqm restore --testbed {self._connection.testbed}") from None
 
 
 def _holder() -> str:

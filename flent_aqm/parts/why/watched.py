@@ -89,10 +89,13 @@ class Watched(Lab):
 
     def wait(self) -> CommandResult:
         """Wait until the run has ended, move its captures to `kept`, and return the command's
-        result. Raises as Lab.wait(), and LabError if the router could not drop the packet of
-        --drop-packet, or if a capture failed or has lost packets."""
+        result. There are no captures if the test was refused before its queue was set up. Raises as
+        Lab.wait(), and LabError if the router could not drop the packet of --drop-packet, or if a
+        capture failed or has lost packets."""
         result = super().wait()
         out = self.stdout.parent
+        if not (out / "why_pids").exists():
+            return result  # the test was refused before its queue was set up; the caller says why
         if fault := " ".join(read_text(out / "why_drop").split()):
             raise LabError(f"--drop-packet: the router could not drop the packet: {fault[-200:]}; "
                            "name another packet, or leave --drop-packet out")

@@ -78,7 +78,15 @@ def write_groups_json(console: Console, scored: Sequence[ScoredFile], requested:
     """Write a JSON list to the console, with an object for each group and metric: settings (an
     object of texts), metric, unit, and the statistics in NUMBERS, null for a missing value. The
     list is empty without a group or a metric. Raises ConfigError if a setting is one that no run
-    has. Arguments are those of write_groups_csv()."""
+    has.
+
+    Args:
+        console: receives the text.
+        scored: the runs.
+        requested: names of the settings to group by. Others in which runs differ are added.
+        pool: names of the settings that are not added. If "all" is among them, none is added.
+        names: names of the metrics.
+    """
     console.file.write(json_text(
         [{"settings": settings, "metric": name, "unit": METRICS[name].unit, **numbers}
          for settings, name, numbers in _rows(scored, requested, pool, names)], indent=1) + "\n")

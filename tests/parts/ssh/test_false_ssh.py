@@ -15,6 +15,7 @@ from flent_aqm.base.waiting import told_if_slow
 from flent_aqm.cli import main
 from flent_aqm.parts.ssh import connection
 from flent_aqm.parts.ssh.connection import SshConnection, hook_command
+from flent_aqm.parts.ssh.session import RouterSession
 
 ADDRESS = "ssh://root@127.0.0.9"
 CONNECT = 'case "$*" in *ready*) echo ready; exec cat >/dev/null ;; esac\n'
@@ -119,6 +120,28 @@ def test_no_command_succeeds_with_an_empty_answer(ssh: Path, command: str) -> No
     with (SshConnection(ADDRESS) as host,
           pytest.raises(TestbedError, match="without the whole answer")):
         host.run(command, "token=1")
+
+
+@pytest.mark.parametrize(("commands", "said", "is_known"), [
+    ("echo 'ssh: connect to x: No route to host' >&2; exit 255", "No route to host; so whe", False),
+    ("true", "without the whole answer of the host's shell, so what was done there is", False),
+    ("echo 'host: this host is not as it was found: set it' >&2; exit 1", "found: set it", True),
+    ("echo 'router hook: this sweep no longer holds this host: x' >&2; exit 2", "host: x", True)])
+def test_end_without_the_hosts_word_says_who_restores_it(
+        ssh: Path, commands: str, said: str, is_known: bool) -> None:
+    """And what to do; a host that answers says itself what is to be mended."""
+    write(ssh, CONNECT + "cat >/dev/null; " + commands)
+    with SshConnection(ADDRESS) as host:
+        session = RouterSession(host, [])
+        session._held = True  # as after begin(), for which a real host is needed
+        with pytest.raises(TestbedError) as refusal:
+            session.end()
+        session.end()  # once only
+    assert said in str(refusal.value)
+    assert (f"its watchdog restores it within a minute, and if it has restarted, it has its usual "
+            f"queues; otherwise: flent-aqm restore --testbed {ADDRESS}" in str(refusal.value)
+            ) is not is_known
+    assert is_known is str(refusal.value).endswith(said)
 
 
 def test_host_that_says_nothing_is_told_of_early(

@@ -59,11 +59,26 @@ def test_packet_that_was_not_dropped_is_told_with_the_reason(tmp_path: Path) -> 
      "no room for 7 packets: it has memory for 15 % more than the recorded .*, up to 640 MiB")])
 def test_capture_that_failed_is_told_with_the_cause(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], why: str) -> None:
-    for name, text in files.items():
+    for name, text in (files | {"why_pids": "99\n"}).items():
         (tmp_path / name).write_text(text)
+    with pytest.raises(LabError, match=why):
+        _ended_in(tmp_path, monkeypatch).wait()
+
+
+def test_test_that_was_refused_before_captures_is_left_to_say_why(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as a test of one's own whose file isn't named: a failed capture was told instead."""
+    assert _ended_in(tmp_path, monkeypatch).wait() is None  # what the lab returned
+    script = Path(watched.__file__).parent / "guest" / "why.sh"
+    assert not Path("/run/lab/out").exists()
+    done = subprocess.run(["sh", script], env={"STEP": "end"}, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def _ended_in(out: Path, monkeypatch: pytest.MonkeyPatch) -> Watched:
+    """Return a lab whose run has ended, and left its files in `out`."""
     lab = Watched.__new__(Watched)
     monkeypatch.setattr(Lab, "wait", lambda self: None)
-    monkeypatch.setattr(lab, "stdout", tmp_path / "stdout", raising=False)
+    monkeypatch.setattr(lab, "stdout", out / "stdout", raising=False)
     monkeypatch.setattr(lab, "_scenario", Scenario(), raising=False)
-    with pytest.raises(LabError, match=why):
-        lab.wait()
+    return lab

@@ -4,7 +4,8 @@
 
 case $STEP in
     end)
-        while read -r why_pid; do
+        # Not there if the test was refused before the queue was set up.
+        [ ! -e /run/lab/out/why_pids ] || while read -r why_pid; do
             kill -TERM "$why_pid" || continue
             while kill -0 "$why_pid" 2>/dev/null; do sleep 0.1; done
         done </run/lab/out/why_pids
