@@ -186,10 +186,13 @@ def _patch(module: "ModuleType") -> None:
                 stock = getattr(owner if hasattr(owner, last) else builtins, last)
                 changes.append((owner, last, getattr(sys.modules[ours], function)(stock)))
     except Exception as error:  # Flent must work in spite of any error of this package
+        # An error of this package's own says itself how to mend it, such as a user's file that
+        # fails. That module is imported already where such an error is raised.
+        why = (f"{error}" if type(error).__module__ == "flent_aqm.base.errors" else
+               f"{type(error).__name__}: {error} (to mend it, install flent-aqm again, with a "
+               "Flent that it supports; to silence this, set FLENT_AQM_DISABLE=1)")
         print(f"flent-aqm: can't extend {module.__name__}, so Flent works without this part of "
-              f"flent-aqm: {type(error).__name__}: {error} "
-              "(to mend it, install flent-aqm again, with a Flent that it supports; to silence "
-              "this, set FLENT_AQM_DISABLE=1)", file=sys.stderr)
+              f"flent-aqm: {why}", file=sys.stderr)
         return
     for owner, last, new in changes:
         if new is not None:

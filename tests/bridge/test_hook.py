@@ -108,6 +108,17 @@ def test_patch_when_it_fails_gives_one_warning_and_flent_goes_on(own_installed: 
     assert len(ended.err.splitlines()) == 1
     assert ("can't extend flent.plotters, so Flent works without this part of flent-aqm: "
             "ZeroDivisionError") in ended.err
+    assert ended.err.rstrip().endswith("to silence this, set FLENT_AQM_DISABLE=1)")
+
+
+def test_own_test_that_fails_is_the_users_to_mend(installed: Env, tmp_path: Path) -> None:
+    """No other version of Flent would make it better."""
+    (tmp_path / "mine.py").write_text("1 / 0\n")
+    ended = installed.run("flent", *PLOTS_OF_RRUL,
+                          environ={"FLENT_AQM_OWN_TOOL": str(tmp_path / "mine.py")})
+    line = next(one for one in ended.err.splitlines() if "can't extend" in one)
+    assert line.endswith("mine.py: line 1 raises ZeroDivisionError: division by zero; mend it, see "
+                         "docs/extend.md")
 
 
 def test_patched_module_when_inspected_looks_untouched(installed: Env) -> None:
