@@ -206,15 +206,23 @@ _OF_TOOLS = (
 )
 _LINES = ("it has more than one JSON value, as the output of ndt7-client and M-Lab's archive have; "
           "run the client by Flent, flent ndt7 -H SERVER; flent-aqm infer reads M-Lab's archive")
+# Keys of each line that iperf3 writes with --json-stream.
+_OF_IPERF3_STREAM = {"event", "data"}
 
 
 def _refuse_output_of_tool(top: dict[str, Any]) -> None:
     """Raise BadResult, with advice, if the file has no metadata, but all keys by which the JSON of
     a tool is recognised (_OF_TOOLS)."""
-    if "metadata" not in top:
-        for keys, why in _OF_TOOLS:
-            if keys <= top.keys():
-                raise BadResult(why)
+    if why := _output_of_tool(top):
+        raise BadResult(why)
+
+
+def _output_of_tool(top: dict[str, Any]) -> str:
+    """Return the message for a JSON object without metadata that has all keys by which the JSON of
+    a tool is recognised (_OF_TOOLS), "" for any other."""
+    if "metadata" in top:
+        return ""
+    return next((why for keys, why in _OF_TOOLS if keys <= top.keys()), "")
 
 
 # First bytes of a compressed file -> name of the compression, and the suffix by which it is known.
@@ -254,10 +262,15 @@ def _error_of_several_values(text: bytes | bytearray, error: BadResult) -> BadRe
     if found is None:
         return error
     characters, at = text.decode(errors="replace"), int(found[1])
-    if "metadata" in parse(characters[:at].encode()):
+    first = parse(characters[:at].encode())
+    if "metadata" in first:
         return BadResult(f"damaged: from character {at + 1:,} on, more text follows the JSON of a "
                          "data file; give files that were joined one by one, or remove that text")
-    return BadResult(_LINES) if characters[at] == "{" else error
+    if characters[at] != "{":
+        return error
+    # iperf3 appends to its --logfile.
+    return BadResult(_output_of_tool(first) or (
+        _IPERF3S if first.keys() == _OF_IPERF3_STREAM else _LINES))
 
 
 _FAR_FEWER = "; files that Flent writes have far fewer, so it is not read"

@@ -75,6 +75,7 @@ MOST_NAMED = 60
 ALIASES = {"rate": RATE, "rate_up": "rate_up_mbps", "rate_down": "rate_down_mbps",
            "burst": "burst_shaping", "cross": "cross_traffic", "delay": "base_delay_ms",
            "router": "router_model", "tool": "test", "length": "length_s", "server": "host"}
+_SHORT = {name: short for short, name in ALIASES.items()}
 
 
 def own_title(title: object) -> str:
@@ -199,13 +200,15 @@ def unpooled(runs: Sequence[Settings], requested: Sequence[str], pool: Sequence[
 
 
 def check_keys(runs: Sequence[Settings], names: Sequence[str]) -> None:
-    """Raise ConfigError if `names` has a setting that no run records. The message has the names of
-    the runs' settings, at most 60 (MOST_NAMED), with … if there are more."""
+    """Raise ConfigError if `names` has a setting that no run records. The message has that
+    setting's short name (ALIASES), too, which the user may have given, and the names of the runs'
+    settings, at most 60 (MOST_NAMED), with … if there are more."""
     present = sorted({name for settings in runs for name in settings})
     for name in names:
         if name not in present:
             known = [*map(harmless, present[:MOST_NAMED]), *(["…"] if present[MOST_NAMED:] else [])]
-            raise ConfigError(f"no run has the setting {harmless(name)!r}; "
+            short = f" (in short {_SHORT[name]!r})" if name in _SHORT else ""
+            raise ConfigError(f"no run has the setting {harmless(name)!r}{short}; "
                               f"known: {', '.join(known) or 'none'}")
 
 

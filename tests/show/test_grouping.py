@@ -153,6 +153,8 @@ def test_groups_are_sorted_numbers_first() -> None:
     assert str(caught.value).endswith("s58, s59, …")
     with pytest.raises(ConfigError, match=r"known: none$"):
         check_keys([], ["y"])
+    with pytest.raises(ConfigError, match=r"setting 'rate_mbps' \(in short 'rate'\); known: x$"):
+        check_keys([{"x": 1}], parse_keys("rate"))
 
 
 @pytest.mark.parametrize(("name", "values", "in_order"), [

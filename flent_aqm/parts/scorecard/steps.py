@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from flent_aqm.base.errors import ConfigError, cause_of
+from flent_aqm.base.errors import BadResult, ConfigError, cause_of
 from flent_aqm.base.words import counted, plain
 from flent_aqm.parts.scorecard import card as cards
 from flent_aqm.parts.scorecard import figure, html, markdown, order, terminal, whole, worst_lines
@@ -222,10 +222,11 @@ def search(contestant: Contestant, aim: str, runs: int, folder: Path,
             whose runs the test uses.
         keys: batch keys `jobs` and `scheduler` -> value, each only if it is set.
 
-    Raises ToolMissing without Optuna, BadResult if no line has a result, other AqmErrors if the
-    runs can't be made, or the result not written.
+    Raises ToolMissing without Optuna, BadResult if no line has a result, with the cause of the
+    first failed run, if any, other AqmErrors if the runs can't be made, or the result not written.
     """
     place_folder = _runs_folder(contestant, folder) / "worst"
+    causes: list[str] = []
 
     def measure(places: Sequence[Place]) -> list[Reading | None]:
         """Make the missing runs of the test on these places in the virtual lab. Return their
@@ -235,10 +236,15 @@ def search(contestant: Contestant, aim: str, runs: int, folder: Path,
         make_missing(cells, keys)
         card = cards.make_card(contestant, places, place_folder, failures(place_folder, cells),
                                VIRTUAL)
+        causes.extend(card.failed.values())
         readings = {reading.place: reading for reading in card.readings}
         return [readings.get(place.name) for place in places]
 
-    worst_line = seek(aim, runs, measure)
+    try:
+        worst_line = seek(aim, runs, measure)
+    except BadResult as none:
+        raise BadResult(f"{none}; its first failure: {causes[0]}" if causes else str(none)
+                        ) from None
     worst_lines.write(worst_line, folder)
     print(f"{plain(contestant.label)}: {' '.join(worst_line.sentences())}")
 

@@ -182,8 +182,7 @@ def search(lines: Lines, runs: int) -> Point:
     farthest = lines.farthest()
     if farthest is None:
         silent = lines.runs - lines.failed
-        why = [f"the test failed on {lines.failed}; the same command without --worst says why"
-               ] * bool(lines.failed)
+        why = [f"the test failed on {lines.failed}"] * bool(lines.failed)
         if silent:
             why.append(f"it showed no {lines.aim.quantity}, or 0, on {silent}, or the true one is "
                        "not known")

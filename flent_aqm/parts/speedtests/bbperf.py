@@ -37,10 +37,11 @@ def measure(call: Call, report: ClientReport) -> None:
                     str(call.port), "-t", str(LENGTH_S), "-J", str(file), *more], folder):
                 last = line.text if line.text.startswith("ERROR") else last
             if not file.is_file():
-                by_hand = " ".join(["python -m bbperf.bbperf", "-c", call.host, "-p",
-                                    str(call.port), *more])
-                raise BadResult(f"bbperf wrote no result file of the {direction}, and " + (
-                    f"printed: {last}" if last else f"named no error: run it by hand: {by_hand}"))
+                raise BadResult(f"bbperf wrote no result file of the {direction}, and "
+                                + (f"printed: {last}" if last else
+                                   "named no error: run it by hand: " + " ".join([
+                                       sys.executable, "-m", "bbperf.bbperf", "-c", call.host,
+                                       "-p", str(call.port), *more])))
             read(file.read_text(encoding="utf-8"), direction, report, last)
 
 

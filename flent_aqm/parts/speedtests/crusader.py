@@ -84,7 +84,7 @@ def read_text(lines: Iterable[OutputLine], report: ClientReport) -> float:
         raise BadResult("crusader's output lacks " + (
             f"the value of {missing[0]}" if missing else
             "the line 'Testing download', which tells when the download began")
-            + f"; its last line is {last[:200]!r}")
+            + (f"; its last line is {last[:200]!r}" if last else "; it printed nothing"))
     return begin_s
 
 

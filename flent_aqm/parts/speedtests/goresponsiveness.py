@@ -72,8 +72,9 @@ def read_text(lines: Iterable[OutputLine], report: ClientReport) -> None:
             report.notes.append(f"{direction}: {text.strip().removeprefix('Note: ')}")
     for direction in _WAYS.values():
         if f"{direction}_mbps" not in report.numbers:
-            raise BadResult(f"goresponsiveness printed no throughput of the {direction}; its "
-                            f"last line is {last[:200]!r}")
+            raise BadResult(f"goresponsiveness printed no throughput of the {direction}; "
+                            + (f"its last line is {last[:200]!r}" if last else
+                               "it printed nothing at all"))
 
 
 def read_tables(folder: Path, epoch_s: float, report: ClientReport,

@@ -43,7 +43,8 @@ def percentile_or_lost(samples: ArrayLike, percent: float) -> float:
     beyond = samples_beyond(values.size, percent)
     if beyond < SAMPLES_BEYOND:
         side = "above" if percent >= 50 else "below"
-        raise TooFewSamples(f"only {beyond} of {values.size} samples lie {side} p{percent:g}; "
+        lie = "lies" if beyond == 1 else "lie"
+        raise TooFewSamples(f"only {beyond} of {values.size} samples {lie} {side} p{percent:g}; "
                             f"{SAMPLES_BEYOND} are needed, which takes about "
                             f"{samples_needed(percent):,} samples")
     return of_sorted(values, percent)

@@ -251,6 +251,6 @@ def _refuse_gap(name: str, gap_s: float, spacing_s: float) -> None:
         raise BadResult(f"most probes of {name!r} were sent at the same time as the one before; "
                         "expected a distance between them")
     if gap_s / spacing_s > MAX_LOST + 1:
-        raise BadResult(f"{name!r} ends {gap_s:.0f} s before the run, with probes "
+        raise BadResult(f"{name!r} ends {gap_s:.0f} s before the run does, with probes "
                         f"{spacing_s * 1000:g} ms apart; expected at most {MAX_LOST:,} lost probes "
                         "after its end")

@@ -47,11 +47,16 @@ _OTHER_SIGNS = {"=>": ">=", "=<": "<=", "=": "==", "&": "and", "|": "or", "!": "
                 "≥": ">=", "≠": "!=", "×": "*", "µs": "us", "μs": "us"}
 # Word behind a number, which can only be a unit, unless it is an operator.
 _UNIT_WORD = re.compile(r"\s*(?!(?:and|or|not)\b)([A-Za-z]\w*(?:/s)?)(?!\w)")
-# Words for rates in lower case -> the unit. The nearest of the units would be another one.
-_RATE_WORDS = {f"{prefix}{word}": f"{prefix.upper() if prefix != 'k' else 'k'}bit/s"
-               for prefix in "kmg" for word in ("bit", "bps", "bits", "bit/s", "bits/s")}
-# A comma in the place of a decimal point.
+# Words for rates in lower case -> the unit, "" for rates that have none here. The nearest of the
+# units would be another one.
+_RATE_WORDS = {f"{prefix.lower()}{word}": f"{prefix}bit/s" if prefix else ""
+               for prefix in ("", "k", "M", "G")
+               for word in ("b/s", "bit", "bps", "bits", "bit/s", "bits/s")}
+# Words for rates and sizes in bytes, whose numbers are others in each of the units.
+_BYTES = re.compile(r"[kKMmGg]?i?(?:B|[Bb]ytes?)(?:ps|/s)?")
+# A comma in the place of a decimal point, or between thousands.
 _COMMA = re.compile(r"\d,\d")
+_THOUSANDS = re.compile(r"\d,\d{3}(?!\d)")
 # Point of a number, not of a name.
 _POINT = re.compile(r"\.(?![A-Za-z_])")
 
@@ -214,11 +219,13 @@ def _tokens(text: str) -> Iterator[_Token]:
         match = _TOKEN.match(text, at)
         if match is None:
             rest = text[at:end].lstrip()
+            before = end - len(rest) - 1
             hint = ("write digits on both sides of the point, as in 0.5" if _POINT.match(rest) else
-                    "write a decimal point, as in 0.5" if _COMMA.match(text, end - len(rest) - 1)
-                    else
+                    "write thousands without a comma, as in 1000, and decimals with a point, as in "
+                    "0.5" if _THOUSANDS.match(text, before) else
+                    "write a decimal point, as in 0.5" if _COMMA.match(text, before) else
                     # Behind a sign, as in ===, it would not be mended by another one.
-                    next((f"write {ours}" for theirs, ours in _OTHER_SIGNS.items()
+                    next((f"write {ours!r}" for theirs, ours in _OTHER_SIGNS.items()
                           if rest.startswith(theirs) and text[:at][-1:] not in tuple("<>=!")),
                          "expected a number, a name or one of ( ) + - * / < <= > >= == !="))
             raise ConfigError(f"{text!r}: unexpected {rest[:12]!r} "
@@ -232,7 +239,8 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 def _refuse_unknown_unit(text: str, at: int) -> None:
     """Raise ConfigError if a word that is no operator stands behind a number without a known unit.
-    The message has the unit that is most like the word.
+    The message has the unit that is most like the word, and for a word of bytes how many bits they
+    are.
 
     Args:
         text: the whole condition.
@@ -241,8 +249,13 @@ def _refuse_unknown_unit(text: str, at: int) -> None:
     word = _UNIT_WORD.match(text, at)
     if word is None:
         return
+    if _BYTES.fullmatch(word[1]):
+        rates = ", ".join(unit for unit in _UNITS if unit.endswith("bit/s"))
+        raise ConfigError(f"{text!r}: {word[1]!r} (character {word.start(1) + 1}) counts bytes; "
+                          f"write the number of bits, 8 times as many, with one of {rates}")
     rate = _RATE_WORDS.get(word[1].lower())
-    near = f"; did you mean {rate!r}?" if rate else did_you_mean(word[1], _UNITS)
+    near = (did_you_mean(word[1], _UNITS) if rate is None else
+            f"; did you mean {rate!r}?" if rate else "")
     raise ConfigError(f"{text!r}: unknown unit {word[1][:12]!r} (character {word.start(1) + 1})"
                       f"{near or ';'} {'K' if near else 'k'}nown: {', '.join(_UNITS)}")
 

@@ -136,8 +136,8 @@ def metric_leaf(name: str) -> Leaf:
         raise ConfigError(f"{name} is a function of a trace: name the trace, as in "
                           f"{name}(latency_loaded); traces are {', '.join(_traces_of(name))}")
     known = (*METRICS, *TRACES, *STATISTICS, *OF_LATENCIES, *GLITCHES)
-    raise ConfigError(f"unknown name {name!r}{did_you_mean(name, known)}; 'flent-aqm score --list' "
-                      f"has all metrics, and functions are {', '.join(FUNCTIONS)}")
+    raise ConfigError(f"unknown name {name!r}{did_you_mean(name, known) or ';'} 'flent-aqm score "
+                      f"--list' has all metrics, and functions are {', '.join(FUNCTIONS)}")
 
 
 def function_leaf(function: str, argument: str, number: float | None, kind: NumberKind) -> Leaf:
@@ -158,12 +158,18 @@ def function_leaf(function: str, argument: str, number: float | None, kind: Numb
                               f"threshold, as in {function}(100ms)")
         return Leaf(f"{function}({number:g}ms)", GLITCHES[function][1], function,
                     threshold_ms=number)
+    if function in METRICS:
+        raise ConfigError(f"{function} is a metric, not a function; leave ({argument}) out")
+    if function in TRACES:
+        raise ConfigError(f"{function} is a trace, not a function; write a function with the trace "
+                          f"as its argument, as in p99({function})")
     if not _is_statistic(function):
         raise ConfigError(f"unknown function {function!r}; known: {', '.join(FUNCTIONS)}")
     if argument not in TRACES:
         known = _traces_of(function)
-        raise ConfigError(f"unknown trace {argument!r}{did_you_mean(argument, known)}; "
-                          f"known: {', '.join(known)}")
+        near = did_you_mean(argument, known)
+        raise ConfigError(f"unknown trace {argument!r}{f'{near} K' if near else '; k'}nown: "
+                          f"{', '.join(known)}")
     if function in OF_LATENCIES and argument not in LATENCIES:
         raise ConfigError(f"{function} needs a trace of latency; expected {' or '.join(LATENCIES)}")
     if function in OF_LATENCIES:

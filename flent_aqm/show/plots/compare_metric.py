@@ -37,7 +37,11 @@ class AqmCompareMetricPlotter(ChartPlotter):
                  for at, members in conditions.runs.items()}
         together = numpy.concatenate([numpy.empty(0), *cells.values()])
         if not together.size:
-            raise NotAvailable(f"{metric.name}: {why_none(runs, reasons[0])}")
+            # Of the runs in the places that are drawn: others may have a value.
+            drawn = [run for run in runs if any(run in of for of in conditions.runs.values())]
+            why = next(one.because for run in drawn
+                       if isinstance(one := numbers[run], Unavailable))
+            raise NotAvailable(f"{metric.name}: {why_none(drawn, why)}")
         log = spans_decades(together)
         kind = self.config.get("kind", "dots")
         axis, = self.grid()

@@ -308,8 +308,9 @@ class AqmWhyPlotter(ChartPlotter):
         if not kept:
             raise NotAvailable(
                 ("this file keeps" if len(runs) == 1 else "these files keep")
-                + " no packets. `flent-aqm why FILE --keep KEPT.flent.gz` repeats a run of the "
-                  "virtual lab, and writes a file that keeps those around its slowest probe")
+                + " no packets. `flent-aqm why FILE --keep KEPT.flent.gz` repeats a run that a "
+                  "batch made in the virtual lab, and writes a file that keeps those around its "
+                  "slowest probe")
         try:
             explained = read(kept[0].aqm[KEPT])
         except BadResult as fault:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import re
+import shlex
 import socket
 import sys
 import threading
@@ -22,7 +23,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedIOBase
 from typing import Any
 
-from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.base.words import bracketed
 from flent_aqm.show.report.follow import Follower
 
@@ -109,10 +110,13 @@ class ReportServer(ThreadingHTTPServer):
             self.address_family = family
             super().__init__((str(address[0]), port), _Handler)
         except (OSError, OverflowError, UnicodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else None
-            raise ConfigError(f"--host {host} --port {port}: can't listen there: "
-                              f"{reason or error}; give an address of this machine, and a port "
-                              "that is free, 0 for any") from None
+            why = ("this is not a host name" if isinstance(error, UnicodeError) else
+                   cause_of(error))
+            usable = ("that this user may use, as those from 1024 on"
+                      if isinstance(error, PermissionError) else "that is free")
+            raise ConfigError(f"--host {shlex.quote(host)} --port {port}: can't listen there: "
+                              f"{why}; give an address of this machine, and a port {usable}, 0 "
+                              "for any") from None
 
     @property
     def address(self) -> str:

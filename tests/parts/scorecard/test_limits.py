@@ -250,6 +250,24 @@ def test_search_makes_its_runs_in_a_folder_of_their_own(
     assert [one and one.place for one in found] == [NAMES[0], None]
 
 
+def test_search_without_a_result_tells_why_its_first_run_failed(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same command without --worst makes other runs, and takes no --runs."""
+    MadeRuns(monkeypatch)
+    (tmp_path / "ndt7").mkdir()
+    monkeypatch.setattr(steps, "failures", lambda folder, cells: {
+        cell.name: f"no answer on {cell.name}" for cell in cells})
+
+    def seek(aim: str, runs: int, measure: Any) -> Any:
+        measure(SMALL[:2])
+        raise BadResult("no result")
+
+    monkeypatch.setattr(steps, "seek", seek)
+    with pytest.raises(BadResult) as caught:
+        steps.search(contestant("ndt7"), "latency", 12, tmp_path / "ndt7", {})
+    assert str(caught.value) == f"no result; its first failure: no answer on {NAMES[0]}"
+
+
 def test_search_ends_where_no_line_has_a_result() -> None:
     """After twice as many lines as runs, in rounds of four."""
     asked: list[int] = []

@@ -99,11 +99,10 @@ def test_runs_without_a_number_are_passed_over() -> None:
             return one and replace(one, ways={})
 
     assert seek("latency", 20, Odd()).worst.true > 0
-    with pytest.raises(BadResult, match=r"no result on any of 15 lines: the test failed on 15; "
-                                        r"the same command without --worst says why$"):
+    with pytest.raises(BadResult, match=r"no result on any of 15 lines: the test failed on 15$"):
         seek("latency", 20, Failing())
-    with pytest.raises(BadResult, match=r"the test failed on \d+; .* says why; it showed no "
-                                        r"latency, or 0, on \d+, or the true one is not known$"):
+    with pytest.raises(BadResult, match=r"the test failed on \d+; it showed no latency, or 0, "
+                                        r"on \d+, or the true one is not known$"):
         seek("latency", 20, Silent())
 
 

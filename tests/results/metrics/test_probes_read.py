@@ -213,8 +213,8 @@ def test_gap_of_too_many_probes_is_refused_with_its_length() -> None:
     probe = Probe("x", ProbeTool.PING, numpy.array([0.0, 0.001]), numpy.array([1.0, 1.0]))
     with pytest.raises(BadResult) as caught:
         until(probe, 600.0)
-    assert str(caught.value) == ("'x' ends 600 s before the run, with probes 1 ms apart; expected "
-                                 "at most 500,000 lost probes after its end")
+    assert str(caught.value) == ("'x' ends 600 s before the run does, with probes 1 ms apart; "
+                                 "expected at most 500,000 lost probes after its end")
     probe = Probe("x", ProbeTool.PING, numpy.array([0.0, 0.0]), numpy.array([1.0, 1.0]))
     with pytest.raises(BadResult) as caught:
         until(probe, 600.0)

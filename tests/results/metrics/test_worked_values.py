@@ -374,7 +374,7 @@ def test_result_that_ndt7_lacks_is_not_blamed_on_the_client(
 
 
 @pytest.mark.parametrize(("name", "options", "why"), [
-    ("latency_loaded_p99_9_ms", {}, "only 1 of 1000 samples lie above p99.9"),
+    ("latency_loaded_p99_9_ms", {}, "only 1 of 1000 samples lies above p99.9"),
     ("glitches_per_minute_100ms", {"spacing_s": 0.05}, "probes are 50 ms apart"),
     ("latency_idle_median_ms", {"idle_ms": ()}, "no probe was sent and answered before the load"),
     ("dslreports_rise_ms", {"directions": ("upload",)}, "the test has no download"),

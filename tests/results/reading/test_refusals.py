@@ -357,6 +357,13 @@ def test_numbers_are_finite(values: list[Any], message: str) -> None:
     (b"{} {}", ("x: it has more than one JSON value, as the output of ndt7-client and M-Lab's "
                 "archive have; run the client by Flent, flent ndt7 -H SERVER; flent-aqm infer "
                 "reads M-Lab's archive; expected a data file of Flent")),
+    # iperf3 appends to its --logfile, and writes lines with --json-stream.
+    (b'{"start": {}, "intervals": [], "end": {}}\n{"start": {}}', (
+        "x: it is iperf3's own JSON; run iperf3 by Flent: flent iperf3_upload -H SERVER; expected "
+        "a data file of Flent")),
+    (b'{"event": "start", "data": {}}\n{"event": "end", "data": {}}', (
+        "x: it is iperf3's own JSON; run iperf3 by Flent: flent iperf3_upload -H SERVER; expected "
+        "a data file of Flent")),
     (b'{"metadata": "\xc3\xa4"}\n{"metadata": {}}', (
         "x: damaged: from character 19 on, more text follows the JSON of a data file; give files "
         "that were joined one by one, or remove that text; expected a data file of Flent")),

@@ -12,6 +12,7 @@ import numpy
 import pytest
 
 from flent_aqm.show.looks import AQM_LOOKS
+from flent_aqm.show.plots import compare_metric, places
 from flent_aqm.show.plots.distributions import ComparedValue, draw_side_by_side
 from tests.files import at_another_time, load, save
 
@@ -410,6 +411,21 @@ def test_metric_as_boxes_says_that_a_box_is_over_runs(twelve: list[Path], draw: 
     assert "unknown metric 'speed'; 'flent-aqm score --list' has all" in output(plotter)
     plotter = draw("compare_metric", twelve[:2], "--metric", "video_stall_pct")
     assert "video_stall_pct: " in output(plotter)
+
+
+def test_metric_that_only_runs_beyond_the_drawn_places_have_is_not_denied_to_them(
+        draw: Draw, variant: Variant, monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent(data: dict[str, Any]) -> None:
+        data["raw_values"]["Ping (ms) UDP irtt"] = []
+
+    monkeypatch.setattr(compare_metric, "condition_grid",
+                        lambda chart, runs: places.condition_grid(chart, runs, 1))
+    files = [variant(f"{aqm}-{rate}", aqm=aqm, rate_mbps=rate,
+                     change=silent if rate == 10 else None)
+             for rate in (20, 10) for aqm in ("codel", "sfq")]
+    shown = output(draw("compare_metric", files, "--metric", "latency_loaded_median_ms"))
+    assert "none of the 2 runs has the values, the first because none of the probes" in shown
+    assert "1 of 2 shown" in shown
 
 
 def test_metric_whose_percentile_is_lost_is_drawn_at_the_edge(draw: Draw, variant: Variant) -> None:

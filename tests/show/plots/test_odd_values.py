@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import errno
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +56,21 @@ def test_capture_without_packets_of_the_test_is_none() -> None:
 @pytest.mark.parametrize("host", ["..", "a" * 64, "999.0.0.1"])
 def test_page_is_not_served_at_what_is_no_host(host: str) -> None:
     follower: Any = None
-    with pytest.raises(ConfigError, match=r"^--host .* --port 0: can't listen there: "):
+    with pytest.raises(ConfigError, match=r"^--host .* --port 0: can't listen there: (this is not "
+                                          r"a host name|Name or service not known|.*resol)"):
         ReportServer(follower, host, 0)
+
+
+def test_page_is_served_at_a_port_that_this_user_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A port below 1024 may be free, and need a right."""
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(ReportServer, "server_bind", refuse)
+    follower: Any = None
+    with pytest.raises(ConfigError, match="Permission denied; give an address of this machine, and "
+                                          "a port that this user may use, as those from 1024 on"):
+        ReportServer(follower, "127.0.0.1", 80)
 
 
 @pytest.mark.parametrize(("rpm", "shown_ms"), [(0.0, None), (60.0, 1000.0)])
