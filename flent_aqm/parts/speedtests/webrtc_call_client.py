@@ -41,6 +41,7 @@ from flent_aqm.tools.report import ClientReport, DirectionLoad
 LATE_MS = 100.0
 FRAME_PERCENTILE = 0.95
 _LONGEST_LINE = 1 << 22
+_IS_IT = ": is it `flent-aqm serve webrtc`?"
 LENGTH_S = 30.0
 
 
@@ -62,7 +63,7 @@ async def measure(server: ServerAddress, report: ClientReport, call: Call) -> No
         output = await _exchange(reader, writer, {"length_s": length_s, "sdp": await end.offer()})
         await end.accept(str(output.get("sdp")))
         began_s, mine = await end.call()
-        theirs = from_json((await _exchange(reader, writer, {"over": True})).get("told"))
+        theirs = from_json((await _exchange(reader, writer, {"over": True}, "")).get("told"))
     except OSError as fault:
         raise BadResult(f"the connection to {server.host_and_port} broke: "
                         f"{cause_of(fault)}") from None
@@ -74,13 +75,14 @@ async def measure(server: ServerAddress, report: ClientReport, call: Call) -> No
 
 
 async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
-                    message: dict[str, object]) -> dict[str, object]:
+                    message: dict[str, object], is_it: str = _IS_IT) -> dict[str, object]:
     """Send an object to the server as a line of JSON, and return the object of its response.
 
     Args:
         reader: reads from the connection.
         writer: writes to the connection.
         message: the object to send.
+        is_it: question for messages whether it is such a server, "" if it has answered before.
 
     Raises BadResult if there is no response within 30 s, the server closes the connection, or the
     response is too long, not a JSON object, or a refusal. Raises OSError if the connection breaks.
@@ -90,14 +92,15 @@ async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
         async with asyncio.timeout(PATIENCE_S):
             line = await reader.readline()
     except TimeoutError:
-        raise BadResult(f"the server did not respond within {PATIENCE_S:g} s: is it "
-                        "`flent-aqm serve webrtc`?") from None
+        raise BadResult(f"the server did not respond within {PATIENCE_S:g} s"
+                        f"{is_it or ' of the end of the call; its output may say why'}") from None
     except ValueError:  # of asyncio, beyond the limit
         raise BadResult(f"the server responded with a line of more than {_LONGEST_LINE >> 20} MiB; "
-                        "expected a JSON object: is it `flent-aqm serve webrtc`?") from None
+                        f"expected a JSON object{is_it}") from None
     if not line:
-        raise BadResult("the server closed the connection instead of responding: is it "
-                        "`flent-aqm serve webrtc`? Its output may say why")
+        raise BadResult("the server closed the connection instead of responding"
+                        + (f"{is_it} Its output may say why" if is_it else
+                           " at the end of the call; its output may say why"))
     if not line.endswith(b"\n"):
         raise BadResult("the server closed the connection in the middle of its response; its "
                         "output may say why")
@@ -107,7 +110,7 @@ async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
         answer = None
     if not isinstance(answer, dict):
         raise BadResult(f"the server responded {line[:60].decode(errors='replace').strip()!r}; "
-                        "expected a JSON object: is it `flent-aqm serve webrtc`?")
+                        f"expected a JSON object{is_it}")
     if "error" in answer:
         raise BadResult(f"the server refused the call: {str(answer['error'])[:200]}")
     return answer

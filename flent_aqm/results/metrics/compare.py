@@ -98,12 +98,17 @@ def kruskal_wallis(groups: Sequence[Sequence[float]]) -> RankTest:
         groups: values of each group's runs, infinite for a lost probe, which ranks above all
             others.
 
-    Raises NotAvailable if fewer than two groups have values, or if all values are the same.
+    Raises NotAvailable if fewer than two groups have values, if all values are lost probes, or if
+    all are the same.
     """
     filled = [group for group in groups if group]
     if len(filled) < 2:
         raise NotAvailable("fewer than two groups have a value")
-    if len({value for group in filled for value in group}) < 2:
+    different = {value for group in filled for value in group}
+    if different == {math.inf}:
+        raise NotAvailable("the value of each run is a lost probe, and which is slower is not "
+                           "known")
+    if len(different) < 2:
         raise NotAvailable("all runs have the same value")
     from scipy import stats
 

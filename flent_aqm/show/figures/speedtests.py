@@ -184,7 +184,8 @@ def _refuse_missing_settings(run: Run) -> None:
     """Raise BadResult if the file doesn't record its queue, or if one of the rates or the base
     delay is text. They may be missing."""
     if AQM not in run.settings:
-        raise BadResult(f"{run.path}: the file does not record its queue (AQM.requested.aqm)")
+        raise BadResult(f"{run.path}: the file does not record its queue (AQM.requested.aqm); give "
+                        "runs of flent-aqm's batches or lab, which do")
     odd = [name for name in PAGE[:3] if isinstance(run.settings.get(name), str)]
     if odd:
         raise BadResult(f"{run.path}: its {odd[0]} is {str(run.settings[odd[0]])[:40]!r}, not a "

@@ -13,6 +13,8 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -29,6 +31,7 @@ from aiortc.rtcdtlstransport import SRTP_PROFILES
 from av import VideoFrame
 from OpenSSL import SSL
 
+from flent_aqm.parts.speedtests import webrtc_call_client
 from flent_aqm.parts.speedtests.webrtc_call_client import fill
 from flent_aqm.servers.protocols.webrtc import (
     CIPHERS,
@@ -144,6 +147,28 @@ def test_server_of_another_kind_is_named(answer: bytes, expected: str) -> None:
         thread.join()
     assert expected in output
     assert len(output.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("answer", "expected"), [
+    (b"", "the server closed the connection instead of responding at the end of the call; its "),
+    (b"[]\n", "the server responded '[]'; expected a JSON object"),
+    (None, "the server did not respond within 0.05 s of the end of the call; its output may say")])
+def test_server_that_carried_the_call_is_not_taken_for_another(
+        answer: bytes | None, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webrtc_call_client, "PATIENCE_S", 0.05)
+
+    async def exchange() -> None:
+        reader = asyncio.StreamReader()
+        if answer is not None:
+            reader.feed_data(answer)
+            reader.feed_eof()
+        writer: Any = SimpleNamespace(write=lambda line: None)
+        await webrtc_call_client._exchange(reader, writer, {"over": True}, "")
+
+    with pytest.raises(BadResult) as caught:
+        asyncio.run(exchange())
+    assert str(caught.value).startswith(expected)
+    assert "is it" not in str(caught.value)
 
 
 def test_numbers_are_those_computed_by_hand() -> None:

@@ -60,7 +60,8 @@ class Http3Connection(Connection):
                    self._ended or fault.strerror or "the handshake failed")
             self.abort()
             hint = ("" if fault.strerror else
-                    "; does `flent-aqm serve` run there, and do firewalls let UDP pass?")
+                    "; does `flent-aqm serve` run there, and do firewalls let UDP pass?"
+                    if isinstance(fault, TimeoutError) else "; is it `flent-aqm serve`?")
             raise BadResult(f"no connection to {self.server.host_and_port} over QUIC: {why}{hint}"
                             ) from None
         except asyncio.CancelledError:
