@@ -103,8 +103,8 @@ def test_rank_tests_of_groups() -> None:
     assert found.probability == pytest.approx(0.04953, abs=1e-5)
     for groups, why in (([[1.0], []], "fewer than two groups have a value"),
                         ([[1.0], [1.0, 1.0]], "all runs have the same value"),
-                        ([[math.inf], [math.inf]], ("the value of each run is a lost probe, and which is slower is "
-                                                  "not known"))):
+                        ([[math.inf], [math.inf]], ("the value of each run is a lost probe, and "
+                                                    "which is slower is not known"))):
         with pytest.raises(NotAvailable) as caught:
             kruskal_wallis(groups)
         assert str(caught.value) == why
