@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from flent_aqm.base.errors import ParseError
+from flent_aqm.base.words import counted
 
 FILE_HEADER_BYTES = 24
 RECORD_HEADER_BYTES = 16
@@ -36,7 +37,7 @@ def read_file_header(header: bytes) -> tuple[int, int, int]:
         header: the first FILE_HEADER_BYTES bytes of the file, or all if it has fewer.
     """
     if len(header) < FILE_HEADER_BYTES:
-        raise ParseError(f"the capture is only {len(header)} bytes long; expected at least the "
+        raise ParseError(f"the capture has {counted(len(header), 'byte')}; expected at least the "
                          f"{FILE_HEADER_BYTES} bytes of a pcap file's header: tcpdump did not "
                          "start to capture, or the file is cut off")
     magic, snap_bytes, link_type = struct.unpack("=I12xII", header)

@@ -187,11 +187,9 @@ class AqmCaptureRunner(SupervisedRunner):
         flows = read_flows(binary, self.addresses, self.ports, STEP_S)
         if not flows:
             left_out = ", ".join(map(str, [*self.ports, *self.not_ports]))
-            raise BadResult(f"no flow between {' or '.join(self.hosts)} and the client carried "
-                            f"{LEAST_BYTES} bytes or more: the command loaded the network too "
-                            "little, or from or to another host (of several clients only the one "
-                            "that is called client is captured), or by another protocol than TCP "
-                            f"and UDP, or by a port that is left out ({left_out})")
+            raise BadResult(f"no flow of TCP or UDP between {' or '.join(self.hosts)} and the host "
+                            f"called client carried {LEAST_BYTES} bytes or more, ports {left_out} "
+                            "apart: the command sent less, or from or to another host")
         named: dict[str, Parsed] = {}
         for flow in flows:
             place = str(flow.server_port)

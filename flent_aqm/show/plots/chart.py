@@ -253,7 +253,7 @@ class ChartPlotter(Framed):
                 self._show_reason(str(mistake))
         self.note(repeated)
         if faults:
-            self.note(f"{len(faults)} of {len(results)} files left out: {faults[0]}")
+            self.note(f"{len(faults)} of {counted(len(results), 'file')} left out: {faults[0]}")
         self._note_measurement([run for run, _ in usable])
         self._apply_options()
         if connect_interactive:

@@ -176,7 +176,7 @@ def test_capture_of_an_unknown_link_tells_those_that_are_known() -> None:
     """And its header may be short by one byte."""
     with pytest.raises(ParseError, match=r"link type 105; expected that of Ethernet \(1\), raw IP"):
         capture(link_type=105)
-    with pytest.raises(ParseError, match="is only 23 bytes long"):
+    with pytest.raises(ParseError, match="the capture has 23 bytes; expected at least the 24"):
         capture(cut=1)
     assert capture().packets == 0
     assert (capture().start_s, capture().steps) == (0, ())

@@ -17,6 +17,7 @@ from flent_aqm.base import environment
 from flent_aqm.base.defaults import CLIENT_STOPPED
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.flent_api import RunnerCheckError
+from flent_aqm.measure.parsers.transfers import LEAST_BYTES
 from flent_aqm.measure.runners import capture, qdisc
 from flent_aqm.measure.runners.capture import AqmCaptureRunner
 from flent_aqm.measure.runners.cpu import AqmCpuRunner
@@ -47,7 +48,8 @@ def refusal(runner: Any, folder: Path, output: bytes, error: str) -> str:
 @pytest.mark.parametrize(("packets", "message"), [
     (0, ("or go to another address than 192.0.2.1, or are of another protocol than TCP and UDP, or "
          "of a port that is left out (2112)")),
-    (1, "another protocol than TCP and UDP, or by a port that is left out (5202, 2112)")])
+    (1, (f"called client carried {LEAST_BYTES} bytes or more, ports 5202, 2112 apart: the command "
+         "sent less, or from or to another host"))])
 def test_load_that_was_not_captured_may_have_gone_elsewhere(tmp_path: Path, packets: int,
                                                             message: str) -> None:
     """The command may have loaded the network by way of another server."""
