@@ -171,7 +171,7 @@ def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
         # Without --batch, the only record counts for all folders.
         without = ", or leave --batch out" if len(recorded) == 1 and all(by_folder) else ""
         files = _matching_record(batch_file, recorded, without + apart)
-        return _copy_batch(batch_file, files, target), ""
+        return _copy_batch(batch_file, files, target, _LEAVE_OUT if files else _CLEAN_BY_HAND), ""
     if len(recorded) > 1:
         raise ConfigError("these runs came from different batch files, or from one that changed in "
                           "between, or a file from which it inherits did: "
@@ -182,7 +182,7 @@ def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
     if (digest := _digest(path)) != recorded[0][name]:
         return "", f"{plain(path)} " + (
             "has changed since the runs were made" if digest else "can't be read any more")
-    return _copy_batch(path, recorded[0], target), ""
+    return _copy_batch(path, recorded[0], target, _CLEAN_BY_HAND), ""
 
 
 def pack_overrides(sources: Sequence[Path], target: Path) -> None:
@@ -268,7 +268,7 @@ def _matching_record(batch_file: Path, recorded: Sequence[Mapping[str, str]], ad
     return {}
 
 
-def _copy_batch(batch_file: Path, files: Mapping[str, str], target: Path) -> str:
+def _copy_batch(batch_file: Path, files: Mapping[str, str], target: Path, by_hand: str) -> str:
     """Copy a batch file, and those of the files from which it inherits that have not changed since,
     without their comments and secrets, to the new folder `target`/batch, and print which lines were
     changed. Return the batch file's name. Raises BadResult if a line would still reveal a machine
@@ -281,6 +281,8 @@ def _copy_batch(batch_file: Path, files: Mapping[str, str], target: Path) -> str
             is empty, the base.batch that is read before the batch, see base_batch(), is copied,
             too.
         target: folder of the archive.
+        by_hand: what the user has to do about a line of the batch file that can't be cleaned, for
+            the message.
     """
     (target / BATCH).mkdir()
     beside = {Path(path) for path, digest in files.items() if _digest(Path(path)) == digest
@@ -288,7 +290,8 @@ def _copy_batch(batch_file: Path, files: Mapping[str, str], target: Path) -> str
     if not files and (base := base_batch(batch_file)):
         beside = {base}
     for path in {batch_file, *beside}:
-        _clean_copy(path, target / BATCH / path.name)
+        _clean_copy(path, target / BATCH / path.name,
+                    by_hand if path == batch_file else _CLEAN_BY_HAND)
     return batch_file.name
 
 
@@ -304,9 +307,12 @@ def _digest(path: Path) -> str:
 # A file that isn't any more as sweep.json records it is left out of the archive.
 _CLEAN_BY_HAND = (f"remove it from the file, which is then left out if {status.NAME} records its "
                   "earlier content")
+# With --batch, such a file is refused.
+_LEAVE_OUT = (f"remove it from the file, and give no --batch: then the file is left out, because "
+              f"{status.NAME} records its earlier content")
 
 
-def _clean_copy(path: Path, target: Path) -> None:
+def _clean_copy(path: Path, target: Path, by_hand: str) -> None:
     """Copy a batch file without its comments and secrets, and print which lines were changed. The
     files of this package's folder of batches are cleaned, too, because users save and edit their
     own there. Raises BadResult if a line would still reveal a machine or a person, or the file
@@ -315,8 +321,9 @@ def _clean_copy(path: Path, target: Path) -> None:
     Args:
         path: the batch file.
         target: path of the copy, which is overwritten.
+        by_hand: what the user has to do about a line that can't be cleaned, for the message.
     """
-    clean = clean_batch(path.name, path.read_text("utf-8", errors="replace"), _CLEAN_BY_HAND)
+    clean = clean_batch(path.name, path.read_text("utf-8", errors="replace"), by_hand)
     for line in clean.changed:
         print(f"  {plain(line)}")
     target.write_text(clean.text, encoding="utf-8")

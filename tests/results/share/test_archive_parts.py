@@ -295,6 +295,15 @@ def test_line_that_cannot_be_cleaned_is_told_with_the_file_that_has_it(
         "m.batch, line 1: '10.1.2.3' would be published, which may reveal a machine or a person; "
         "remove it from the file, which is then "
         "left out if sweep.json records its earlier content")
+    (tmp_path / "u").mkdir()
+    with pytest.raises(BadResult, match=r"person; remove it from the file, and give no --batch: "
+                                        r"then the file is left out, because sweep[.]json reco"):
+        pack_batch([folder], mine, tmp_path / "u")
+    mine.write_text("note = at home\n")
+    with pytest.raises(ConfigError, match="is none of the batches that"):
+        pack_batch([folder], mine, tmp_path)
+    assert pack_batch([folder], None, tmp_path) == (
+        "", f"{mine} has changed since the runs were made")
     with pytest.raises(BadResult) as caught:
         pack_overrides([folder], tmp_path)
     assert str(caught.value) == ("overrides.txt, line 1: '10.1.2.3' would be published, which "
