@@ -168,7 +168,7 @@ def _throughput_lines(text: str) -> list[re.Match[str]]:
 
 def _missing_output(text: str, missing: str) -> BadResult:
     """Return a BadResult for output that lacks something. If the output has a line with " failed",
-    the message quotes that line.
+    the message quotes that line, and tells how to start a server that could not be connected to.
 
     Args:
         text: output of iperf.
@@ -176,7 +176,8 @@ def _missing_output(text: str, missing: str) -> BadResult:
     """
     printed = next((line for line in text.splitlines() if " failed" in line), "")
     begins = f"starts with {text[:60]!r}" if text.strip() else "is empty"
-    return BadResult(f"iperf 2: {printed[:100]}" if printed else
+    start = "; check that its server runs there: iperf -s -e" if "connect failed" in printed else ""
+    return BadResult(f"iperf 2: {printed[:100]}{start}" if printed else
                      f"iperf 2 printed {missing}; its output {begins}")
 
 

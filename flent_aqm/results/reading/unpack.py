@@ -161,6 +161,9 @@ def _unpack_member(member: _Member, packed: bytes, file: IO[bytes], text: _Text,
             part = member.unpack(packed)
         except (zlib.error, OSError, ValueError) as error:
             if first and not text.content:
+                if packed.lstrip().startswith(b"{"):  # such as a browser stores it
+                    raise BadResult("the end of its name says that it is compressed, and it is "
+                                    "not; rename it without that end") from None
                 or_other = ", or not compressed as the end of its name says"
             raise BadResult(f"damaged{or_other} ({error})") from None
         text.add(part)

@@ -83,7 +83,8 @@ def test_iperf2_tells_each_way_with_trip_times_alone() -> None:
 def test_refusals_are_told_in_one_line() -> None:
     """iperf 2 says on its output what went wrong; so does nuttcp."""
     report = begun("upload")
-    with pytest.raises(BadResult, match=r"^iperf 2: tcp connect failed: Connection refused$"):
+    with pytest.raises(BadResult, match=(r"^iperf 2: tcp connect failed: Connection refused; check "
+                                          r"that its server runs there: iperf -s -e$")):
         iperf2_bounceback.read_messages(
             (GOLDEN / "iperf2" / "bounceback-refused-2.1.8.txt").read_text(), "upload", report)
     with pytest.raises(BadResult, match=r"nuttcp reported no upload: .*Connection refused"):

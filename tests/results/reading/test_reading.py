@@ -141,10 +141,15 @@ def test_archive_has_as_many_members_as_are_allowed(
 @pytest.mark.parametrize(("name", "content", "why"), [
     ("x.gz", b"", "damaged (the file is empty)"),
     ("x.gz", GOOD[:2000], "damaged (the file ends too early)"),
-    ("x.gz", b"{}", ("damaged, or not compressed as the end of its name says (Error -3 while "
+    ("x.gz", b"[]", ("damaged, or not compressed as the end of its name says (Error -3 while "
                      "decompressing data: incorrect header check)")),
-    ("x.bz2", b"{}" * 10, ("damaged, or not compressed as the end of its name says (Invalid data "
+    ("x.bz2", b"[]" * 10, ("damaged, or not compressed as the end of its name says (Invalid data "
                            "stream)")),
+    # As a browser may store it.
+    ("x.gz", b'{"version": 4}', ("the end of its name says that it is compressed, and it is not; "
+                                 "rename it without that end")),
+    ("x.bz2", b"\n{}" * 10, ("the end of its name says that it is compressed, and it is not; "
+                            "rename it without that end")),
     # Something was unpacked before.
     ("x.gz", gzip.compress(b"{}") + b"{}",
      ("damaged, or other bytes follow the archive (Error -3 while decompressing data: incorrect "
