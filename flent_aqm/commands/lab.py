@@ -6,6 +6,8 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from flent_aqm.base.errors import ConfigError
@@ -100,9 +102,10 @@ def main(args: argparse.Namespace) -> int:
     beside it, and write a data file if the command succeeds. Raises ConfigError if an option is
     wrong, another AqmError if the lab can't be started, doesn't end in time, or the measurement
     fails."""
-    settings = _settings(args)
-    scenario = Scenario.from_settings(settings)
-    refuse_unused_rates("lab", scenario, settings)
+    settings, options = _settings(args)
+    with _named_as_given(options):
+        scenario = Scenario.from_settings(settings)
+        refuse_unused_rates("lab", scenario, settings)
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     refuse_missing(scenario.programs, server="--server")
     if args.record is not None:
@@ -124,9 +127,30 @@ def main(args: argparse.Namespace) -> int:
         results=args.results, wall_limit_s=args.wall_limit)
 
 
-def _settings(args: argparse.Namespace) -> dict[str, object]:
-    """Return the batch keys that the options give, with their values. Raises ConfigError if an
-    option is wrong, or if --set gives a key that another option gives."""
+@contextmanager
+def _named_as_given(options: Mapping[str, str]) -> Iterator[None]:
+    """Context manager: in a ConfigError of the block about a key that an option gives, name the
+    option, with the key in brackets if that has another name: users who write --rate need not know
+    rate_mbps.
+
+    options: batch key -> option that gives it.
+    """
+    try:
+        yield
+    except ConfigError as fault:
+        text = str(fault)
+        about = re.match(r"(?:lab: )?(\w+)", text)
+        if about is None or about[1] not in options:
+            raise
+        option = options[about[1]]
+        key = "" if option == f"--{about[1].replace('_', '-')}" else f" ({about[1]})"
+        raise ConfigError(f"{option}{key}{text[about.end():]}", fault.key) from None
+
+
+def _settings(args: argparse.Namespace) -> tuple[dict[str, object], dict[str, str]]:
+    """Return the batch keys that the options give, with their values, and with the options that
+    give them, --set aside. Raises ConfigError if an option is wrong, or if --set gives a key that
+    another option gives."""
     servers = _server_program(args.server, args.ready)
     of_options: dict[str, dict[str, object]] = {
         **{option: {key: getattr(args, key)} for option, (key, _) in _OPTIONS.items()},
@@ -141,7 +165,8 @@ def _settings(args: argparse.Namespace) -> dict[str, object]:
         if twice := next((key for key in given if key in settings), None):
             raise ConfigError(f"--set: {twice} is given by {option}, too; leave one out")
         settings |= given
-    return settings
+    return settings, {key: option for option, keys in of_options.items() for key in keys
+                      if keys[key] is not None}
 
 
 def _server_program(commands: list[str], ready: str | None) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import errno
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -18,6 +19,9 @@ from flent_aqm.commands import publish
 
 if TYPE_CHECKING:
     from flent_aqm.results.share.strip import StrippedFile
+
+# Folder that is removed at the end, and what is below it.
+_TEMPORARY = re.compile(r"/\.(?:share|archive)-\w{8}(?:/.*)?$", re.DOTALL)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,8 +57,9 @@ def main(args: argparse.Namespace) -> int:
             raise ConfigError(f"{args.output}: is no folder; expected a folder for the copies: "
                               "name another with -o") from None
         # The fault may be in another folder, such as the temporary one; os.link() has two names.
-        where = error.filename2 or error.filename or args.output
-        another = "; name another folder with -o" if str(where) == str(args.output) else ""
+        where = _TEMPORARY.sub("", str(error.filename2 or error.filename or args.output))
+        another = ("; name another folder with -o"
+                   if args.output.absolute().is_relative_to(os.path.abspath(where)) else "")
         raise ConfigError(f"can't make the copies: {plain(where)}: {cause_of(error)}{another}"
                           ) from None
 

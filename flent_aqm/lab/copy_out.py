@@ -33,6 +33,9 @@ _CHUNK = 1 << 20
 # Flent's data files have their time in the name.
 _NAMED_BY_TIME = re.compile(r".*-\d{4}-\d\d-\d\dT\d{6}.*\.flent(\.gz|\.bz2)?", re.DOTALL)
 
+# Temporary name of a copy, see _copy_file().
+_TEMPORARY = re.compile(r"^\.(.*)\.[0-9a-f]{8}\.copy$", re.DOTALL)
+
 # Path of a folder relative to another folder, as a tuple of names.
 _RelativePath = tuple[str, ...]
 _POLL_S = 0.05
@@ -106,7 +109,9 @@ def copy_out(made: Path, results: Path, *, since_ns: int | None) -> list[tuple[s
                 folders = _copy_folder(copy, sources.open(path), targets.open(to), "/".join(to))
                 todo += [((*path, name), (*to, got)) for name, got in folders]
     except OSError as error:
-        about = f"{os.path.join(*to, str(error.filename))}: " if error.filename else ""
+        # The temporary name of a copy says nothing to the user.
+        name = _TEMPORARY.sub(r"\1", str(error.filename or ""))
+        about = f"{os.path.join(*to, name)}: " if name else ""
         raise ConfigError(f"can't copy the command's files to {results}: {about}{cause_of(error)}; "
                           "expected a folder that can be written and has room, on a file system "
                           "that takes these names") from None

@@ -51,7 +51,7 @@ class Namespaces(RunEnvironment):
     network whose hosts are new network namespaces. Takes the arguments of RunEnvironment. Only root
     can start it."""
 
-    name = "the command in namespaces"
+    name = "the network of namespaces"
     hidden = ("/tmp", "/run")
     real_time = True
 

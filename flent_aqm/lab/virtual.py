@@ -46,6 +46,7 @@ from flent_aqm.lab.place import DIES_WITH_US, CommandResult, RunEnvironment, rea
 from flent_aqm.lab.protocol import CELL_ENVIRONMENT, Facts, FlentRun
 from flent_aqm.setup.kernel.locate import Kernel, kernel_called
 from flent_aqm.setup.kernel.named import NamedKernel, find_named
+from flent_aqm.setup.kernel.recipe import HERE as OPTIONS
 from flent_aqm.spec.batch_keys.path import DUMBBELL
 from flent_aqm.spec.cell import Cell
 from flent_aqm.spec.kernel import STOCK
@@ -191,7 +192,9 @@ class Lab(RunEnvironment):
             output: text that the program printed.
         """
         if status not in ("", "0"):
-            last = last_line(output) or "it printed nothing"
+            # The shell that could not start it names the lab's own script first.
+            last = re.sub(r"^/run/lab/router_program: (?:\d+|line \d+): (?:exec: )?", "",
+                          last_line(output)) or "it printed nothing"
             raise LabError("the program on the router (router_program, --router) ended with "
                            f"status {status[:10]} before the run did: {last[:200]}")
 
@@ -359,10 +362,15 @@ def _check_can_nat(scenario: Scenario, kernel: NamedKernel | None) -> None:
     can. Raise ToolMissing if iptables-legacy isn't installed, or the kernel is gone from the cache.
     """
     if kernel is None or not kernel.can_nat:
-        whose = "the lab's own kernel" if kernel is None else f"kernel {scenario.lab.kernel}"
+        whose = "the lab's own kernel" if kernel is None else f"kernel {kernel.name}"
+        how = ("build one that can, by flent-aqm kernel build nat --config nat, and give kernel = "
+               "nat" if kernel is None else
+               # --config can be given once.
+               f"add the lines of {OPTIONS / 'nat.config'} to its --config, and build it again"
+               if "--config" in kernel.command else
+               f"build it again, as {kernel.command} --config nat")
         raise ConfigError(f"topology: {scenario.path.topology}: {whose} can't translate addresses; "
-                          "build one that can, by flent-aqm kernel build nat --config nat, and "
-                          "give kernel = nat")
+                          f"{how}")
     if find_program("iptables-legacy") is None:
         raise ToolMissing(f"topology: {scenario.path.topology} needs the program iptables-legacy; "
                           "install the package iptables")

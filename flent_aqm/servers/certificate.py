@@ -55,6 +55,8 @@ def _why_unreadable(path: str) -> str:
         os.stat(path)
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
         return cause_of(error)
+    if os.path.isdir(path):
+        return os.strerror(errno.EISDIR)
     return "" if os.access(path, os.R_OK) else os.strerror(errno.EACCES)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from functools import cache
 from importlib.util import find_spec
@@ -230,9 +231,11 @@ def _check_options(args: argparse.Namespace) -> None:
         raise ConfigError(f"--congestion-control {name!r}: expected a name such as bbr or cubic, "
                           f"of up to {_LONGEST_CC_NAME} letters, digits and _")
     if name != _USUAL_CC and _congestion_control_for(name) != name:
-        raise ConfigError(f"--congestion-control {name}: this kernel lacks it, or doesn't let this "
-                          "user have it; give one of `sysctl "
-                          "net.ipv4.tcp_available_congestion_control`")
+        why = ("doesn't let this user have it" if name in _available_congestion_controls() else
+               "lacks it, or its module is not loaded")
+        as_root = ", or start the server as root" * (os.geteuid() != 0)
+        raise ConfigError(f"--congestion-control {name}: this kernel {why}; give one of `sysctl "
+                          f"net.ipv4.tcp_allowed_congestion_control`{as_root}")
 
 
 def _congestion_control_for(name: str) -> str:
@@ -241,6 +244,16 @@ def _congestion_control_for(name: str) -> str:
 
     with socket.socket() as sock:
         return use_congestion_control(sock, name)
+
+
+def _available_congestion_controls() -> list[str]:
+    """Return the names of the congestion controls that the kernel has now, which other users than
+    root may not all have. Empty if the kernel doesn't tell."""
+    try:
+        with open("/proc/sys/net/ipv4/tcp_available_congestion_control", encoding="ascii") as file:
+            return file.read().split()
+    except OSError:
+        return []
 
 
 def _tls_source(args: argparse.Namespace, what: str) -> TlsSource:

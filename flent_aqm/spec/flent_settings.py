@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.spec.cross_traffic import FORM as CROSS_TRAFFIC
 from flent_aqm.spec.cross_traffic import KINDS
 from flent_aqm.spec.flow_groups import FLOWS, RATES
@@ -248,9 +249,9 @@ def check_from_data(settings: Mapping[str, object]) -> None:
     """
     for key, value in settings.items():
         if key not in SETTINGS:
-            raise ConfigError(f"unknown setting {key[:40]!r} in AQM.run.settings; known: "
-                              f"{', '.join(SETTINGS)}; for the file of a newer flent-aqm, use its "
-                              "version")
+            raise ConfigError(f"unknown setting {key[:40]!r} in AQM.run.settings of its metadata"
+                              f"{did_you_mean(key, SETTINGS)}; for the file of a newer flent-aqm, "
+                              "use its version; if it was changed, replay the original file")
         if SETTINGS[key].may_come_from_data(value):
             continue
         if SETTINGS[key].may_come_from_data is _NEVER:

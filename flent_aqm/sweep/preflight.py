@@ -149,9 +149,12 @@ def _check_name(folder: Path, name: str) -> None:
         os.lstat(folder / name)
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
-            raise ConfigError("the name of a run's data file is too long for results folder "
-                              f"{folder}: {name[1:61]!r}… has {len(os.fsencode(name))} bytes while "
-                              "it is written; give a shorter name (of a batch: key filename_extra)",
+            length, most = len(os.fsencode(name)), os.pathconf(folder, "PC_NAME_MAX")
+            raise ConfigError(f"the {'name' if length > most else 'path'} of a run's data file is "
+                              f"too long for results folder {folder}: {name[1:61]!r}… has "
+                              f"{length} bytes while it is written" + (
+                                  f"; expected {most} at most: " if length > most else "; ")
+                              + "give a shorter name (of a batch: key filename_extra)",
                               "filename_extra") from None
 
 

@@ -38,7 +38,7 @@ from flent_aqm.results.metrics.scores import Scores, Value, scores
 from flent_aqm.results.metrics.settings import HOST_CC, Setting
 from flent_aqm.results.metrics.table import LOST, Unavailable, digits, middle
 from flent_aqm.spec.cell import Cell
-from flent_aqm.spec.keys import QUEUE_PREFIXES
+from flent_aqm.spec.keys import QUEUE_PREFIXES, SEE
 from flent_aqm.spec.readers import text_of
 from flent_aqm.spec.scenario import KEYS
 from flent_aqm.spec.testbeds import NETNS
@@ -68,8 +68,9 @@ def parse_group_by(value: object) -> tuple[str, ...]:
         (name,) = parse_keys(word)
         name = _NAME_OF_FLENTS_KEY.get(name, name)
         if name not in valid and not name.startswith(QUEUE_PREFIXES):
-            raise ConfigError(f"summary_by: unknown key {word[:40]!r}{did_you_mean(word, valid)}; "
-                              f"known: {', '.join(valid)}, and parameters such as aqm_target")
+            raise ConfigError(f"summary_by: unknown key {word[:40]!r}"
+                              f"{did_you_mean(word, valid) or SEE}; expected test, keys of the "
+                              "testbed such as aqm, or parameters such as aqm_target")
         names.append(name)
     return tuple(names)
 

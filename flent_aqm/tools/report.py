@@ -208,8 +208,8 @@ def read_report(text: str, tool: Tool) -> dict[str, Parsed]:
                                   **({"notes": notes} if notes else {})}})
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as fault:
         seen = f"it printed {text[:60]!r}" if text.strip() else "it printed nothing"
-        raise ParseError(f"{tool.name}: its client printed no report in the form of this package's "
-                         f"clients, and nothing else, on standard output ({cause_of(fault)}); "
+        raise ParseError(f"{tool.name}: on its client's standard output, expected a report in the "
+                         f"form of this package's clients, and nothing else ({cause_of(fault)}); "
                          f"{seen}") from None
     return by_direction
 

@@ -173,6 +173,8 @@ def test_folder_that_cannot_be_written_is_one_line(made: Path, tmp_path: Path) -
     with pytest.raises(ConfigError, match=r"can't copy the command's files to /proc: .*; expected "
                                           "a folder that can be written and has room"):
         copy_out(made, Path("/proc"), since_ns=NEVER)
+    with pytest.raises(ConfigError, match="to /proc: file: "):  # not by its temporary name
+        copy_out(made, Path("/proc"), since_ns=NEVER)
     (tmp_path / "gone").mkdir()
     (tmp_path / "gone").rmdir()
     with pytest.raises(ConfigError, match="gone: No such file or directory; expected a"):

@@ -15,8 +15,9 @@ from typing import Any, Self, cast
 import pytest
 
 from flent_aqm.base.errors import ConfigError, LabError, LabTimeout
-from flent_aqm.lab import guest_files, netns, user_command
+from flent_aqm.lab import guest_files, netns, user_command, virtual
 from flent_aqm.lab.virtual import Lab
+from flent_aqm.setup.kernel.named import NamedKernel
 from flent_aqm.spec.scenario import Scenario
 
 
@@ -34,6 +35,29 @@ def test_failed_program_of_the_router_is_named_as_option_and_as_key() -> None:
     with pytest.raises(LabError, match=r"^the program on the router \(router_program, --router\) "
                                        "ended with status 4 before the run did: broken$"):
         Lab._refuse_program_fault("4", "broken\n")
+
+
+@pytest.mark.parametrize("printed", ["1: exec: nothing: not found", "line 1: nothing: not found"])
+def test_program_of_the_router_that_is_not_there_is_told_without_the_labs_script(
+        printed: str) -> None:
+    """Of which the user knows nothing."""
+    with pytest.raises(LabError, match=r"status 127 before the run did: nothing: not found$"):
+        Lab._refuse_program_fault("127", f"/run/lab/router_program: {printed}\n")
+
+
+@pytest.mark.parametrize(("command", "how"), [
+    ("kernel build mine --qdisc sch_foo.c",
+     "build it again, as kernel build mine --qdisc sch_foo.c --config nat$"),
+    ("kernel build mine --config debug",
+     r"add the lines of /.*/nat\.config to its --config, and build it again$")])
+def test_kernel_of_the_user_without_nat_is_told_to_be_built_with_it(
+        command: str, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another kernel would lack the user's queue."""
+    kernel = NamedKernel("mine", "", "", "", "", command)
+    monkeypatch.setattr(NamedKernel, "can_nat", False)
+    scenario = Scenario.from_settings({"kernel": "mine", "topology": "clients:2+nat"})
+    with pytest.raises(ConfigError, match=f"kernel mine can't translate addresses; {how}"):
+        virtual._check_can_nat(scenario, kernel)
 
 
 def test_missing_server_of_mlab_is_told_with_both_ways_to_request_it(

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import argparse
 import errno
+import os
 import signal
 import socket
 import ssl
@@ -17,7 +19,7 @@ from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.servers import acceptor
+from flent_aqm.servers import acceptor, command
 from tests.servers.serving import WAIT_S, RunningServer
 
 from .conftest import StartServer
@@ -53,6 +55,7 @@ def test_signal_ends_the_server_with_status_0(
         (["--cert", "a.pem", "--key", "b.pem", "--bind", "127.0.0.1"],
          "error: a.pem: No such file or directory; expected two readable PEM files"),
         (["--cert", __file__, "--key", "b.pem"], "error: b.pem: No such file or directory; "),
+        (["--cert", __file__, "--key", "/"], "error: /: Is a directory; expected two readable "),
         (["--cert", __file__, "--key", __file__], f"certificate {__file__} with key {__file__}: "),
         (["--cert", "a.pem", "--key", "b.pem", "--no-tls"],
          "--cert and --key can't be combined with --no-tls: leave out --no-tls, or both"),
@@ -181,3 +184,20 @@ def test_only_what_is_asked_for_is_served() -> None:
         server = RunningServer(what)
         assert set(server.ports) == ports
         assert server.stop() == 0
+
+
+@pytest.mark.parametrize(("available", "user", "reason"), [
+    (["reno", "refused"], 0,
+     "doesn't let this user have it; .* `sysctl net.ipv4.tcp_allowed_congestion_control`$"),
+    (["reno", "refused"], 1000, "doesn't let this user have it; .*`, or start the server as root$"),
+    (["reno"], 1000, "lacks it, or its module is not loaded; .*, or start the server as root$")])
+def test_congestion_control_that_the_user_may_not_have_is_told_so(
+        available: list[str], user: int, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of those that the kernel has, it lets users other than root have some."""
+    monkeypatch.setattr(command, "_congestion_control_for", lambda _name: "reno")
+    monkeypatch.setattr(command, "_available_congestion_controls", lambda: available)
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    with pytest.raises(ConfigError, match=f"^--congestion-control refused: this kernel {reason}"):
+        command.main(parser.parse_args(["--congestion-control", "refused"]))

@@ -261,6 +261,22 @@ def test_option_of_lab_that_is_wrong_is_told_before_it_boots(
     assert capsys.readouterr().err == f"flent-aqm: {reason}\n"
 
 
+@pytest.mark.parametrize(("words", "reason"), [
+    (["--rate", "fast"], "--rate (rate_mbps): 'fast' is not a number; "),
+    (["--rate", "5", "--shaper", "none"], "--rate (rate_mbps) has no effect with shaper = none"),
+    (["--set", "rate_mbps=fast"], "rate_mbps: 'fast' is not a number; "),
+    (["--aqm", "codle"], "--aqm: unknown value 'codle'; "),
+    (["--aqm-parameter", "targt=1ms"], "--aqm-parameter (aqm_targt): no_aqm has no such "),
+    (["--ready", "x", "--server", "true"], "--ready (server_ready_s): 'x' is not a number"),
+    (["--router", "'"], "--router (router_program): \"'\": no closing quotation mark"),
+    (["--burst-shaping", "--shaper", "tbf"], "--burst-shaping: needs shaper = htb, not tbf")])
+def test_value_of_an_option_of_lab_is_refused_by_the_options_name(
+        words: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """And by the key's, which the rest of the message may name."""
+    assert main(["lab", *words, "--", "true"]) == 1
+    assert capsys.readouterr().err.startswith(f"flent-aqm: {reason}")
+
+
 @pytest.mark.parametrize("command", ["lab", "try-router"])
 @pytest.mark.parametrize("text", ["x", "-3", "0", "nan", "inf"])
 def test_wall_limit_that_is_no_time_is_told_before_the_lab_boots(

@@ -93,6 +93,9 @@ def test_what_tc_reports_fits_an_option_in_any_unit_that_tc_may_use(
      "nothing is started on the router; start it by hand and leave the key out, or use testbed"),
     ({"base_delay_ms": "10000.01"}, "netns",
      r"base_delay_ms: 10000\.01 ms needs .* give 10000 ms at most"),
+    ({"server_program": "a", "client_program": "b"}, "netns",
+     "^client_program, server_program: on testbed netns no programs .*; leave the keys out, or"),
+    ({"client_program": "b"}, "netns", "^client_program: on testbed .*; leave the key out, or"),
     ({"host_moderation_us": "7"}, "netns",
      "host_moderation_us: can't be set on testbed netns, only for the cards of the virtual lab's"),
 ])

@@ -25,8 +25,15 @@ def test_share_is_of_the_modem_in_that_direction(
 
 
 @pytest.mark.parametrize(("settings", "output"), [
-    ({"rate_mbps": "85%"}, "rate_mbps: 85% is a share of the modem's rate, which is not given"),
+    ({"rate_mbps": "85%"},
+     "rate_mbps: 85% is a share of the modem's download rate, which is not given; set modem_mbps,"),
+    ({"rate_mbps": "85%", "modem_down_mbps": "9"},
+     "rate_mbps: 85% is a share of the modem's upload rate, which is not given"),
     ({"rate_up_mbps": "5", "rate_down_mbps": "8%"}, "rate_down_mbps: 8% is a share of the modem's"),
+    ({"rate_mbps": "85%", "link_trace": "seeded+mean_mbps=20"},
+     "rate_mbps: 85% is a share of the modem's rate, but link_trace gives a rate that changes"),
+    ({"rate_up_mbps": "85%", "modem_down_mbps": "9", "link_up_trace": "seeded+mean_mbps=20"},
+     "rate_up_mbps: 85% is a share of the modem's rate, but link_up_trace gives a rate that"),
     ({"rate_mbps": "101%", "modem_mbps": "5"}, "rate_mbps: '101%'; expected 1% to 100% of"),
     ({"rate_down_mbps": "nan%", "modem_mbps": "5"}, "rate_down_mbps: 'nan%'; expected 1% to 100%"),
     ({"rate_down_mbps": "%", "modem_mbps": "5"}, "rate_down_mbps: '%'; expected 1% to"),

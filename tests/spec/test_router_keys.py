@@ -28,3 +28,20 @@ def test_switch_is_no_queue(key: str, kernel: str) -> None:
             Scenario.from_settings({"aqm": "codel", "kernel": kernel, key: word})
     with pytest.raises(ConfigError, match="is not a set of parameters"):
         Scenario.from_settings({"aqm": "codel", "aqm_parameters": False})
+
+
+@pytest.mark.parametrize("queues", [{}, {"tx_queues": "4"}])
+def test_queue_for_several_queues_is_refused_with_a_topology(queues: dict[str, object]) -> None:
+    """Whose devices have one each: neither with nor without tx_queues would it run."""
+    with pytest.raises(ConfigError, match=r"^aqm: cake_mq is for devices with several queues, and "
+                                          r"those of topology clients:2 have one each; choose"):
+        Scenario.from_settings(
+            {"aqm": "cake_mq", "shaper": "cake", "topology": "clients:2", **queues})
+
+
+def test_number_of_a_topology_that_was_cut_at_its_plus_is_told_so() -> None:
+    """In a topology, + separates words."""
+    with pytest.raises(ConfigError, match=r"'plan_mbps=1e' in .* to 40000, written without \+$"):
+        Scenario.from_settings({"topology": "subscribers:4+plan_mbps=1e+2"})
+    with pytest.raises(ConfigError, match=r"to 40000$"):
+        Scenario.from_settings({"topology": "subscribers:4+plan_mbps=1e"})

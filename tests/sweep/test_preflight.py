@@ -143,7 +143,7 @@ def test_name_that_no_file_can_have_is_refused(tmp_path: Path, tools: list[str])
             continue
         with pytest.raises(ConfigError, match=(
                 r"^the name of a run's data file is too long for results folder .*/new: 'x{60}'… "
-                "has 263 bytes while it is written; give a shorter name")) as refused:
+                "has 263 bytes while it is written; expected 255 at most: give a")) as refused:
             preflight.check([cell(tmp_path / "new"), one])
         assert refused.value.key == "filename_extra"
         assert list(tmp_path.iterdir()) == []

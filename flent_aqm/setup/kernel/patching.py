@@ -129,8 +129,11 @@ def apply_own(tree: Path, name: str, content: bytes, *, keep: Keep) -> None:
         if "Only garbage was found" in error.stdout + error.stderr:
             raise PatchDoesntFit(f"{name} has no hunk, which begins with @@; expected a patch of "
                                  "text files, as git diff or diff -u writes it") from None
-        malformed = "malformed patch" in error.stdout + error.stderr
-        if error.returncode != _DOESNT_FIT and not malformed:
+        if malformed := re.search("malformed patch at line .*", error.stdout + error.stderr):
+            raise PatchDoesntFit(f"{name} is damaged: {malformed[0].strip()}; expected it as git "
+                                 "diff or diff -u writes it, without lines broken, changed or cut "
+                                 "off, as mail programs do") from None
+        if error.returncode != _DOESNT_FIT:
             raise
         raise PatchDoesntFit(f"{name} doesn't fit the source: "
                              f"{_failed_hunks(error.stdout + error.stderr)}") from None
@@ -149,12 +152,20 @@ def _failed_hunks(output: str) -> str:
         if line.startswith(("checking file ", "patching file ")):
             file = line.split(" ", 2)[2]
         elif line.startswith("|--- "):  # quoted from the patch, for a file that isn't there
-            failures.append(f"the source has no {line.split()[1].partition('/')[2] or line}")
-        elif line.startswith("The next patch would ") or "malformed" in line:
+            failures.append(f"the source has no {_without_folder(line.split()[1])}")
+        elif line.startswith("The next patch would "):
             failures.append(line.strip())
         elif re.match(r"Hunk .*FAILED|Not deleting ", line) or "previously applied" in line:
             failures.append(f"{file}: {line.strip()}" if file else line.strip())
     return "; ".join(failures)[:500] or " ".join(output.split())[:500]
+
+
+def _without_folder(name: str) -> str:
+    """Return the path of a file in the source, for a message: the name in the patch without its
+    first folder, and if that isn't a or b, as git writes it, that it doesn't count."""
+    folder, _, path = name.partition("/")
+    return (f"{path or name}, where the first folder in {name} does not count"
+            if folder not in ("a", "b") else path or name)
 
 
 def left_out(patches: Sequence[Patch], applied: Sequence[Patch]) -> list[str]:

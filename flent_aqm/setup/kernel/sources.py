@@ -7,6 +7,7 @@ are not touched.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -421,8 +422,11 @@ def parse_origin(text: str, cache: Path, archive: DebianArchive) -> Origin:
                           "REPOSITORY@REF takes the path of a git repository on this machine that "
                           "this user may read: clone it first, if there is none")
     if not os.path.isdir(folder):
+        why = why_unreadable(Path(folder))
+        seen = "" if why == os.strerror(errno.ENOENT) else f" (as a path: {why})"
         raise ConfigError(f"--source: {text!r} is neither a package such as linux-source-6.18 nor "
-                          "a folder with a kernel's source, nor REPOSITORY@REF")
+                          f"a folder with a kernel's source{seen}, nor REPOSITORY@REF; give one of "
+                          "these, an archive unpacked")
     return GitOrigin(cache / "trees", Path(folder), ref or None)
 
 

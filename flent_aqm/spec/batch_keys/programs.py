@@ -84,9 +84,10 @@ class Programs(Record):
     def only_in_lab(self) -> str:
         """The reason why a testbed in real time starts no programs on its hosts, with {testbed} in
         place of the testbed's name. "" if no key of this record is given."""
-        name = "client_program" if self.client_program else "server_program"
-        return (f"{name}: on testbed {{testbed}} no programs are started on the hosts; leave the "
-                "key out, or use testbed virtual") if self.is_there else ""
+        names = list(self.differing())
+        return (f"{', '.join(names)}: on testbed {{testbed}} no programs are started on the hosts; "
+                f"leave the key{'s' * (len(names) > 1)} out, or use testbed virtual"
+                ) if names else ""
 
     def refuse_odd_pairs(self, scenario: Any) -> None:
         """Raise ConfigError if server_ready_s is given without server_program."""

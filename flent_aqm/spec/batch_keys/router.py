@@ -13,6 +13,7 @@ from typing import Any
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import ConfigError, about
 from flent_aqm.base.switch import switch
+from flent_aqm.spec.batch_keys.path import DUMBBELL
 from flent_aqm.spec.kernel import STOCK, parse_kernel
 from flent_aqm.spec.key import Record, Settings, key, named_value, with_or_without
 from flent_aqm.spec.queues.external import OPTIONS, is_external, queue_of
@@ -210,7 +211,7 @@ def _read_rate(key: str, settings: Settings) -> float:
         settings: all given settings.
 
     Raises ConfigError if the rate or percentage isn't a number or is out of range, if it is a
-    percentage without a modem, or if the modem's rate isn't valid.
+    percentage without a modem, as beside a link's trace, or if the modem's rate isn't valid.
     """
     name, value = named_value(key, "rate_mbps", settings)
     if value is None:
@@ -229,9 +230,15 @@ def _read_rate(key: str, settings: Settings) -> float:
     modem = key.replace("rate_", "modem_")
     modem_key, whole_mbps = named_value(modem, "modem_mbps", settings)
     if whole_mbps is None:
+        trace_key, trace = named_value(f"link_{key.split('_')[1]}_trace", "link_trace", settings)
+        if trace is not None:
+            raise ConfigError(f"{name}: {text} is a share of the modem's rate, but {trace_key} "
+                              "gives a rate that changes, in place of a modem's; give the "
+                              "shaper's rate in Mbit/s", name)
+        way = "download" if key == "rate_down_mbps" else "upload"
         modems = "modem_mbps" if name == "rate_mbps" else f"{modem} or modem_mbps"
-        raise ConfigError(f"{name}: {text} is a share of the modem's rate, which is not given; set "
-                          f"{modems}, or give the rate in Mbit/s", name)
+        raise ConfigError(f"{name}: {text} is a share of the modem's {way} rate, which is not "
+                          f"given; set {modems}, or give the rate in Mbit/s", name)
     with about(modem_key):
         mbps = round(rate(modem_key, whole_mbps) * share_pct / 100, 6)
     if mbps < defaults.MIN_RATE_MBPS:
@@ -384,7 +391,7 @@ class Router(Record):
                                   f"give {key_} = {' or '.join(_OWN_SHAPER)}, or another shaper",
                                   "shaper")
             if name in QUEUES and QUEUES[name].per_queue:
-                self._refuse_single_queue(key_, name, behind_ssh)
+                self._refuse_single_queue(key_, name, scenario)
         if self.tx_queues is not None and behind_ssh:
             raise ConfigError("tx_queues: a router behind ssh has the queues that its network "
                               "cards have; leave the key out", "tx_queues")
@@ -409,15 +416,16 @@ class Router(Record):
             raise ConfigError("tiers: 3 can't be combined with burst_shaping; leave one of the two "
                               "out", "tiers")
 
-    def _refuse_single_queue(self, key_: str, name: str, behind_ssh: bool) -> None:
+    def _refuse_single_queue(self, key_: str, name: str, scenario: Any) -> None:
         """Raise ConfigError if an AQM for devices with several queues can't work, because there is
         a shaper above it, it is the download's and that is shaped on the IFB device, or the devices
-        have a single queue each.
+        have a single queue each, as in a topology. How many those of a router behind ssh have isn't
+        known.
 
         Args:
             key_: "aqm" or "up_aqm", for the message.
             name: name of the AQM.
-            behind_ssh: True if the router is a real one, whose number of queues isn't known.
+            scenario: the Scenario of which this record is a part.
         """
         if self.shaper not in ("cake", "none"):
             raise ConfigError(f"{key_}: {name} works only on the device's own queues, with no "
@@ -426,6 +434,10 @@ class Router(Record):
         if key_ == "aqm" and self.ingress != "lan":
             raise ConfigError(f"aqm: {name} needs ingress = lan: with ingress = {self.ingress} the "
                               "download is shaped on an IFB device, which has one queue", key_)
-        if self.tx_queues in (None, 1) and not behind_ssh:
+        if scenario.path.topology != DUMBBELL:
+            raise ConfigError(f"{key_}: {name} is for devices with several queues, and those of "
+                              f"topology {scenario.path.topology} have one each; choose another "
+                              "queue, or leave topology out", key_)
+        if self.tx_queues in (None, 1) and not scenario.behind_ssh:
             raise ConfigError(f"{key_}: {name} is for devices with several queues; give tx_queues "
                               f"from 2 to {defaults.MOST_TX_QUEUES}, such as tx_queues = 4", key_)

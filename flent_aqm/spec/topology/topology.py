@@ -257,7 +257,8 @@ def _parse_words(key: str, text: str, kind: _NamedTopology,
     out of range.
     """
     words: dict[str, float | None] = {}
-    for word in words_text.split("+")[1:]:
+    texts = words_text.split("+")[1:]
+    for place, word in enumerate(texts, 1):
         name, equals, value = word.partition("=")
         if not kind.words:
             raise ConfigError(f"{key}: {text[:40]!r}: this topology takes no words; leave "
@@ -279,7 +280,10 @@ def _parse_words(key: str, text: str, kind: _NamedTopology,
         except ValueError:
             number = -1.0
         if not bounds[0] <= number <= bounds[1]:
+            # 1e+2 was cut at its +.
+            is_cut = place < len(texts) and value[-1:] in ("", "e", "E")
+            hint = ", written without +" if is_cut else ""
             raise ConfigError(f"{key}: {word[:40]!r} in {text[:40]!r}: expected {name}=NUMBER, "
-                              f"with a number from {bounds[0]:g} to {bounds[1]:g}")
+                              f"with a number from {bounds[0]:g} to {bounds[1]:g}{hint}")
         words[name] = number
     return words

@@ -156,15 +156,15 @@ def test_lab_command_shapes_both_directions_by_their_own_rates() -> None:
 
 
 @pytest.mark.parametrize(("words", "message"), [
-    (["--aqm", "nonsense"], "aqm: unknown value 'nonsense'; known: no_aqm, bfifo, red"),
-    (["--rate", "0"], "rate_mbps: 0 Mbit/s is out of range"),
+    (["--aqm", "nonsense"], "--aqm: unknown value 'nonsense'; known: no_aqm, bfifo, red"),
+    (["--rate", "0"], "--rate (rate_mbps): 0 Mbit/s is out of range"),
     (["--rate", "fast"], "'fast' is not a number"),
-    (["--rate", "20", "--shaper", "none"], "rate_mbps has no effect with shaper = none"),
+    (["--rate", "20", "--shaper", "none"], "--rate (rate_mbps) has no effect with shaper"),
     (["--set", "rate_up_mbps=20", "--shaper", "none"], "rate_up_mbps has no effect with shaper"),
     (["--rate", "nan"], "'nan' is not a finite number"),
-    (["--delay", "-1"], "base_delay_ms: -1 ms is out of range"),
-    (["--router-model", "magic"], "router_model: unknown value 'magic'; known: ideal"),
-    (["--seed", "-3"], "seed: '-3' is not a whole number"),
+    (["--delay", "-1"], "--delay (base_delay_ms): -1 ms is out of range"),
+    (["--router-model", "magic"], "--router-model: unknown value 'magic'; known: ideal"),
+    (["--seed", "-3"], "--seed: '-3' is not a whole number"),
     (["--results", "/proc/nowhere"], "--results: can't create /proc/nowhere"),
 ])
 def test_lab_command_bad_option_is_refused_in_one_line(words: list[str], message: str) -> None:

@@ -96,7 +96,8 @@ def test_statistics_of_few_values() -> None:
     '{"numbers": {"ping_ms": "x"}, "idle": [], "ways": {}}', "Traceback"])
 def test_a_report_that_is_none_is_refused_in_one_line(text: str) -> None:
     """The line names the client and what its output starts with."""
-    with pytest.raises(ParseError, match="librespeed: its client printed no report") as refused:
+    with pytest.raises(ParseError, match=(
+            "librespeed: on its client's standard output, expected a report in ")) as refused:
         read_report(text, TOOL)
     assert "\n" not in str(refused.value)
 

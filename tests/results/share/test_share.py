@@ -359,3 +359,14 @@ def test_output_that_is_no_folder_is_told_of(
     out.touch()
     assert main(["share", str(golden("ndt7")), "-o", f"{out}/below"]) == 1
     assert f"can't make the copies: {out}/below: Not a directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("more", [[], ["--publish"]])
+def test_folder_that_takes_no_file_is_named_without_the_temporary_one(
+        more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """The user knows nothing of that, and has to name another."""
+    output = "/proc/out" if more else "/proc"
+    assert main(["share", str(golden("ndt7")), "-o", output, *more]) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "flent-aqm: can't make the copies: /proc: No such file or directory; name another folder "
+        "with -o")

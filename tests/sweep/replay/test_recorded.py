@@ -86,7 +86,9 @@ REMOVED = "was removed when the file was shared, so the run can't be repeated; a
     (lambda aqm: aqm["run"].pop("test"), TEST.format(None)),
     (lambda aqm: aqm["run"].update(settings=[]), "AQM.run.settings in its metadata is not a JSON"),
     (lambda aqm: aqm["run"]["settings"].update(DATA_DIR="/etc"), (
-        "unknown setting 'DATA_DIR' in AQM.run.settings; known: ")),
+        "unknown setting 'DATA_DIR' in AQM.run.settings of its metadata; for the file of a newer")),
+    (lambda aqm: aqm["run"]["settings"].update(LENGHT=5), (
+        "unknown setting 'LENGHT' in AQM.run.settings of its metadata; did you mean 'LENGTH'?; ")),
     (lambda aqm: aqm["run"]["settings"].update(LENGTH=1e9), (
         BY_HAND.format("LENGTH: 1000000000.0", "a number from 1 to 86400", "--length"))),
     (lambda aqm: aqm["run"]["settings"].update(IP_VERSION=5), (
