@@ -125,7 +125,8 @@ def main(args: argparse.Namespace) -> int:
         raise
     except OSError as error:
         raise ConfigError(f"the figures can't be made: {error.filename or args.output}: "
-                          f"{cause_of(error)}") from None
+                          f"{cause_of(error)}; mend that, or give another folder with -o"
+                          ) from None
     # Figure 10 also shows the verdicts of other tests' runs.
     tests_shown = {args.test, *(test for _, test, _ in VERDICTS if test and 10 in wanted)}
     shown = sum(str(row.settings["test"]) in tests_shown for row in rows)
@@ -144,7 +145,8 @@ def _make_output(folder: Path) -> None:
         raise ConfigError(f"-o: {error.filename or folder} is there and is no folder, or a link to "
                           "one that is gone; give another name") from None
     except OSError as error:
-        raise ConfigError(f"-o: the folder {folder} can't be made: {cause_of(error)}") from None
+        raise ConfigError(f"-o: the folder {folder} can't be made: {cause_of(error)}; give another "
+                          "name") from None
 
 
 def _print_left_out(faults: Sequence[str]) -> None:
@@ -208,7 +210,8 @@ def _draw_speedtests(args: argparse.Namespace) -> int:
         raise
     except OSError as error:
         raise ConfigError(f"the figures can't be made: {error.filename or args.output}: "
-                          f"{cause_of(error)}") from None
+                          f"{cause_of(error)}; mend that, or give another folder with -o"
+                          ) from None
     return 0
 
 

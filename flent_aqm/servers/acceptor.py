@@ -60,12 +60,9 @@ def listen(addresses: Sequence[str], port: int, option: str,
                         errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL):
                     missing = cause_of(error)
                     continue  # a machine without one of the two families
-                lacks = isinstance(error, OSError) and error.errno in _LACKING
                 raise ConfigError(
-                    f"cannot listen on {address} {named} {port}: {cause_of(error)}; "
-                    + ("end other programs, or raise this limit" if lacks else
-                       f"choose another address with --bind, or port with {option}")
-                ) from None
+                    f"cannot listen on {address[:100]} {named} {port}: {cause_of(error)}; "
+                    f"{_how_to_listen(error, option)}") from None
             port = port or sockets[0].getsockname()[1]
     except ConfigError:
         for sock in sockets:
@@ -76,6 +73,21 @@ def listen(addresses: Sequence[str], port: int, option: str,
                           "leave the sandbox or container that forbids it, such as by systemd's "
                           "RestrictAddressFamilies")
     return sockets
+
+
+def _how_to_listen(error: Exception, option: str) -> str:
+    """Return what a user can do about an error of _open_listening().
+
+    option: name of the option for the port.
+    """
+    number = error.errno if isinstance(error, OSError) else None
+    if number in _LACKING:
+        return "end other programs, or raise this limit"
+    if isinstance(error, socket.gaierror | UnicodeError) or number == errno.EADDRNOTAVAIL:
+        return "give an address of this machine with --bind"
+    if number == errno.EACCES:  # of ports below 1024
+        return f"choose a port from 1024 with {option}, or start the server as root"
+    return f"choose another port with {option}, or address with --bind"
 
 
 def _open_listening(address: str, port: int, kind: socket.SocketKind) -> socket.socket:

@@ -42,10 +42,29 @@ def context_from_files(cert: str, key: str) -> ssl.SSLContext:
     except (OSError, ValueError) as error:
         # OpenSSL tells neither which of them can't be read, nor of the key why.
         unreadable = (f"{path}: {why}" for path in (cert, key) if (why := _why_unreadable(path)))
-        what = next(unreadable, f"certificate {cert} with key {key}: {error}")
+        what = next(unreadable, "") or _why_unusable(cert, key, error)
         raise ConfigError(f"{what}; expected two readable PEM files that belong together, the key "
                           "without a password") from None
     return context
+
+
+def _why_unusable(cert: str, key: str, error: Exception) -> str:
+    """Return what is wrong with a certificate and a key that can be read and that OpenSSL refused.
+
+    Args:
+        cert: path of the certificate.
+        key: path of the key.
+        error: the error that refused them.
+    """
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cert)
+    except (OSError, ValueError):
+        return f"{cert}: has no certificate in PEM"
+    if getattr(error, "reason", "") == "KEY_VALUES_MISMATCH":
+        return f"{key}: is the key of another certificate than {cert}"
+    if isinstance(error, ssl.SSLError) and error.reason not in (None, "PEM_LIB"):
+        return f"certificate {cert} with key {key}: {error}"
+    return f"{key}: has no private key in PEM, or one with a password"
 
 
 def _why_unreadable(path: str) -> str:

@@ -259,6 +259,6 @@ def _address(what: str, host: str, ip_version: int, option: str) -> str:
             how = f"give another host with {option}, or -{10 - ip_version}"
         else:  # not the name's fault: no other would be found either
             how = f"connect this machine, mend its name server, or give an address with {option}"
-        raise ConfigError(f"{what}: no IPv{ip_version} address found for {host!r}: {why}; {how}"
-                          ) from None
+        raise ConfigError(f"{what}: no IPv{ip_version} address found for {host[:100]!r}: {why}; "
+                          f"{how}") from None
     return str(addresses[0][4][0])

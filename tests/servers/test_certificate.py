@@ -6,12 +6,19 @@ from __future__ import annotations
 import contextlib
 import os
 import ssl
+from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives import serialization
 
 from flent_aqm.base.defaults import ED25519, OWN_KEYS
 from flent_aqm.base.errors import ConfigError
-from flent_aqm.servers.certificate import self_signed_context
+from flent_aqm.servers.certificate import (
+    context_from_files,
+    self_signed_context,
+    self_signed_pem,
+)
 
 
 def handshake_bytes(server: ssl.SSLContext) -> tuple[int, int]:
@@ -53,3 +60,29 @@ def test_handshake_succeeds_with_either_key(key: str) -> None:
     client, server = handshake_bytes(self_signed_context(["192.0.2.1"], key))
     assert client > 200
     assert server > 700
+
+
+@pytest.mark.parametrize(("cert", "key", "wrong"), [
+    ("empty", "key", "empty: has no certificate in PEM; expected two readable PEM files"),
+    ("cert", "empty", "empty: has no private key in PEM, or one with a password; expected"),
+    ("cert", "cert", "cert: has no private key in PEM, or one with a password; expected"),
+    ("cert", "locked", "locked: has no private key in PEM, or one with a password; expected"),
+    ("cert", "other", "other: is the key of another certificate than .*cert; expected"),
+    ("cert", "folder", "folder: Is a directory; expected two"), ("cert", "key", "")])
+def test_file_that_is_wrong_is_told_with_what_is_wrong(
+        cert: str, key: str, wrong: str, tmp_path: Path) -> None:
+    """OpenSSL says "PEM lib" of nearly all."""
+    marks = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    for name, names in (("", {"one"}), ("other", {"two"})):
+        pem = self_signed_pem(names)
+        begin = pem.index(b"-----BEGIN PRIVATE")
+        (tmp_path / (name or "cert")).write_bytes(pem[begin:] if name else pem[:begin])
+        if not name:
+            (tmp_path / "key").write_bytes(pem[begin:])
+            private = serialization.load_pem_private_key(pem[begin:], None)
+            (tmp_path / "locked").write_bytes(private.private_bytes(
+                *marks, serialization.BestAvailableEncryption(b"secret")))
+    (tmp_path / "empty").touch()
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ConfigError, match=f"^/.*/{wrong}") if wrong else nullcontext():
+        context_from_files(str(tmp_path / cert), str(tmp_path / key))

@@ -56,7 +56,7 @@ def test_signal_ends_the_server_with_status_0(
          "error: a.pem: No such file or directory; expected two readable PEM files"),
         (["--cert", __file__, "--key", "b.pem"], "error: b.pem: No such file or directory; "),
         (["--cert", __file__, "--key", "/"], "error: /: Is a directory; expected two readable "),
-        (["--cert", __file__, "--key", __file__], f"certificate {__file__} with key {__file__}: "),
+        (["--cert", __file__, "--key", __file__], f"{__file__}: has no certificate in PEM"),
         (["--cert", "a.pem", "--key", "b.pem", "--no-tls"],
          "--cert and --key can't be combined with --no-tls: leave out --no-tls, or both"),
         (["http3", "--cert", "a.pem", "--key", "b.pem"], "expected two readable PEM files"),
@@ -103,7 +103,7 @@ def test_port_in_use_ends_with_one_line(what: str, option: str) -> None:
     assert done.returncode == 1
     assert str(port) in done.stderr
     assert done.stderr.lower().endswith(
-        f"in use; choose another address with --bind, or port with {option}\n")
+        f"in use; choose another port with {option}, or address with --bind\n")
     assert done.stderr.count("\n") == 1
 
 
@@ -201,3 +201,20 @@ def test_congestion_control_that_the_user_may_not_have_is_told_so(
     command.add_arguments(parser)
     with pytest.raises(ConfigError, match=f"^--congestion-control refused: this kernel {reason}"):
         command.main(parser.parse_args(["--congestion-control", "refused"]))
+
+
+@pytest.mark.parametrize(("error", "how"), [
+    (OSError(errno.EACCES, "Permission denied"), "choose a port from 1024 with --x-port, or "),
+    (OSError(errno.EADDRNOTAVAIL, "Cannot assign requested address"), "give an address of this "),
+    (OSError(errno.EMFILE, "Too many open files"), "end other programs, or raise this limit$"),
+    (socket.gaierror(socket.EAI_NONAME, "Name or service not known"), "give an address of this ma"),
+    (OSError(errno.EADDRINUSE, "Address already in use"), "choose another port with --x-port, or")])
+def test_port_that_can_not_be_opened_is_told_with_what_helps(
+        error: OSError, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other port helps where the address is not this machine's, nor the other way round."""
+    def refuse(*_words: object) -> NoReturn:
+        raise error
+
+    monkeypatch.setattr(acceptor, "_open_listening", refuse)
+    with pytest.raises(ConfigError, match=f"^cannot listen on a port 7: .*; {how}"):
+        acceptor.listen(["a"], 7, "--x-port")

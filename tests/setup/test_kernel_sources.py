@@ -56,6 +56,8 @@ def repository(source: Path) -> Path:
     git(source, "tag", "old")
     (source / "sch.c").write_text("two\n")
     git(source, "commit", "-qam", "two")
+    git(source, "branch", "bare", git(source, "commit-tree", "-m", "none", git(
+        source, "hash-object", "-t", "tree", "-w", os.devnull)))
     return source
 
 
@@ -192,6 +194,7 @@ def test_folder_below_the_top_of_a_repository_is_told_with_the_top(
     ("x" * 300 + "@v7.3", "x': File name too long; "),
     ("REPOSITORY@v9.9", "has no commit 'v9.9'"),
     ("REPOSITORY@--all", "has no commit '--all'"),
+    ("REPOSITORY@bare", "the commit 'bare' of .*/linux has no Kconfig; expected a commit of a "),
 ])
 def test_what_is_no_source_is_refused(
     repository: Path, tmp_path: Path, text: str, output: str

@@ -138,6 +138,8 @@ def test_patch_of_packed_files_alone_changes_nothing(tree: KernelTree) -> None:
     assert published.apply(tree.path, "p", patch, keep=tree.keep) == ["drivers/gpu/drm.c"]
     with pytest.raises(PatchDoesntFit, match=r"p has no line that begins with --- or .*; expected"):
         published.apply(tree.path, "p", b"Hello\n", keep=tree.keep)
+    with pytest.raises(PatchDoesntFit, match="p has no line that begins with --- or"):
+        published.apply(tree.path, "p", b"", keep=tree.keep)
     with pytest.raises(PatchDoesntFit, match=r"^p has no hunk, which begins with @@; expected"):
         published.apply(tree.path, "p", b"--- a/sch.c\n+++ b/sch.c\n", keep=tree.keep)
 

@@ -57,7 +57,8 @@ def apply(tree: Path, name: str, content: bytes, *, keep: Keep) -> list[str]:
                 left_out.append(min(named[-1], key=len))
             else:
                 kept += part
-        if files_of(kept) or (kept and not files_of(patch)):
+        # Of a file that changes none, not even a packed one, apply_own() says what is expected.
+        if files_of(kept) or (not files_of(patch) and (kept or not patch)):
             apply_own(tree, f"{name}{subject}", kept, keep=keep)
     return left_out
 

@@ -280,9 +280,9 @@ class GitOrigin(GitTree):
             top: the folder or repository.
             ref: name of the commit, None for the working tree.
 
-        Raises ConfigError if git is missing, a folder without `ref` has no Kconfig, or there is no
-        such repository or commit. Raises SetupError if git fails, CommandFailed if set-up's own
-        repository can't be made. Whether the commit has a kernel's source isn't checked.
+        Raises ConfigError if git is missing, the folder or the commit has no Kconfig, or there is
+        no such repository or commit. Raises SetupError if git fails, CommandFailed if set-up's own
+        repository can't be made.
         """
         self._top = top.resolve()
         if not find_program("git"):
@@ -306,6 +306,9 @@ class GitOrigin(GitTree):
                 f"{repository / 'objects'}\n")
         self.commit = "" if ref is None else commit_of("--source", top, ref)
         self.tree_id = self._find_tree_id(repository)
+        if ref is not None and self._content(self.tree_id, "Kconfig") is None:
+            raise ConfigError(f"--source: the commit {ref!r} of {top} has no Kconfig; expected a "
+                              "commit of a repository of the Linux kernel")
         self.source = KernelSource("git", self.tree_id)
         self.series = self._read_series()
 
@@ -399,8 +402,8 @@ def parse_origin(text: str, cache: Path, archive: DebianArchive) -> Origin:
         cache: the cache folder.
         archive: Debian's archive.
 
-    Raises ConfigError for any other value, for a folder without Kconfig, for a package or version
-    that Debian doesn't have, for a commit that the repository doesn't have, or if git isn't
+    Raises ConfigError for any other value, for a folder or commit without Kconfig, for a package or
+    version that Debian doesn't have, for a commit that the repository doesn't have, or if git isn't
     installed. Raises SetupError if the archive can't be read or has no kernel's source, or if git
     fails. Raises ToolMissing for a package of Debian without apt, CommandFailed if apt fails or
     set-up's own git repository can't be made.
