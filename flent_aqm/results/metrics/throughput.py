@@ -38,6 +38,7 @@ PAYLOAD_BYTES, IP_BYTES, FRAME_BYTES = 1448, 1500, 1514
 PAYLOAD_SHARE = PAYLOAD_BYTES / FRAME_BYTES
 _DIRECTION = {"download": "down", "upload": "up"}
 _TRACE = {"download": "link_down_trace", "upload": "link_up_trace"}
+_SEVERAL = "the run has several bottlenecks, and flows may go through different ones"
 # In a shorter common time, only starts and ends of flows would be compared.
 SHORTEST_S = 1.0
 # If a flow ran for this share of the time, and hardly longer, the tool's own mean is used.
@@ -114,14 +115,26 @@ def _carried_mbps(run: Run, direction: str) -> float:
 
 
 def _at_most_capacity(run: Run, direction: str, mbps: float) -> float:
-    """Return a throughput in Mbit/s, but at most what TCP can carry at the link's rate. It is
-    unchanged if this rate is not known, or bursts can exceed it."""
+    """Return a throughput in Mbit/s, but at most what TCP can carry at the highest rate that the
+    link has. It is unchanged if this rate is not known, or bursts can exceed it."""
     if switch(run.settings.get("burst_shaping")):
         return mbps
     try:
-        return min(mbps, link_rate_mbps(run, direction) * payload_share(run, direction))
+        return min(mbps, _highest_rate_mbps(run, direction) * payload_share(run, direction))
     except NotAvailable:
         return mbps
+
+
+def _highest_rate_mbps(run: Run, direction: str) -> float:
+    """Return a rate in Mbit/s that all flows of a direction together never exceed: that of
+    link_rate_mbps(), also if the link stands still at times (link_outages_s). With several routers,
+    which have the same rate, it is that of the client's, through which all flows of the client go.
+    direction: "download" or "upload". Raises NotAvailable if there are several routers and another
+    host has a flow, or as link_rate_mbps() does for other reasons."""
+    if _has_several_routers(run) and any(flow.host for flow in run.sharing(direction)):
+        raise NotAvailable(_SEVERAL)
+    _raise_if_rate_varies(run, direction, but_for_outages=True)
+    return _bottleneck_mbps(run, direction)
 
 
 def shares_line(settings: Mapping[str, object]) -> bool:
@@ -149,22 +162,47 @@ def link_rate_mbps(run: Run, direction: str) -> float:
     """Return the rate in Mbit/s of the link that all flows share: the smaller one of the shaper's
     and the modem's. direction: "download" or "upload". Raises NotAvailable if there are several
     bottlenecks, if the rate changed during the run or is not recorded, or if nothing limits it."""
+    if _has_several_routers(run):
+        raise NotAvailable(_SEVERAL)
+    _raise_if_rate_varies(run, direction)
+    return _bottleneck_mbps(run, direction)
+
+
+def _has_several_routers(run: Run) -> bool:
+    """Return whether the file records queues of further routers."""
     before = run.aqm.get("before")
-    if isinstance(before, dict) and before.get("routers"):
-        raise NotAvailable("the run has several bottlenecks, and flows may go through different "
-                           "ones")
+    return isinstance(before, dict) and bool(before.get("routers"))
+
+
+def _raise_if_rate_varies(run: Run, direction: str, *, but_for_outages: bool = False) -> None:
+    """Raise NotAvailable, with the reason, if the rate of the link isn't constant: the test changes
+    it, the link plays a trace, or link_access draws rates anew or link_outages_s stops it, or may
+    do so because the file doesn't record what it did.
+
+    Args:
+        run: the run.
+        direction: "download" or "upload".
+        but_for_outages: let outages pass, in which the link carries nothing.
+    """
     if run.settings.get("rates_mbps"):
         raise NotAvailable("the rate of the link changed during the run")
     if trace := run.settings.get("link_trace") or run.settings.get(_TRACE[direction]):
         raise NotAvailable(f"the rate of the link followed a trace ({trace})")
+    access = run.settings.get(f"link_{_DIRECTION[direction]}_access")
+    if but_for_outages and not access:
+        return
     if _changes_rate(run, direction):
         raise NotAvailable("the rate of the link changed during the run, by link_access or "
                            "link_outages_s")
     # flent and speedtest inside `flent-aqm lab` record the settings alone.
-    if "links" not in run.aqm and any(run.settings.get(name) for name in (
-            f"link_{_DIRECTION[direction]}_access", "link_outages_s")):
+    if "links" not in run.aqm and (access or run.settings.get("link_outages_s")):
         raise NotAvailable("the file does not record how the rate of the link changed, by "
                            "link_access or link_outages_s")
+
+
+def _bottleneck_mbps(run: Run, direction: str) -> float:
+    """Return the smaller one of the shaper's and the modem's rate in Mbit/s. Raises NotAvailable if
+    neither limits the link, or the shaper's is not recorded."""
     shaper_mbps, modem_mbps = _shaper_mbps(run, direction), _modem_mbps(run, direction)
     if run.settings.get("shaper") == "none":
         if modem_mbps is None:

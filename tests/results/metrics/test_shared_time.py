@@ -24,14 +24,16 @@ FULL = RATE_MBPS * 1448 / 1514
 
 
 def run_of(flows: dict[str, list[tuple[float, float, float]]],
-           requested: dict[str, Any] | None = None, **aqm: Any) -> Run:
-    """A run of flows by name: (start, end, Mbit/s) of each interval."""
+           requested: dict[str, Any] | None = None, hosts: dict[str, str] | None = None,
+           **aqm: Any) -> Run:
+    """A run of flows by name: (start, end, Mbit/s) of each interval. hosts: flow -> its host."""
     series, raw = {}, {}
     for name, spans in flows.items():
         total_s = sum(end - start for start, end, _ in spans)
         mean = sum((end - start) * mbps for start, end, mbps in spans) / total_s
         series[name] = {"RUNNER": "AqmIperf3Runner", "UNITS": "Mbits/s", "MEAN_VALUE": mean,
-                        "LOAD_START": spans[0][0], "LOAD_END": spans[-1][1]}
+                        "LOAD_START": spans[0][0], "LOAD_END": spans[-1][1],
+                        "FROM_HOST": (hosts or {}).get(name, "")}
         raw[name] = [{"t": end, "dur": end - start, "val": mbps} for start, end, mbps in spans]
     return as_run(as_data_file({
         "version": 4, "raw_values": raw, "metadata": {
@@ -86,6 +88,25 @@ def test_flows_beside_cross_traffic_have_no_more_than_the_link_carries(
     # Of what a trace lets TCP carry, nothing is known.
     if factor == 1 or "burst_shaping" in settings:
         assert value(run, f"utilisation_{direction}_pct") == pytest.approx(100 * factor)
+
+
+@pytest.mark.parametrize(("from_host", "settings", "aqm", "factor"), [
+    ("", {}, {"before": {"routers": {"router2": {}}}}, 1.0),
+    ("middle", {}, {"before": {"routers": {"router2": {}}}}, 1.1),
+    ("", {"link_outages_s": "3-4"}, {"links": {"up": {"steps": 3}}}, 1.0),
+    ("", {"link_outages_s": "3-4", "link_up_access": "starlink"},
+     {"links": {"up": {"steps": 9}}}, 1.1)])
+def test_several_routers_and_outages_let_no_more_pass_than_the_rate(
+        from_host: str, settings: dict[str, Any], aqm: dict[str, Any], factor: float) -> None:
+    """All flows of the client go through its router; another host's may not. An access that draws
+    rates anew may exceed the link's own."""
+    run = run_of({
+        "TCP upload": [(5 + n, 6 + n, FULL * 0.1) for n in range(10)],
+        "Cross upload": [(n, n + 1, FULL) for n in range(20)]},
+        {"rate_down_mbps": RATE_MBPS, "rate_up_mbps": RATE_MBPS, **settings},
+        hosts={"Cross upload": from_host}, **aqm)
+    assert value(run, "total_upload_mbps") == pytest.approx(factor * FULL)
+    assert isinstance(METRICS["utilisation_upload_pct"].of(run), Unavailable)
 
 
 def test_starved_flow_shows_in_the_shared_time() -> None:
