@@ -33,6 +33,8 @@ TITLE = "title"
 # Settings by which runs are distinguished, in this order. Other settings follow.
 KNOWN = ("test", AQM, RATE, SHAPER_RATE, "burst_shaping", "cross_traffic", "base_delay_ms",
          "router_model", "testbed", "kernel")
+# Settings of a router's configuration besides the queue.
+ROUTER = ("up_aqm", "shaper", SHAPER_RATE, "txqueuelen", "tx_queues", "ingress", "tiers")
 # Values of settings that files don't record if they have them.
 UNRECORDED_DEFAULTS: Mapping[str, Setting] = {"kernel": STOCK, HOST_CC: TCP_CONGESTION_CONTROL}
 # Stands for the value of a setting that a file doesn't record.

@@ -17,9 +17,10 @@ from flent_aqm.base.errors import BadResult, ConfigError
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.base.words import counted
 from flent_aqm.results.advice.advice import advise
-from flent_aqm.results.advice.measured import Measured, measured, tried
+from flent_aqm.results.advice.measured import Configuration, Measured, measured, tried
 from flent_aqm.results.grouping import (
     AQM,
+    ROUTER,
     SHAPER_RATE,
     along_with,
     check_keys,
@@ -306,8 +307,10 @@ def _print_advice(console: Console, keys: Sequence[str],
                   groups: Mapping[tuple[Setting, ...], Sequence[Cell]]) -> None:
     """Print advice on the home's line, if there is any and if all runs had a modem, as a home has.
     If a line's runs have several kinds of load, such as downloads and then uploads, a sentence
-    before it says that it is about the worse of them. A line is named by the title of all its runs,
-    or by its settings, the queue first.
+    before it says that it is about the worse of them. Lines are compared if they differ in the
+    router's settings alone: another test, cross traffic or line can't be chosen. A line is named by
+    the title of all its runs, or by these settings, the queue first, or if `keys` has none of them,
+    by the queues of its runs.
 
     Args:
         console: where to print.
@@ -316,7 +319,7 @@ def _print_advice(console: Console, keys: Sequence[str],
     """
     if not all(cell.scenario.path.modem_mbps("up") for cells in groups.values() for cell in cells):
         return
-    configurations = []
+    conditions: dict[str, list[Configuration]] = {}
     for values, cells in groups.items():
         runs = [(cell_settings(cell), _measured(cell.data_file)) for cell in cells
                 if cell.data_file.exists()]
@@ -325,15 +328,24 @@ def _print_advice(console: Console, keys: Sequence[str],
         titles = {own_title(cell.metadata.get("TITLE")) for cell in cells}
         name = titles.pop() if len(titles) == 1 else ""
         of_settings = sorted(zip(keys, values, strict=True), key=lambda pair: pair[0] != AQM)
-        configurations.append(tried(
-            name or ", ".join(setting_text(*pair) for pair in of_settings), runs))
-    text = " ".join(advise({"": configurations}))
+        chosen, given = (", ".join(setting_text(*pair) for pair in of_settings
+                                   if _is_of_router(pair[0]) == of_router)
+                         for of_router in (True, False))
+        queues = dict.fromkeys(setting_text(AQM, settings.get(AQM, "")) for settings, _ in runs)
+        conditions.setdefault(given, []).append(tried(name or chosen or ", ".join(queues), runs))
+    text = " ".join(advise(conditions))
     if text:
-        if any(len(one.busy) > 1 for one in configurations):
+        if any(len(one.busy) > 1 for tried_here in conditions.values() for one in tried_here):
             # A median over both may hide one, if BBR keeps the download's queue short.
             console.print("RTT under load is of downloads and uploads together; advice is about "
                           "the worse of them.", soft_wrap=True)
         console.print(f"What to do: {text}", markup=False)
+
+
+def _is_of_router(name: str) -> bool:
+    """Return whether a setting is one of the router's, which its owner can choose: the queue, the
+    shaper, or a parameter of them."""
+    return name in (AQM, *ROUTER) or name.startswith(QUEUE_PREFIXES)
 
 
 def _measured(path: Path) -> Measured | Unavailable:

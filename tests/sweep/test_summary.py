@@ -13,6 +13,7 @@ import pytest
 from rich.console import Console
 
 from flent_aqm.base.errors import ConfigError
+from flent_aqm.results.advice.measured import Measured
 from flent_aqm.results.metrics.run import load_run
 from flent_aqm.results.metrics.scores import Scores
 from flent_aqm.results.metrics.table import METRICS, Unavailable
@@ -362,14 +363,17 @@ def test_rates_are_right_aligned_and_headings_of_directions_have_one_unit(tmp_pa
 
 
 @pytest.mark.parametrize(("titles", "keys", "name"), [
-    (("SQM off", "SQM off"), ["aqm"], "SQM off"), (("SQM off", "other"), ["aqm"], "sfq"),
-    (("", ""), ["aqm"], "sfq"), ((None, None), ["aqm"], "sfq"),
-    (("", ""), ["rate_mbps", "aqm", "base_delay_ms"], "sfq, 60 Mbit/s, +20 ms")])
+    (("SQM off", "SQM off"), ["aqm"], "all: [red]SQM off"),
+    (("SQM off", "other"), ["aqm"], "all: [red]sfq"),
+    (("", ""), ["aqm"], "all: [red]sfq"), ((None, None), ["aqm"], "all: [red]sfq"),
+    (("", ""), ["base_delay_ms"], "+20 ms: [red]sfq"),
+    (("", ""), ["rate_mbps", "aqm", "base_delay_ms"], "60 Mbit/s, +20 ms: [red]sfq"),
+    (("", ""), ["shaper", "rate_mbps", "aqm"], "60 Mbit/s: [red]sfq, shaper htb")])
 def test_advice_names_a_line_by_the_title_of_all_its_runs(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch, titles: tuple[str | None, ...],
         keys: list[str], name: str) -> None:
-    """By its settings, with their units, if they have several or none. A line without a finished
-    run is left out."""
+    """By the router's settings if they have several or none, and the others apart, with their
+    units. A line without a finished run is left out."""
     cells = [replace(cell(tmp_path, number, aqm="sfq", modem_mbps=60, base_delay_ms=20),
                      metadata={"TITLE": title})
              for number, title in enumerate(titles)]
@@ -382,7 +386,34 @@ def test_advice_names_a_line_by_the_title_of_all_its_runs(
         for one in tried])
     text = table(cells, {}, keys, width=200)
     assert [line for line in text.splitlines() if line.startswith("What")] == [
-        f"What to do: all: [red]{name}"]
+        f"What to do: {name}"]
+
+
+SET_RATE = ("Set SQM in your router to 8.1 Mbit/s for uploads (90 % of the 9 that were measured), "
+            "then measure again.")
+
+
+@pytest.mark.parametrize(("other", "where", "told"), [
+    # Neither less traffic nor another line can be chosen.
+    ({"cross_traffic": 0}, "no_aqm (with cross traffic)", SET_RATE),
+    ({"modem_mbps": 80}, "no_aqm (10 Mbit/s)", SET_RATE),
+    # A queue and its shaper can.
+    ({"aqm": "cake", "shaper": "cake", "rate_mbps": 9}, "no_aqm, SQM off",
+     "Set SQM to 9/9 Mbit/s (90 % of 10/10), with cake: here they then added 2 ms.")])
+def test_advice_compares_settings_of_the_router_alone(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: dict[str, Any], where: str,
+        told: str) -> None:
+    slow = {"aqm": "no_aqm", "shaper": "none", "modem_mbps": 10, "cross_traffic": 1}
+    cells = [cell(tmp_path, number, **settings)
+             for number, settings in enumerate((slow, {**slow, **other}))]
+    for one in cells:
+        one.data_file.touch()
+    found = {one.data_file: Measured(1.0, {"uploads": 1.0 + added_ms}, {"upload": 9.0})
+             for one, added_ms in zip(cells, (300.0, 2.0), strict=True)}
+    monkeypatch.setattr(summary, "_measured", found.__getitem__)
+    text = table(cells, scores(cells, Scores(NONE, 9.0, 5.0, 6.0)), width=400)
+    assert (f"What to do: Busy uploads add 300 ms with {where}: people in calls talk over each "
+            f"other. {told}") in text.splitlines()
 
 
 @pytest.mark.parametrize(("test", "is_said"), [("ndt7", True), ("iperf3_upload", False)])

@@ -13,6 +13,7 @@ from flent_aqm.results.grouping import (
     AQM,
     NOT_TOLD,
     RATE,
+    ROUTER,
     SHAPER_RATE,
     alike_in,
     along_with,
@@ -30,8 +31,6 @@ from flent_aqm.show.looks import order
 from flent_aqm.show.report.gather import STEP_S, ReportRow
 
 MOST_SIDES = 12
-# Settings of a router's configuration besides the queue.
-_ROUTER = ("up_aqm", "shaper", SHAPER_RATE, "txqueuelen", "tx_queues", "ingress", "tiers")
 # Percentiles of the distributions, with smaller steps in the tail.
 LEVELS_PCT = (0, 1, 2, *range(5, 100, 5), 98, 99, 99.5, 99.8, 99.9, 99.95, 99.99, 100)
 BOX_PCT = (5, 25, 50, 75, 95, 99)
@@ -55,7 +54,7 @@ class Dimension:
 def with_sides(rows: Sequence[ReportRow]) -> tuple[list[ReportRow], tuple[str, ...]]:
     """Decide what is compared: queues, or whole configurations of the router.
 
-    Configurations are compared if a setting in _ROUTER goes together with the queue: if not every
+    Configurations are compared if a setting in ROUTER goes together with the queue: if not every
     queue was measured with each of its values. Then it is part of the configuration. If there are
     more than MOST_SIDES configurations, queues are compared.
 
@@ -69,7 +68,7 @@ def with_sides(rows: Sequence[ReportRow]) -> tuple[list[ReportRow], tuple[str, .
     is compared, and `side` is set only if _with_titles() finds titles for it.
     """
     rows = _as_one_line(rows)
-    apart = [name for name in _ROUTER if len(_value_pairs(AQM, name, rows)) > 1
+    apart = [name for name in ROUTER if len(_value_pairs(AQM, name, rows)) > 1
              and len(_value_pairs(AQM, name, rows)) < len(_value_pairs(AQM, AQM, rows))
              * len(_value_pairs(name, name, rows))]
     names = (AQM, *apart)
@@ -150,7 +149,7 @@ def _own_title_words(row: ReportRow, rows: Sequence[ReportRow]) -> str:
         rows: all runs of the report.
     """
     others = {text for name, value in row.settings.items()
-              if name not in (AQM, "title", *_ROUTER) and len(_value_pairs(name, name, rows)) > 1
+              if name not in (AQM, "title", *ROUTER) and len(_value_pairs(name, name, rows)) > 1
               for text in (str(value), f"{value:g}" if isinstance(value, float) else "")}
     return " ".join(part for part in own_title(row.settings.get("title")).split()
                     if part not in others)
