@@ -645,14 +645,16 @@ def _sqm_text(sqm: Sqm) -> str:
 
 def _steady_rates_mbps(configuration: Configuration, busy: Sequence[str]) -> list[float]:
     """Return the median over runs of the throughput in Mbit/s in each direction that is loaded,
-    download first. Empty if a run lacks one of them, if both directions were measured at the same
-    time and so slowed each other, or if runs differ by more than 10 % (_STEADY_SHARE).
+    download first. Empty if a run lacks one of them, if both directions were loaded at the same
+    time, also by cross traffic, and so slowed each other, or if runs differ by more than 10 %
+    (_STEADY_SHARE).
 
     busy: the loads, some of configuration.busy.
     """
     medians_mbps: list[float] = []
     for direction in (one for one in DIRECTIONS if BUSY[one] in busy):
-        values = [run.mbps[direction] for run in configuration.runs if direction in run.mbps]
+        values = [run.mbps[direction] for run in configuration.runs
+                  if direction in run.mbps and direction not in run.slowed]
         if len(values) < len(configuration.runs) or min(values) < (1 - _STEADY_SHARE) * max(values):
             return []
         medians_mbps.append(median(values))

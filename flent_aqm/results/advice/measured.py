@@ -20,7 +20,8 @@ from flent_aqm.results.metrics.percentiles import of_any
 from flent_aqm.results.metrics.run import Run, Samples
 from flent_aqm.results.metrics.settings import Setting
 from flent_aqm.results.metrics.table import Unavailable
-from flent_aqm.results.metrics.throughput import total_mbps, utilisation_pct
+from flent_aqm.results.metrics.throughput import has_varying_rate, total_mbps, utilisation_pct
+from flent_aqm.results.metrics.window import Window
 
 # With fewer probes, idle or under load, the median depends on a few packets.
 FEWEST_PROBES = 10
@@ -41,9 +42,6 @@ _UNMANAGED = ("no_aqm", "bfifo")
 # A busy line loses more than the idle one if it is less likely than this that chance alone makes so
 # great a difference.
 _BY_CHANCE = 0.05
-# With any of these settings, the line has no constant rate of which a share can be advised.
-_VARYING = ("link_down_trace", "link_up_trace", "link_down_access", "link_up_access",
-            "link_outages_s", "wifi_rates_mbps", "wifi_ap")
 
 
 @dataclass(frozen=True)
@@ -66,6 +64,9 @@ class Measured:
             losses, or if they were not counted.
         tail_ms: IDLE or load -> 95th percentile of the RTT, infinite if more were lost. Phases with
             fewer than 20 probes are left out. Empty if it was not computed.
+        slowed: "download" and "upload" if cross traffic loaded the other direction meanwhile: its
+            acknowledgements waited behind that, and it may have carried less than the line can.
+        has_varying_rate: whether the line has no constant rate, as far as the file tells.
     """
 
     idle_ms: float
@@ -76,6 +77,8 @@ class Measured:
     utilisation_pct: Mapping[str, float] = field(default_factory=dict)
     probes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     tail_ms: Mapping[str, float] = field(default_factory=dict)
+    slowed: frozenset[str] = frozenset()
+    has_varying_rate: bool = False
 
     def added_ms(self, busy: str) -> float:
         """Return how much longer the median RTT was under a load than on the idle line, in ms. It
@@ -205,7 +208,8 @@ def measured(run: Run) -> Measured | Unavailable:
         return Unavailable.of(error)
     found = measured_of_samples(idle, loaded, throughput(run))
     if isinstance(found, Measured):
-        return replace(found, utilisation_pct=_by_direction(run, utilisation_pct))
+        return replace(found, utilisation_pct=_by_direction(run, utilisation_pct),
+                       slowed=_slowed(run), has_varying_rate=has_varying_rate(run))
     if idle.rtt_ms.size < FEWEST_PROBES and str(run.settings.get("test")).startswith(_SPEEDTEST):
         return replace(found, because=f"{found.because}; {_ASK_SPEEDTEST}")
     return found
@@ -213,7 +217,8 @@ def measured(run: Run) -> Measured | Unavailable:
 
 def measured_of_samples(idle: Samples, loaded: Mapping[str, Samples], mbps: Mapping[str, float]
                ) -> Measured | Unavailable:
-    """Return measurements from chosen probes, without `utilisation_pct`. Return a reason instead if
+    """Return measurements from chosen probes, without `utilisation_pct` and what else is not known
+    from these, such as `slowed`. Return a reason instead if
     `loaded` is empty, if a phase has fewer than 10 probes (FEWEST_PROBES) or its probe was stopped
     for more than a tenth (MOST_STILL) of it, or if at least half of the idle line's probes were
     lost.
@@ -286,6 +291,24 @@ def _by_direction(run: Run, metric: Callable[[Run, str], float]) -> dict[str, fl
     return by_direction
 
 
+def _slowed(run: Run) -> frozenset[str]:
+    """Return "download" and "upload" if the test loads this direction, and for more than half of
+    that time cross traffic the other one."""
+    windows = {(flow_direction, is_cross): window for flow_direction in DIRECTIONS
+               for is_cross in (False, True)
+               if (window := span([one for one in run.flows if one.direction == flow_direction
+                                   and one.is_cross == is_cross]))}
+    return frozenset(
+        direction for direction, other in (DIRECTIONS, DIRECTIONS[::-1])
+        if (own := windows.get((direction, False))) and (cross := windows.get((other, True)))
+        and _shared_s(own, cross) > own.length_s / 2)
+
+
+def _shared_s(one: Window, other: Window) -> float:
+    """Return the time in s that two windows share, below 0 if there is a pause between them."""
+    return min(one.end_s, other.end_s) - max(one.start_s, other.start_s)
+
+
 def loads(run: Run) -> dict[str, str | None]:
     """Return load -> direction for run.loaded(): "downloads" -> "download", "uploads" -> "upload".
     If the directions overlap for more than half of the shorter one's time, they can't be
@@ -294,8 +317,7 @@ def loads(run: Run) -> dict[str, str | None]:
                if (window := span([one for one in run.speed_test if one.direction == direction]))}
     if len(windows) == 2:
         first, second = windows.values()
-        shared_s = min(first.end_s, second.end_s) - max(first.start_s, second.start_s)
-        if shared_s > min(first.length_s, second.length_s) / 2:
+        if _shared_s(first, second) > min(first.length_s, second.length_s) / 2:
             return {BOTH: None}
     return {BUSY[direction]: direction for direction in windows}
 
@@ -303,10 +325,9 @@ def loads(run: Run) -> dict[str, str | None]:
 def tried(name: str, runs: Sequence[tuple[Mapping[str, Setting], Measured | Unavailable]]
           ) -> Configuration:
     """Return the configuration that runs measured, with the measurements of each run in `runs`.
-    Whether it limits latency, its shaper and rates, and whether the line's rate is constant, are
-    taken from the first run's settings. If a run has no measurements, the result has only the name
-    and, in `no_advice`, the first such reason, with the number of such runs if there are several
-    runs.
+    Whether it limits latency, its shaper and rates are taken from the first run's settings. If a
+    run has no measurements, the result has only the name and, in `no_advice`, the first such
+    reason, with the number of such runs if there are several runs.
 
     Args:
         name: name of the configuration for users.
@@ -327,7 +348,8 @@ def tried(name: str, runs: Sequence[tuple[Mapping[str, Setting], Measured | Unav
         sqm = Sqm(str(queue), *rates, *modem)
     managed = None if queue is None else (
         shaped or not all(modem)) and not {queue, up_queue} & {*_UNMANAGED}
-    return Configuration(name, complete, managed, sqm, not any(map(settings.get, _VARYING)))
+    return Configuration(name, complete, managed, sqm,
+                         not any(one.has_varying_rate for one in complete))
 
 
 def _number(settings: Mapping[str, Setting], name: str) -> float:

@@ -39,6 +39,7 @@ PAYLOAD_SHARE = PAYLOAD_BYTES / FRAME_BYTES
 _DIRECTION = {"download": "down", "upload": "up"}
 _TRACE = {"download": "link_down_trace", "upload": "link_up_trace"}
 _SEVERAL = "the run has several bottlenecks, and flows may go through different ones"
+_WIFI = ("wifi_rates_mbps", "wifi_ap")
 # In a shorter common time, only starts and ends of flows would be compared.
 SHORTEST_S = 1.0
 # If a flow ran for this share of the time, and hardly longer, the tool's own mean is used.
@@ -188,16 +189,37 @@ def _raise_if_rate_varies(run: Run, direction: str, *, but_for_outages: bool = F
         raise NotAvailable("the rate of the link changed during the run")
     if trace := run.settings.get("link_trace") or run.settings.get(_TRACE[direction]):
         raise NotAvailable(f"the rate of the link followed a trace ({trace})")
-    access = run.settings.get(f"link_{_DIRECTION[direction]}_access")
-    if but_for_outages and not access:
+    draws = _draws_rates(run.settings.get(f"link_{_DIRECTION[direction]}_access"))
+    if but_for_outages and not draws:
         return
     if _changes_rate(run, direction):
         raise NotAvailable("the rate of the link changed during the run, by link_access or "
                            "link_outages_s")
     # flent and speedtest inside `flent-aqm lab` record the settings alone.
-    if "links" not in run.aqm and (access or run.settings.get("link_outages_s")):
+    if "links" not in run.aqm and (draws or run.settings.get("link_outages_s")):
         raise NotAvailable("the file does not record how the rate of the link changed, by "
                            "link_access or link_outages_s")
+
+
+def _draws_rates(access: object) -> bool:
+    """Return whether an access model, the value of link_access, draws rates anew: starlink does,
+    and any with a period. docsis and lte only delay packets."""
+    text = str(access or "")
+    return text.startswith("starlink") or "period_s=" in text
+
+
+def has_varying_rate(run: Run) -> bool:
+    """Return whether the file tells that the line has no constant rate in a direction: the test
+    changed it, a link plays a trace, its access draws rates anew, or it has outages, or the line is
+    a Wi-Fi channel."""
+    if any(map(run.settings.get, _WIFI)):
+        return True
+    try:
+        for direction in _DIRECTION:
+            _raise_if_rate_varies(run, direction)
+    except NotAvailable:
+        return True
+    return False
 
 
 def _bottleneck_mbps(run: Run, direction: str) -> float:

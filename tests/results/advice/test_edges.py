@@ -180,33 +180,68 @@ def test_configuration_has_what_all_runs_have() -> None:
     assert Configuration("x", [one]).busy == ["downloads", "uploads"]
 
 
-@pytest.mark.parametrize(("settings", "sqm", "managed", "fixed"), [
+@pytest.mark.parametrize(("settings", "sqm", "managed"), [
     ({"aqm": "cake", "shaper": "cake", "modem_down_mbps": 40, "modem_up_mbps": 10.0,
-      "rate_down_mbps": 36, "rate_up_mbps": 9}, Sqm("cake", 36, 9, 40, 10), True, True),
+      "rate_down_mbps": 36, "rate_up_mbps": 9}, Sqm("cake", 36, 9, 40, 10), True),
     ({"aqm": "cake", "shaper": "cake", "modem_down_mbps": 40, "modem_up_mbps": 10.0,
-      "rate_down_mbps": 36}, None, True, True),
+      "rate_down_mbps": 36}, None, True),
     ({"aqm": "cake", "shaper": "none", "modem_down_mbps": 40, "modem_up_mbps": 10,
-      "rate_down_mbps": 36, "rate_up_mbps": 9}, None, False, True),
+      "rate_down_mbps": 36, "rate_up_mbps": 9}, None, False),
     ({"aqm": "cake", "shaper": "cake", "modem_down_mbps": math.inf, "modem_up_mbps": 10,
-      "rate_down_mbps": 36, "rate_up_mbps": 9}, None, True, True),
+      "rate_down_mbps": 36, "rate_up_mbps": 9}, None, True),
     ({"aqm": "cake", "shaper": "cake", "modem_down_mbps": "40", "modem_up_mbps": 10,
-      "rate_down_mbps": 36, "rate_up_mbps": 9}, None, True, True),
-    ({"aqm": "cake", "up_aqm": "bfifo"}, None, False, True),
-    ({"aqm": "bfifo", "up_aqm": "cake"}, None, False, True),
-    ({"aqm": "cake", "up_aqm": ""}, None, True, True),
-    *(({"aqm": "cake", name: "1"}, None, True, False) for name in (
-        "link_down_trace", "link_up_trace", "link_down_access", "link_up_access",
-        "link_outages_s", "wifi_rates_mbps", "wifi_ap"))])
+      "rate_down_mbps": 36, "rate_up_mbps": 9}, None, True),
+    ({"aqm": "cake", "up_aqm": "bfifo"}, None, False),
+    ({"aqm": "bfifo", "up_aqm": "cake"}, None, False),
+    ({"aqm": "cake", "up_aqm": ""}, None, True)])
 def test_settings_of_the_first_run_tell_the_line(
-        settings: dict[str, Any], sqm: Sqm | None, managed: bool, fixed: bool) -> None:
+        settings: dict[str, Any], sqm: Sqm | None, managed: bool) -> None:
     one = Measured(10.0, {"uploads": 20.0}, {})
     found = tried("x", [(settings, one), ({}, one)])
     assert (found.name, list(found.runs)) == ("x", [one, one])
-    assert (found.sqm, found.managed, found.fixed_rate) == (sqm, managed, fixed)
+    assert (found.sqm, found.managed, found.fixed_rate) == (sqm, managed, True)
     assert not found.no_advice
     found = tried("x", [(settings, one), (settings, Unavailable("it rained"))])
     assert (found.busy, found.no_advice) == ([], "in 1 of 2 runs it rained")
     assert tried("x", [(settings, Unavailable("it rained"))]).no_advice == "it rained"
+
+
+SHARE = ("Set SQM in your router to 90 % of the line's rate for uploads, measured one direction at "
+         "a time, then measure again.")
+MEASURED_RATE = ("Set SQM in your router to 7.2 Mbit/s for uploads (90 % of the 8 that were "
+                 "measured), then measure again.")
+NOTHING = "Nothing else was measured that could be advised instead."
+
+
+def loaded_line(settings: dict[str, Any], cross: dict[str, tuple[float, float]],
+                **aqm: Any) -> Run:
+    """An upload from 20 s to 40 s that adds 100 ms, beside cross traffic."""
+    data = made({"TCP upload": (20.0, 40.0), **cross}, [10.0] * 20 + [110.0] * 20)
+    data.metadata["AQM"] = {"requested": settings, **aqm}
+    return as_run(data)
+
+
+@pytest.mark.parametrize(("settings", "cross", "aqm", "remedy"), [
+    ({}, {}, {}, MEASURED_RATE),
+    # Cross traffic of the same direction is counted, and an upload's acknowledgements wait behind
+    # a download, if it is there for more than half of the time.
+    ({}, {"Cross upload": (20.0, 40.0)}, {}, MEASURED_RATE.replace("7.2", "14").replace("8", "16")),
+    ({}, {"Cross download": (20.0, 40.0)}, {}, SHARE),
+    ({}, {"Cross download": (20.0, 29.0)}, {}, MEASURED_RATE),
+    # docsis and lte delay packets, and change no rate.
+    ({"link_down_access": "docsis", "link_up_access": "lte+cycle_ms=2"}, {}, {}, MEASURED_RATE),
+    ({"link_up_access": "docsis"}, {}, {"links": {"up": {"steps": 1}}}, MEASURED_RATE),
+    ({"link_up_access": "docsis+period_s=9"}, {}, {}, NOTHING),
+    ({"link_up_access": "starlink"}, {}, {"links": {"up": {"steps": 9}}}, NOTHING),
+    *(({name: "1"}, {}, {}, NOTHING) for name in (
+        "link_down_trace", "link_up_trace", "link_outages_s", "wifi_rates_mbps", "wifi_ap",
+        "rates_mbps"))])
+def test_rate_to_set_is_that_of_a_direction_alone_on_a_line_with_a_steady_rate(
+        settings: dict[str, Any], cross: dict[str, tuple[float, float]], aqm: dict[str, Any],
+        remedy: str) -> None:
+    run = loaded_line(settings, cross, **aqm)
+    assert advise({"": [tried("x", [({}, measured(run))])]}) == [
+        "Busy uploads add 100 ms: games and calls suffer.", remedy]
 
 
 def configuration(name: str, added_ms: float, mbps: dict[str, float] | None = None,
