@@ -188,8 +188,7 @@ def _likeness(ledger: Ledger, flow: int, key: FlowKey, probe: Probe
     with the departure of their replies' packets. Distances of 50 ms (_NEAR_NS) or more are left
     out.
 
-    Empty if there are distances for fewer than half of the times, or if irtt's numbers don't begin
-    at 0.
+    Empty if there are distances for fewer than half of the times.
 
     Args:
         ledger: packets of a router.
@@ -205,9 +204,10 @@ def _likeness(ledger: Ledger, flow: int, key: FlowKey, probe: Probe
     at = numpy.clip(numpy.searchsorted(arrived_ns, sent_ns), 0, rows.size - 1)
     before = numpy.maximum(at - 1, 0)
     at = numpy.where(abs(arrived_ns[before] - sent_ns) < abs(arrived_ns[at] - sent_ns), before, at)
-    first = int(numpy.median(numbers[at] - numpy.arange(sent_ns.size)))
-    if probe.tool is ProbeTool.IRTT and first:
-        return []
+    # irtt counts from 0. A Wi-Fi channel delays probes by more than the time between two of them,
+    # so the packet that came next is mostly that of an earlier probe.
+    first = (0 if probe.tool is ProbeTool.IRTT
+             else int(numpy.median(numbers[at] - numpy.arange(sent_ns.size))))
     found = ProbeFlow(key, first)
     came, went = found.rows(ledger, "up"), found.rows(ledger, "down")
     gaps = []

@@ -113,6 +113,29 @@ def test_series_of_another_time_is_not_found(tmp_path: Path) -> None:
         flow_of(_run([probe]), probe, ledger)
 
 
+@pytest.mark.parametrize(("late_ms", "is_found"), [(4, True), (25, True), (60, False)])
+def test_probes_may_come_later_than_the_next_one_is_sent(
+        tmp_path: Path, late_ms: int, is_found: bool) -> None:
+    """A Wi-Fi channel holds them up: at that time another one comes to the router."""
+    seen: list[Seen] = []
+    for number in range(COUNT):
+        came_ns = 100 * S + (10 * number + late_ms) * MS
+        seen += through(irtt(number, port=50007, ip_id=number), came_ns, came_ns + MS)
+        seen += through(irtt(number, port=50007, ip_id=number, reply=True), came_ns + 2 * MS,
+                        came_ns + 2 * MS, direction="down")
+    seen.sort(key=lambda one: one.time_ns)
+    ledger = read_ledger(write(tmp_path / "a", seen), DEVICES)
+    probe = Probe("irtt", ProbeTool.IRTT, 100 + numpy.arange(COUNT) / 100,
+                  numpy.full(COUNT, late_ms + 2.0 + late_ms))
+    if not is_found:
+        with pytest.raises(BadResult, match="no packets of the series 'irtt'"):
+            flow_of(_run([probe]), probe, ledger)
+        return
+    rows = flow_of(_run([probe]), probe, ledger).rows(ledger, "up")
+    assert [int(ledger.up.arrived_ns[rows[number]]) for number in range(COUNT)] == [
+        100 * S + (10 * number + late_ms) * MS for number in range(COUNT)]
+
+
 def test_series_is_the_named_one_or_the_worst_or_refused() -> None:
     slow = _probe("UDP EF", 0, waits_ms=[300.0] * COUNT)
     steps = Probe("steps", ProbeTool.PING, slow.sent_s, slow.rtt_ms, "it has steps only",
