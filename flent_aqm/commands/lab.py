@@ -21,6 +21,7 @@ from flent_aqm.lab.user_command import (
 )
 from flent_aqm.spec.batch_keys.path import DUMBBELL
 from flent_aqm.spec.batch_keys.programs import BETWEEN
+from flent_aqm.spec.cross_traffic import BULK
 from flent_aqm.spec.keys import (
     SCENARIO_KEYS,
     refuse_unknown_scenario_keys,
@@ -115,6 +116,10 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError("--time-limit: it limits only a command that --record measures; add "
                           "--record FILE, or give the command as timeout S COMMAND, which counts "
                           "virtual time, too")
+    if cross := scenario.hosts.cross_traffic:
+        raise ConfigError("cross_traffic: it starts with a test, or with a command that --record "
+                          "measures; add --record FILE, or give it to flent: --test-parameter "
+                          f"cross_traffic={BULK if cross is True else cross}", "cross_traffic")
     if not command:
         check_terminal(EXAMPLE)
     if not command and scenario.path.topology != DUMBBELL:

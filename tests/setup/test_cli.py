@@ -253,7 +253,11 @@ def test_doctor_asks_for_the_router_before_a_server(capsys: pytest.CaptureFixtur
            ("rate_mbps", ["--rate", "10"]), ("burst_shaping", ["--burst-shaping"]),
            ("aqm_target", ["--aqm-parameter", "target=9ms"]),
            ("router_program", ["--router", "true"]), ("server_program", ["--server", "true"]),
-           ("server_ready_s", ["--ready", "1"])))])
+           ("server_ready_s", ["--ready", "1"]))),
+    *((["--set", f"cross_traffic={given}"],
+       ("cross_traffic: it starts with a test, or with a command that --record measures; add "
+        f"--record FILE, or give it to flent: --test-parameter cross_traffic={kind}"))
+      for given, kind in (("1", "bulk"), ("web", "web")))])
 def test_option_of_lab_that_is_wrong_is_told_before_it_boots(
         words: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Of a key that is given twice, one value would win unseen."""
