@@ -180,8 +180,14 @@ def _cell(scenario: Scenario, command: Sequence[str], path: Path, time_limit: st
     return Cell(
         name=path.name.removesuffix(SUFFIX), folder=path.parent, test_name=PROGRAM, scenario=whole,
         settings={"HOSTS": ["server"], "LENGTH": int(limit), **(
-            {"TEST_PARAMETERS": {"cross_traffic": "1" if cross is True else cross}}
-            if cross else {})},
+            {"TEST_PARAMETERS": {"cross_traffic": _cross_word(cross)}} if cross else {})},
         commands=ROUTER_COMMAND,
-        metadata={"TITLE": f"{router.queues_text} {router.rate_down_mbps:g} Mbit/s"},
+        # As base.batch's, which own_title() knows to be none of the user's.
+        metadata={"TITLE": f"{router.queue('down')[0]} {router.rate_down_mbps:g} Mbit/s burst "
+                           f"{int(router.burst_shaping)} cross {_cross_word(cross)}"},
         length_s=int(limit))
+
+
+def _cross_word(cross: bool | str) -> str:
+    """Return the word for cross traffic in a batch: "0" for none, "1" for bulk, or its name."""
+    return cross if isinstance(cross, str) else str(int(cross))

@@ -14,6 +14,7 @@ import pytest
 from flent_aqm.base import defaults
 from flent_aqm.base.errors import BadResult, ConfigError, StorageError
 from flent_aqm.lab.protocol import Facts
+from flent_aqm.results.grouping import own_title
 from flent_aqm.spec.scenario import Scenario
 from flent_aqm.sweep import preflight, record
 from flent_aqm.sweep.run import RunOutput, SweepFacts
@@ -66,7 +67,10 @@ def test_the_cell_has_a_seed_and_the_cross_traffic(
     cell = record._cell(Scenario.from_settings(settings), ["true"], FILE, None)
     assert cell.scenario.lab.seed == seed
     assert cell.settings.get("TEST_PARAMETERS") == parameters
-    assert cell.metadata == {"TITLE": "no_aqm 100 Mbit/s"}
+    title = str(cell.metadata["TITLE"])
+    assert title == f"no_aqm 100 Mbit/s burst 0 cross {settings.get('cross_traffic', 0)}"
+    # A report would name runs of two rates "no_aqm Mbit/s" by it.
+    assert not own_title(title)
 
 
 class Lab:
