@@ -54,8 +54,8 @@ def load_user_file() -> ModuleType | None:
     user_module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(user_module)
-    except ConfigError:
-        raise
+    except ConfigError as error:  # of command_tool(), whose arguments have the names of options
+        raise ConfigError(f"{path}: {error}") from None
     except (Exception, SystemExit) as error:  # whatever is wrong with it, it is the user's to mend
         lines = [one.lineno for one in extract_tb(error.__traceback__)
                  if one.filename == spec.origin]

@@ -207,6 +207,9 @@ def test_client_is_named_without_its_ending(scorecard: Scorecard, tmp_path: Path
     ("\nopen('no/keys')", "line 2 raises FileNotFoundError: [Errno 2] No such file or directory: "),
     ("raise SystemExit", "line 1 raises SystemExit: ; mend it"),
     ("exit(0)", "line 1 raises SystemExit: 0; mend it"),
+    (('from flent_aqm.tools.command import command_tool\n'
+      'TOOL = command_tool("x", "true {host}", "true {port}", "json: down=download_mbps")'),
+     "--client: 'true {host}' has no {port}; put it where the server's port belongs"),
     (('from flent_aqm.tools.tool import Server, Tool\n'
       'TOOL = Tool("x", Server("x", {"P": (9,)}, "x"))'),
      "TOOL declares no download_mbps and no upload_mbps; add one to its numbers (now: none)")])
