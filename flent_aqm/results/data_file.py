@@ -143,8 +143,8 @@ def as_data_file(whole: Any, path: Path, within: Limits | None = None) -> DataFi
         newer = type(version) is int and version > NEWEST_VERSION
         raise (BeyondLimitsError if newer else BadResult)(
             f"its format version is {shown(version)}; known: 1 to {NEWEST_VERSION}, as Flent "
-            "writes them" + ("; update flent-aqm, or save the file with an older Flent" if newer
-                             else ""))
+            "writes them" + (f"; update flent-aqm, or measure again with a Flent that writes "
+                             f"version {NEWEST_VERSION}" if newer else ""))
     metadata = a_dict(top.get("metadata"), "metadata")
     _refuse_too_much(metadata)
     _refuse_deep("metadata", [metadata])

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from flent_aqm.base.errors import ConfigError
 from flent_aqm.base.nearest import did_you_mean
 from flent_aqm.base.part import parts
-from flent_aqm.spec.flent_settings import TEST_PARAMETERS
+from flent_aqm.spec.flent_settings import SETTINGS, TEST_PARAMETERS
 from flent_aqm.spec.key import Key
 from flent_aqm.spec.queues.shapers import SHAPER_PARAMETERS
 from flent_aqm.spec.queues.table import QUEUES
@@ -41,6 +41,9 @@ BATCH_KEYS = frozenset({
     "disabled", "enabled", "inherits", "debug_log"})
 # Keys that Flent overwrites for each run.
 SET_BY_FLENT = frozenset({"batch_time", "repetition"})
+# Keys of batches that say nothing of the network or its hosts.
+_OF_BATCHES_ALONE = frozenset({*SWEEP_KEYS, *BATCH_KEYS, *SET_BY_FLENT, "title",
+                               *(name.lower() for name in SETTINGS)})
 COMMAND_KEYS = frozenset({
     "exec", "type", "essential", "kill", "extra_commands", "abstract", "disabled", "enabled",
     "inherits"})
@@ -48,8 +51,8 @@ SEE = "; see docs/reference/keys.md"
 
 
 def refuse_unknown_scenario_keys(where: str, names: Iterable[str]) -> None:
-    """Raise ConfigError for the first name that is no key of a scenario. The message has the most
-    similar key, if there is one.
+    """Raise ConfigError for the first name that is no key of a scenario. The message says so of
+    other keys of batches, and otherwise has the most similar key, if there is one.
 
     Args:
         where: place of the names, such as a section of the batch, with which the message begins.
@@ -57,6 +60,9 @@ def refuse_unknown_scenario_keys(where: str, names: Iterable[str]) -> None:
             accepted here, because the records check them.
     """
     for name in names:
+        if name in _OF_BATCHES_ALONE - SCENARIO_KEYS:
+            raise ConfigError(f"{where}: {name} is a key of batches that says nothing of the "
+                              "network or its hosts; leave it out")
         if name not in SCENARIO_KEYS and not name.startswith(PARAMETER_PREFIXES):
             raise ConfigError(f"{where}: unknown key {name!r}"
                               f"{did_you_mean(name, SCENARIO_KEYS) or SEE}")

@@ -58,7 +58,8 @@ def samples(whole: dict[str, Any], name: str = "Ping (ms) ICMP") -> list[dict[st
     (gzip.compress(TEXT.replace(b'"val": 20', b'"val": NaN', 1)), "NaN stands where a number is"),
     (gzip.compress(TEXT.replace(b'"val": 20.0', b'"val": 1e999', 1)), "1e999 is too large"),
     (changed(lambda whole: whole.update(version=5)),
-     "known: 1 to 4, as Flent writes them; update flent-aqm, or save the file with an older Flent"),
+     ("known: 1 to 4, as Flent writes them; update flent-aqm, or measure again with a Flent that "
+      "writes version 4")),
     (changed(lambda whole: whole.update(version="4")), "known: 1 to 4"),
     (changed(lambda whole: whole.pop("metadata")), "metadata is missing"),
     (changed(lambda whole: whole.pop("raw_values")), "raw_values is missing"),

@@ -128,6 +128,15 @@ def test_set_of_the_lab_names_the_nearest_key(tmp_path: Path) -> None:
                             "'modem_mbps'?\n")
 
 
+@pytest.mark.parametrize("key", ["jobs", "title", "length", "repetition", "test_name", "hosts"])
+def test_key_of_batches_alone_is_not_called_misspelt(
+        key: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The page of keys has it, and no other key is meant."""
+    assert main(["lab", "--set", f"{key}=2", "--", "true"]) == 1
+    assert capsys.readouterr().err == (f"flent-aqm: --set: {key} is a key of batches that says "
+                                       "nothing of the network or its hosts; leave it out\n")
+
+
 def test_parameters_of_the_labs_queue_are_named_once_and_without_blanks(
     capsys: pytest.CaptureFixture[str]
 ) -> None:
