@@ -281,6 +281,31 @@ def busy_addresses(session: int) -> list[int]:
     return [address for counter in (seen, on_stack) for address, _ in counter.most_common()]
 
 
+def clock_s(session: int, program: Path) -> float | None:
+    """Return the time on the guest's clock, in s since its boot. None if it can't be read: without
+    the kernel's debug information or nm, or if this user may not read the guest's memory.
+
+    Args:
+        session: id of the session of the guest's processes.
+        program: the kernel's file, with linux.debug beside it.
+    """
+    try:
+        listed = run(["nm", program.with_name("linux.debug")])
+    except AqmError:
+        return None
+    place = re.search(r"^([0-9a-f]+) [bBdD] time_travel_time$", listed, re.MULTILINE)
+    for process, _ in _processor_ticks(session):
+        if place is None:
+            break
+        # Programs that started the kernel have no such address.
+        with contextlib.suppress(OSError, struct.error), \
+                open(f"/proc/{process}/mem", "rb", buffering=0) as memory:
+            memory.seek(int(place[1], 16))
+            nanoseconds: int = struct.unpack("<q", memory.read(8))[0]
+            return nanoseconds / 1e9
+    return None
+
+
 class Watch:
     """Measures how long the processes of a session have only computed, in their processor time.
 

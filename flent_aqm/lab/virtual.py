@@ -35,6 +35,7 @@ from flent_aqm.lab.kernel_faults import (
     STOPS,
     Watch,
     busy_addresses,
+    clock_s,
     find_hang,
     first_complaint,
     memory_leak,
@@ -70,6 +71,8 @@ _ONLY_COMPUTES_S = 5.0
 # Seconds of processor time without a system call after which a kernel that the user built is
 # considered hung, and seconds between two looks at it.
 _HANGS_AFTER_S, _CHECK_INTERVAL_S = 15.0, 2.0
+# Seconds between two looks at the guest's clock.
+_CLOCK_INTERVAL_S = 0.5
 # The kernel's message if the host's process for one of the guest's programs is gone.
 _LOST_PROCESS = "failed to wait for stub"
 
@@ -105,6 +108,7 @@ class Lab(RunEnvironment):
         _check_kernel_features(scenario)
         self._hangs_in = ""
         self._only_computes = False
+        self._clock_at_s: float | None = None
         self._watch: Watch | None = None
         self._last_check_at = 0.0
         self._hangs = False
@@ -218,8 +222,8 @@ class Lab(RunEnvironment):
     def _never_ends(self) -> bool:
         """Return whether one of the user's programs has printed too much, or, on a kernel that the
         user built, the kernel or a program has computed for _HANGS_AFTER_S seconds of processor
-        time without a system call. The latter is checked every _CHECK_INTERVAL_S seconds, in
-        between it counts as false."""
+        time without a system call, and the guest's clock doesn't go fast. The latter is checked
+        every _CHECK_INTERVAL_S seconds, in between it counts as false."""
         if self._own_programs.too_talkative(self.stdout.parent):
             return True
         now = time.monotonic()
@@ -229,8 +233,23 @@ class Lab(RunEnvironment):
         self._last_check_at = now
         if self._watch is None:
             self._watch = Watch(os.getsid(self._process.pid), STOPS)
-        self._hangs = self._watch.computed_s() >= _HANGS_AFTER_S
+        self._hangs = self._watch.computed_s() >= _HANGS_AFTER_S and not self._clock_goes_on()
         return self._hangs
+
+    def _clock_goes_on(self) -> bool:
+        """Return whether the guest's clock goes faster than this machine's, so that nothing in it
+        computes for ever: while anything does, it stands, or creeps in a kernel that hangs. False
+        also if it can't be read. Takes _CLOCK_INTERVAL_S seconds. The clock's time, in s since the
+        boot, is kept in _clock_at_s, None if it isn't faster."""
+        assert self._process is not None, "start() comes first"
+        session = os.getsid(self._process.pid)
+        before_s = clock_s(session, self._kernel.path)
+        time.sleep(_CLOCK_INTERVAL_S)
+        after_s = clock_s(session, self._kernel.path)
+        is_fast = (before_s is not None and after_s is not None
+                   and after_s - before_s > _CLOCK_INTERVAL_S)
+        self._clock_at_s = after_s if is_fast else None
+        return is_fast
 
     def _stopped_after(self) -> str:
         """Return after what time the command was stopped, for messages: "15 s of processor time
@@ -240,11 +259,12 @@ class Lab(RunEnvironment):
 
     def _examine_before_kill(self) -> None:
         """Find out what did not end, and record it for the message: a loop in a kernel that the
-        user built, or a program that only computes. The latter takes _ONLY_COMPUTES_S seconds."""
-        if self._process is None:
+        user built, or a program that only computes, which takes _ONLY_COMPUTES_S seconds, or
+        neither if the clock goes fast."""
+        if self._process is None or self._clock_goes_on():
             return
-        session = os.getsid(self._process.pid)
-        if self._scenario.lab.kernel != STOCK:
+        session, is_own = os.getsid(self._process.pid), self._scenario.lab.kernel != STOCK
+        if is_own and self._hangs:
             self._hangs_in = find_hang(busy_addresses(session), self._kernel.path)
         if not self._hangs_in:
             watch = Watch(session, EXPLAINS)
@@ -252,10 +272,16 @@ class Lab(RunEnvironment):
             time.sleep(_ONLY_COMPUTES_S)
             # Other processes of the machine may have most of the processor.
             self._only_computes = watch.computed_s() >= _ONLY_COMPUTES_S / 10
+        if is_own and self._only_computes and not self._hangs:
+            self._hangs_in = find_hang(busy_addresses(session), self._kernel.path)
 
     def _reason_for_not_ending(self) -> str:
-        """Return the second half of the message about a command that did not end: that a program
-        only computes, or what the console shows."""
+        """Return the second half of the message about a command that did not end: that the lab's
+        clock went fast, that a program only computes, or what the console shows."""
+        if self._clock_at_s is not None:
+            return (f"its clock was at {self._clock_at_s:,.6g} s and went faster than this "
+                    "machine's, so its programs mostly wait: one sleeps for long, waits for what "
+                    f"never comes, or has more to do; {super()._reason_for_not_ending()}")
         if self._only_computes:
             return ("one of its programs then computed for "
                     f"{_ONLY_COMPUTES_S:g} s more without a system call or a look at the clock, "

@@ -25,7 +25,7 @@ from typing import Any
 
 import pytest
 
-from flent_aqm.base.errors import ConfigError, LabError
+from flent_aqm.base.errors import ConfigError, LabError, LabTimeout
 from flent_aqm.base.paths import cache_to_write, resource_dir
 from flent_aqm.lab import virtual
 from flent_aqm.lab.kernel_faults import LEAK_KB
@@ -212,6 +212,17 @@ def test_a_queue_that_never_ends_is_told_with_its_place(
         with pytest.raises(LabError, match=rf"the kernel {kernel}: it hangs, in {function}, "
                                            r"sch_faulty.c line \d+: stopped after 1 s"):
             lab.wait()
+
+
+@pytest.mark.parametrize(("program", "told"), [
+    ("sleep 1e9", "its clock was at .* s and went faster than this mach"),
+    ("while cd /; do :; done", "its console shows")])
+def test_command_that_never_ends_is_no_hang_of_the_kernel(
+        kernel: str, program: str, told: str) -> None:
+    """Which jumps from timer to timer, or serves system calls, meanwhile."""
+    with Lab(Scenario().but(kernel=kernel), ["sh", "-c", program], servers=(), wall_limit_s=3
+             ) as lab, pytest.raises(LabTimeout, match=f"after 3 s of wall time; {told}"):
+        lab.run()
 
 
 def test_memory_of_many_queues_is_no_leak(kernel: str) -> None:
