@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 # One socket for each family, so that an IPv4 client has its IPv4 address.
 EVERYWHERE = ("0.0.0.0", "::")
 _BACKLOG = 1024
+# Those below are root's.
+_FIRST_FREE_PORT = 1024
 
 
 def listen(addresses: Sequence[str], port: int, option: str,
@@ -62,7 +64,7 @@ def listen(addresses: Sequence[str], port: int, option: str,
                     continue  # a machine without one of the two families
                 raise ConfigError(
                     f"cannot listen on {address[:100]} {named} {port}: {cause_of(error)}; "
-                    f"{_how_to_listen(error, option)}") from None
+                    f"{_how_to_listen(error, port, option)}") from None
             port = port or sockets[0].getsockname()[1]
     except ConfigError:
         for sock in sockets:
@@ -75,18 +77,21 @@ def listen(addresses: Sequence[str], port: int, option: str,
     return sockets
 
 
-def _how_to_listen(error: Exception, option: str) -> str:
+def _how_to_listen(error: Exception, port: int, option: str) -> str:
     """Return what a user can do about an error of _open_listening().
 
-    option: name of the option for the port.
+    Args:
+        error: the error.
+        port: the port that was to be opened.
+        option: name of the option for the port.
     """
     number = error.errno if isinstance(error, OSError) else None
     if number in _LACKING:
         return "end other programs, or raise this limit"
     if isinstance(error, socket.gaierror | UnicodeError) or number == errno.EADDRNOTAVAIL:
         return "give an address of this machine with --bind"
-    if number == errno.EACCES:  # of ports below 1024
-        return f"choose a port from 1024 with {option}, or start the server as root"
+    if number == errno.EACCES and 0 < port < _FIRST_FREE_PORT:
+        return f"choose a port from {_FIRST_FREE_PORT} with {option}, or start the server as root"
     return f"choose another port with {option}, or address with --bind"
 
 

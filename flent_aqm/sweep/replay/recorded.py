@@ -159,7 +159,12 @@ def _make_cell(run: Mapping[str, Any], requested: Mapping[str, Any], metadata: M
         refuse_unknown_scenario_keys("AQM.requested", map(str, requested))
     except ConfigError as fault:
         raise ConfigError(f"{fault}; for the file of a newer flent-aqm, use its version") from None
-    scenario = Scenario.from_settings(requested)
+    try:
+        scenario = Scenario.from_settings(requested)
+    except ConfigError as fault:
+        raise ConfigError(f"AQM.requested in its metadata: {fault}; for the file of a newer "
+                          "flent-aqm, use its version; if it was changed, replay the original file"
+                          ) from None
     programs = _programs_of(scenario)
     if programs and not run_programs:
         raise _NamesPrograms(

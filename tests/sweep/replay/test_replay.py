@@ -95,7 +95,7 @@ def test_changed_file_is_different_and_versions_come_first(made: Path, tmp_path:
     (lambda data: data["metadata"]["AQM"]["run"].update(commands="others"),
      "AQM.run.commands in its metadata is 'others'; only"),
     (lambda data: data["metadata"]["AQM"]["requested"].update(aqm="; reboot"),
-     "aqm: unknown value '; reboot'"),
+     "AQM.requested in its metadata: aqm: unknown value '; reboot'"),
     (lambda data: data["metadata"]["AQM"]["requested"].update(seed=None), ("the file records no "
                                                                           "seed")),
     (lambda data: data["metadata"]["AQM"]["requested"].update(testbed="netns"),
