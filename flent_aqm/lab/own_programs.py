@@ -24,6 +24,7 @@ MOST_OUTPUT_BYTES = 64 << 20
 # Bytes at the end of an output in which its last line is looked for.
 _TAIL_BYTES = 4096
 _LONGEST_LINE = 200
+_OF_SCRIPT = re.compile(r"^/run/lab/(?:router_program|server-\d+): (?:line )?\d+: (?:exec: )?")
 # Bytes at the begin and at the end of a longer output that a run's log gets.
 _LOGGED_BYTES = 1 << 16
 
@@ -160,8 +161,14 @@ def _last_line(path: Path) -> str:
     path: file with the program's output.
     """
     printed = [plain(line).strip() for line in _tail(path).split("\n") if line.strip()]
-    return f"; it printed last: {printed[-1][:_LONGEST_LINE]}" if printed else \
+    return f"; it printed last: {without_script(printed[-1])[:_LONGEST_LINE]}" if printed else \
         "; it printed nothing"
+
+
+def without_script(line: str) -> str:
+    """Return a line of output without the lab's own script before it, which the shell that can't
+    start a program names first: "nothing: not found"."""
+    return _OF_SCRIPT.sub("", line)
 
 
 def _port_hint(path: Path) -> str:

@@ -41,7 +41,7 @@ from flent_aqm.lab.kernel_faults import (
     memory_leak,
     packet_leak,
 )
-from flent_aqm.lab.own_programs import OwnPrograms, refuse_missing
+from flent_aqm.lab.own_programs import OwnPrograms, refuse_missing, without_script
 from flent_aqm.lab.path_model import path_models
 from flent_aqm.lab.place import DIES_WITH_US, CommandResult, RunEnvironment, read_text
 from flent_aqm.lab.protocol import CELL_ENVIRONMENT, Facts, FlentRun
@@ -196,9 +196,7 @@ class Lab(RunEnvironment):
             output: text that the program printed.
         """
         if status not in ("", "0"):
-            # The shell that could not start it names the lab's own script first.
-            last = re.sub(r"^/run/lab/router_program: (?:\d+|line \d+): (?:exec: )?", "",
-                          last_line(output)) or "it printed nothing"
+            last = without_script(last_line(output)) or "it printed nothing"
             raise LabError("the program on the router (router_program, --router) ended with "
                            f"status {status[:10]} before the run did: {last[:200]}")
 

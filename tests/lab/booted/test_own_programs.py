@@ -111,8 +111,7 @@ def test_client_meets_servers_that_listen_over_tcp_and_udp(folder: Path) -> None
       "already in use; the port is taken, maybe by one of the lab's own servers (docs/ci.md lists "
       "theirs): give another port")),
     (["--server", "iperf3 -s"], "it printed last: iperf3: exiting; the port is taken, maybe by"),
-    (["--server", "./text"], ("before it was ready; it printed last: /run/lab/server-1: 1: exec: "
-     "./text: Exec format error")),
+    (["--server", "./text"], "before it was ready; it printed last: ./text: Exec format error"),
     (["--router", "sh -c 'echo broken; exit 4'"],
      ("the program on the router (router_program, --router) ended with status 4 before the run "
       "did: broken")),
