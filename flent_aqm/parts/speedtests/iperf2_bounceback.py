@@ -84,8 +84,8 @@ def measure(call: Call, report: ClientReport) -> None:
                 load.kill()
                 load.wait()
             output.seek(0)
-            read_load(output.read(), direction, report)
-        read_messages(messages, direction, report)
+            read_load(output.read(), direction, report, call.port)
+        read_messages(messages, direction, report, call.port)
 
 
 def refuse_old(program: str) -> None:
@@ -107,7 +107,7 @@ def refuse_old(program: str) -> None:
                         "or newer")
 
 
-def read_load(text: str, direction: str, report: ClientReport) -> None:
+def read_load(text: str, direction: str, report: ClientReport, port: int = PORT) -> None:
     """Read the output of a direction's load into the report: the rate of each interval, and the
     mean of the whole test as iperf prints it. Before, the direction's load must have begun in the
     report: times are counted from there. As iperf starts later than that, the load gets own_clock.
@@ -117,10 +117,11 @@ def read_load(text: str, direction: str, report: ClientReport) -> None:
         text: output of iperf.
         direction: "download" or "upload".
         report: the report to fill.
+        port: the server's port, for a message.
     """
     matches = _throughput_lines(text)
     if len(matches) < 2 or float(matches[-1]["start"]):
-        raise _missing_output(text, "no throughput of each interval and of the whole test")
+        raise _missing_output(text, "no throughput of each interval and of the whole test", port)
     load = report.load(direction)
     load.own_clock = True
     start_s = load.end_s
@@ -129,7 +130,7 @@ def read_load(text: str, direction: str, report: ClientReport) -> None:
     load.mbps = report.numbers[f"{direction}_mbps"] = float(matches[-1]["mbps"])
 
 
-def read_messages(text: str, direction: str, report: ClientReport) -> None:
+def read_messages(text: str, direction: str, report: ClientReport, port: int = PORT) -> None:
     """Read the output of a direction's bounceback into the report: mean and greatest time of the
     messages in each interval and in the whole test; of the whole test also their number per second
     (rps), and, if the output has them, their mean one-way delays. Raises BadResult if the times of
@@ -140,11 +141,13 @@ def read_messages(text: str, direction: str, report: ClientReport) -> None:
         text: output of iperf.
         direction: "download" or "upload".
         report: the report to fill.
+        port: the server's port, for a message.
     """
     messages = [(line, bounce) for line in _throughput_lines(text)
                 if (bounce := _BOUNCES.match(line["rest"]))]
     if len(messages) < 2 or float(messages[-1][0]["start"]):
-        raise _missing_output(text, "no bounceback times of each interval and of the whole test")
+        raise _missing_output(
+            text, "no bounceback times of each interval and of the whole test", port)
     load, numbers = report.load(direction), report.numbers
     for line, bounce in messages[:-1]:
         at_s = (load.start_s or 0.0) + float(line["end"])
@@ -166,17 +169,19 @@ def _throughput_lines(text: str) -> list[re.Match[str]]:
     return [match for line in text.splitlines() if (match := _LINE.match(line))]
 
 
-def _missing_output(text: str, missing: str) -> BadResult:
+def _missing_output(text: str, missing: str, port: int) -> BadResult:
     """Return a BadResult for output that lacks something. If the output has a line with " failed",
     the message quotes that line, and tells how to start a server that could not be connected to.
 
     Args:
         text: output of iperf.
         missing: phrase for the message, such as "no throughput".
+        port: the server's port.
     """
     printed = next((line for line in text.splitlines() if " failed" in line), "")
     begins = f"starts with {text[:60]!r}" if text.strip() else "is empty"
-    start = "; check that its server runs there: iperf -s -e" if "connect failed" in printed else ""
+    start = (f"; check that its server runs there: iperf -s -e -p {port}"
+             if "connect failed" in printed else "")
     return BadResult(f"iperf 2: {printed[:100]}{start}" if printed else
                      f"iperf 2 printed {missing}; its output {begins}")
 

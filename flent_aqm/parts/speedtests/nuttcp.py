@@ -31,10 +31,11 @@ def measure(call: Call, report: ClientReport) -> None:
         read(lines_of("nuttcp", [
             call.program, *(["-6"] if ":" in call.host else []), "-fparse", "-i",
             f"{INTERVAL_S:g}", "-T", call.options["length"], "-P", str(call.port), "-p",
-            str(call.port + 1), word, call.host]), direction, report)
+            str(call.port + 1), word, call.host]), direction, report, call.port)
 
 
-def read(lines: Iterable[OutputLine], direction: str, report: ClientReport) -> None:
+def read(lines: Iterable[OutputLine], direction: str, report: ClientReport,
+         port: int = PORT) -> None:
     """Read nuttcp's output for a direction into the report: rates of the intervals and of the whole
     test, and, as far as the output has them, the direction's retransmissions and the round trip.
     nuttcp reports the round trip for uploads only.
@@ -44,25 +45,48 @@ def read(lines: Iterable[OutputLine], direction: str, report: ClientReport) -> N
         direction: "download" or "upload".
         report: the report to fill. The direction's load must have begun in it: times are counted
             from there.
+        port: the server's port, for the message.
 
     Raises BadResult if the output has no rates of the intervals, or none of the whole test, or if
-    the rate of an interval is too large.
+    the rate of an interval is too large. Its message has nuttcp's error, if the output has one.
     """
-    load, complaint = report.load(direction), ""
+    load, complaint, fault = report.load(direction), "", ""
     load.own_clock = True
-    for line in lines:
-        values = {name: float(value) for name, value in _PAIR.findall(line.text)}
-        if {"real_sec", "rate_Mbps"} <= set(values):
-            load.show(load.end_s + values["real_sec"], values["rate_Mbps"])
-        elif {"real_seconds", "rate_Mbps"} <= set(values):
-            report.numbers |= {number.format(direction): values[name]
-                               for name, number in _NUMBERS.items() if name in values}
-            load.mbps = values["rate_Mbps"]
-        else:
-            complaint = complaint or line.text
+    try:
+        for line in lines:
+            values = {name: float(value) for name, value in _PAIR.findall(line.text)}
+            if {"real_sec", "rate_Mbps"} <= set(values):
+                load.show(load.end_s + values["real_sec"], values["rate_Mbps"])
+            elif {"real_seconds", "rate_Mbps"} <= set(values):
+                report.numbers |= {number.format(direction): values[name]
+                                   for name, number in _NUMBERS.items() if name in values}
+                load.mbps = values["rate_Mbps"]
+            elif "Error: " in line.text:
+                fault = fault or line.text.partition("Error: ")[2]
+            elif "Info: " not in line.text:
+                complaint = complaint or line.text
+    except BadResult:
+        # The last line, which the message has otherwise, is only the error's number.
+        if fault:
+            raise _failure(direction, fault, port) from None
+        raise
     if load.mbps is None or not load.rates:
         lacks = f"its output has no rate of {'the whole test' if load.rates else 'an interval'}"
-        raise BadResult(f"nuttcp reported no {direction}: {complaint or lacks}")
+        raise _failure(direction, fault or complaint or lacks, port)
+
+
+def _failure(direction: str, why: str, port: int) -> BadResult:
+    """Return the error to raise for a direction without results. A server that could not be
+    connected to is to be started.
+
+    Args:
+        direction: "download" or "upload".
+        why: the reason.
+        port: the server's port.
+    """
+    start = (f"; check that its server runs there: nuttcp -S -P {port}"
+             if re.search("connect: .*(refused|timed out)", why) else "")
+    return BadResult(f"nuttcp reported no {direction}: {why}{start}")
 
 
 SERVER = Server("nuttcp", {"NUTTCP_PORT": (PORT,)}, f"nuttcp -S --nofork -P {PORT}",

@@ -84,11 +84,23 @@ def test_refusals_are_told_in_one_line() -> None:
     """iperf 2 says on its output what went wrong; so does nuttcp."""
     report = begun("upload")
     with pytest.raises(BadResult, match=(r"^iperf 2: tcp connect failed: Connection refused; check "
-                                          r"that its server runs there: iperf -s -e$")):
+                                          r"that its server runs there: iperf -s -e -p 5001$")):
         iperf2_bounceback.read_messages(
             (GOLDEN / "iperf2" / "bounceback-refused-2.1.8.txt").read_text(), "upload", report)
-    with pytest.raises(BadResult, match=r"nuttcp reported no upload: .*Connection refused"):
-        nuttcp.read(lines("refused-6.1.2.txt"), "upload", report)
+    refused = (r"^nuttcp reported no upload: connect: Connection refused; check that its server "
+               r"runs there: nuttcp -S -P 5999$")
+    with pytest.raises(BadResult, match=refused):
+        nuttcp.read(lines("refused-6.1.2.txt"), "upload", report, 5999)
+
+    def ended() -> Iterator[OutputLine]:
+        yield OutputLine(8.0, 'nuttcp-t: Info: attempting to switch to deprecated "classic" mode')
+        yield from lines("refused-6.1.2.txt")
+        raise BadResult("nuttcp ended with status 1: errno=111")
+
+    with pytest.raises(BadResult, match=refused):
+        nuttcp.read(ended(), "upload", report, 5999)
+    with pytest.raises(BadResult, match="its output has no rate of an interval"):
+        nuttcp.read([OutputLine(8.0, "nuttcp-t: Info: a word")], "upload", report)
     with pytest.raises(BadResult, match="iperf 2 printed no bounceback"):
         iperf2_bounceback.read_messages("nonsense", "upload", report)
     with pytest.raises(BadResult, match="iperf 2 printed no throughput"):
