@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import shlex
 import socket
 import sys
@@ -31,6 +32,8 @@ WATCHDOG_S = 30
 # server's clock is considered the same as this machine's. Its time is then more exact than that of
 # the client's start.
 _SAME_CLOCK_S = 3.0
+_REFUSED = re.compile("connection refused", re.IGNORECASE)
+_DOES_IT_RUN = "; does `flent-aqm serve ndt7` or another NDT7 server run there?"
 
 
 class AqmNdt7Runner(SupervisedRunner):
@@ -173,6 +176,14 @@ class AqmNdt7Runner(SupervisedRunner):
         return (f"{'wss' if self.tls else 'ws'}://{address}:{self.port}/ndt/v7/{self.direction}"
                 f"?{EARLY_EXIT}={EARLY_EXIT_MB}")
 
+    def complaint(self, error: IO[str]) -> str:
+        """Return the client's last line on standard error, "" if there is none. If its connection
+        was refused, the server follows, which the crate's client doesn't name."""
+        said = super().complaint(error)
+        if not _REFUSED.search(said):
+            return said
+        return f"{said} by {self.host}, port {self.port}{_DOES_IT_RUN}"
+
     def read(self, output: IO[str], error: IO[str]) -> Parsed:
         """Parse the client's output. Return the throughput at the receiver as series, raw samples,
         and metadata with the load's times and NDT7's results under NDT7. Raises BadResult if the
@@ -185,9 +196,13 @@ class AqmNdt7Runner(SupervisedRunner):
             raise ParseError(f"{fault}{f'; on standard error: {said}' if said else ''}") from None
         subtest = report.subtests.get(self.direction)
         if subtest is not None and subtest.errors:
+            # ndt7.js only tells the event of a WebSocket that failed: browsers hide the cause.
+            hidden = self.client == BROWSER and set(subtest.errors) == {"error"}
+            said = ("its WebSocket failed, and browsers don't tell why" if hidden else
+                    "; ".join(subtest.errors))
             raise BadResult("the NDT7 client reports an error of the "
-                            f"{self.direction} with {self.host}, port {self.port}: "
-                            f"{'; '.join(subtest.errors)}")
+                            f"{self.direction} with {self.host}, port {self.port}: {said}"
+                            + (_DOES_IT_RUN if hidden or _REFUSED.search(said) else ""))
         if subtest is None or not subtest.complete:
             raise BadResult(f"the NDT7 client did not complete the {self.direction}: "
                             f"{self.last_words(output, error)}")

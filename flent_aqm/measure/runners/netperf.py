@@ -10,7 +10,7 @@ from flent_aqm.base import environment
 from flent_aqm.base.errors import BadResult
 from flent_aqm.base.flent_api import NetperfDemoRunner
 from flent_aqm.measure.load_window import START, received
-from flent_aqm.measure.runners.process import Parsed, SupervisedRunner
+from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
 
 # Seconds after the test's length at which netperf is considered hung. Connecting and exchanging
 # results over a full queue takes round trips, of up to 24 s for 1000 packets at 0.5 Mbit/s.
@@ -61,3 +61,10 @@ class AqmNetperfRunner(SupervisedRunner, NetperfDemoRunner):
         begins with "tcpi". Such lines are TCP's counters, for which Flent asks."""
         line = super().complaint(error)
         return "" if line.startswith("tcpi") else line
+
+    def last_words(self, output: IO[str], error: IO[str]) -> str:
+        """Return what netperf said of a server that isn't there, if it did: netperf's last line is
+        another one then, which is cut off. Otherwise as for other tools."""
+        lines = text_of(output).splitlines()
+        return next((line for line in lines if "netserver listening" in line), "") or (
+            super().last_words(output, error))

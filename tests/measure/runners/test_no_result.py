@@ -23,6 +23,8 @@ from flent_aqm.measure.runners.capture import AqmCaptureRunner
 from flent_aqm.measure.runners.cpu import AqmCpuRunner
 from flent_aqm.measure.runners.cross import AqmCallRunner, AqmCrossRunner
 from flent_aqm.measure.runners.iperf3 import AqmIperf3Runner
+from flent_aqm.measure.runners.ndt7 import AqmNdt7Runner
+from flent_aqm.measure.runners.netperf import AqmNetperfRunner
 from flent_aqm.measure.runners.process import KILLED
 from flent_aqm.measure.runners.program import AqmProgramRunner
 from flent_aqm.measure.runners.speedtest import AqmSpeedtestRunner
@@ -69,6 +71,45 @@ def test_iperf3_that_reaches_no_server_names_it_and_what_to_run_there(tmp_path: 
         ("iperf3 with server, port 5299: unable to connect to server: Connection refused; check "
          "that its server runs there: iperf3 -s -p 5299"),
         "iperf3 with server, port 5299: is busy"]
+
+
+def test_server_that_is_not_there_is_named_with_what_to_run(tmp_path: Path) -> None:
+    """netperf's last line is another one, and the NDT7 crate names no server."""
+    def ended(runner: Any, status: int, output: str, error: str) -> str:
+        runner.returncode = status
+        (tmp_path / "out").write_text(output)
+        (tmp_path / "err").write_text(error)
+        with open(tmp_path / "out") as runner.stdout, open(tmp_path / "err") as runner.stderr, \
+                pytest.raises(BadResult) as refused:
+            runner._refuse_bad_end(runner.stderr)
+        return str(refused.value)
+
+    asked = "establish control: are you sure there is a netserver listening on ::1 at port 12865?"
+    netperf = AqmNetperfRunner(name="x", settings=SETTINGS, host="::1", length=1, test="TCP_STREAM")
+    assert ended(netperf, 255, f"{asked}\nestablish_control could not establish the control "
+                 "connection from 0.0.0.0 port 0\n", "").endswith(f"ended with status 255: {asked}")
+    assert ended(netperf, 1, "so\n", "").endswith("with status 1: its output ends with 'so'")
+    ndt7 = AqmNdt7Runner(name="x", settings=SETTINGS, host="server", direction="upload")
+    ndt7.title = "ndt7-client"
+    assert ended(ndt7, 1, "", "error: I/O error: Connection refused (os error 111)\n").endswith(
+        "Connection refused (os error 111) by server, port 8080; does `flent-aqm serve ndt7` or "
+        "another NDT7 server run there?")
+    assert ended(ndt7, 1, "", "out of memory\n").endswith("status 1: out of memory")
+
+
+@pytest.mark.parametrize(("client", "failure", "end"), [
+    ("browser", "error", (": its WebSocket failed, and browsers don't tell why; does `flent-aqm "
+                          "serve ndt7` or another NDT7 server run there?")),
+    ("mlab", "dial tcp: connect: connection refused", (
+        ": dial tcp: connect: connection refused; does `flent-aqm serve ndt7` or another NDT7 "
+        "server run there?")),
+    ("mlab", "error", ", port 8080: error"), ("browser", "timeout", ", port 8080: timeout")])
+def test_error_of_an_ndt7_client_without_a_cause_is_told_as_such(
+        tmp_path: Path, client: str, failure: str, end: str) -> None:
+    runner = AqmNdt7Runner(name="x", settings=SETTINGS, host="server", direction="upload",
+                           client=client)
+    printed = json.dumps({"Key": "error", "Value": {"Test": "upload", "Failure": failure}})
+    assert refusal(runner, tmp_path, printed.encode(), "").endswith(end)
 
 
 def test_kernel_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
