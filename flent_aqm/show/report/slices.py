@@ -54,9 +54,9 @@ class Dimension:
 def with_sides(rows: Sequence[ReportRow]) -> tuple[list[ReportRow], tuple[str, ...]]:
     """Decide what is compared: queues, or whole configurations of the router.
 
-    Configurations are compared if a setting in ROUTER goes together with the queue: if not every
-    queue was measured with each of its values. Then it is part of the configuration. If there are
-    more than MOST_SIDES configurations, queues are compared.
+    Configurations are compared if a setting in ROUTER goes together with the queue: if there is
+    only one queue, or not every queue was measured with each of its values. Then it is part of the
+    configuration. If there are more than MOST_SIDES configurations, queues are compared.
 
     Returns:
         The rows, with `side` set as told below, and the names of the settings that belong to what
@@ -68,15 +68,16 @@ def with_sides(rows: Sequence[ReportRow]) -> tuple[list[ReportRow], tuple[str, .
     is compared, and `side` is set only if _with_titles() finds titles for it.
     """
     rows = _as_one_line(rows)
+    queues_count = len(_value_pairs(AQM, AQM, rows))
     apart = [name for name in ROUTER if len(_value_pairs(AQM, name, rows)) > 1
-             and len(_value_pairs(AQM, name, rows)) < len(_value_pairs(AQM, AQM, rows))
-             * len(_value_pairs(name, name, rows))]
+             and (queues_count == 1 or len(_value_pairs(AQM, name, rows))
+                  < queues_count * len(_value_pairs(name, name, rows)))]
     names = (AQM, *apart)
     keys = {_values_of(row, names) for row in rows}
     if not apart or len(keys) > MOST_SIDES:
         return _with_titles(rows, (AQM,)), (AQM,)
     # Each queue has a configuration of its own. But no_aqm is no name for a line without SQM.
-    if len(keys) == len(_value_pairs(AQM, AQM, rows)) and SHAPER_RATE not in apart:
+    if len(keys) == queues_count and SHAPER_RATE not in apart:
         return _with_titles(rows, names), names
     titles = _titles_of_each(rows, names) or [_configuration_name(row, names) for row in rows]
     return [replace(row, side=title) for row, title in zip(rows, titles, strict=True)], names

@@ -196,6 +196,18 @@ def test_runs_with_and_without_a_shaper_are_on_one_line() -> None:
         row("cake", FAST, rate_mbps=50.0, shaper="cake")])
 
 
+def test_shapers_of_one_queue_are_compared() -> None:
+    """SQM off and on differ in nothing else. With two queues, each shaper is a condition."""
+    rows = [row("cake", SLOW, shaper_mbps="off"), row("cake", FAST, shaper_mbps="36/9")]
+    sided, names = with_sides(rows)
+    assert [one.side for one in sided] == ["cake, SQM off", "cake, SQM 36/9 Mbit/s"]
+    assert names == ("aqm", "shaper_mbps")
+    assert output(rows).startswith("cake, SQM 36/9 Mbit/s kept latency under load lowest")
+    both = [*rows, *(replace(one, settings={**one.settings, "aqm": "sfq"}) for one in rows)]
+    assert with_sides(both) == (both, ("aqm",))
+    assert [one.title for one in conditions_of(both)] == ["SQM 36/9 Mbit/s", "SQM off"]
+
+
 def test_line_without_sqm_is_not_called_after_its_queue() -> None:
     """Where each queue has one configuration, its name tells it; but the modem's is no no_aqm."""
     rows = [row(aqm, FAST, shaper_mbps=sqm, title=title) for aqm, sqm, title in (
