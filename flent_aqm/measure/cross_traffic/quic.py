@@ -12,6 +12,7 @@ The server uses aioquic's Cubic.
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
 import sys
 from pathlib import Path
@@ -50,9 +51,11 @@ class Receiver(QuicConnectionProtocol):
     Attributes:
         printer: counts the received bytes. It is set on the class before the first connection,
             because aioquic makes the objects.
+        is_connected: whether a connection was made. It is set on the class.
     """
 
     printer: ResultPrinter
+    is_connected = False
 
     def request_object(self) -> None:
         """Request another object."""
@@ -70,9 +73,16 @@ class Receiver(QuicConnectionProtocol):
 def download(host: str, port: int, printer: ResultPrinter) -> None:
     """Download objects until KeyboardInterrupt, which is passed on to the caller. `printer` counts
     the received bytes. Return if the connection ends, also by a timeout. Raises OSError if no
-    connection can be made."""
+    connection can be made, also if there is none until KeyboardInterrupt."""
     Receiver.printer = printer
-    asyncio.run(_download(host, port))
+    # It would print the exception of a connection that is given up.
+    logging.getLogger("asyncio").disabled = True
+    try:
+        asyncio.run(_download(host, port))
+    except KeyboardInterrupt:
+        if Receiver.is_connected:
+            raise
+        raise ConnectionError("no answer by QUIC; is the server started?") from None
 
 
 async def _download(host: str, port: int) -> None:
@@ -83,6 +93,7 @@ async def _download(host: str, port: int) -> None:
     async with connect(host, port, configuration=configuration,
                        create_protocol=Receiver) as connection:
         assert isinstance(connection, Receiver)
+        Receiver.is_connected = True
         for _ in range(AHEAD):
             connection.request_object()
         await connection.wait_closed()

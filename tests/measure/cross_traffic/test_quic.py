@@ -40,6 +40,20 @@ def test_download_goes_on_until_it_is_stopped() -> None:
     assert sum(one["val"] * one["dur"] for one in parse_lines("".join(lines)).rates) > 40
 
 
+def test_server_that_does_not_answer_until_the_end_is_told() -> None:
+    """A short test ends before the handshake's limit. It said that 0 Mbit/s had come."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.1", 0))
+        port = str(silent.getsockname()[1])
+        with subprocess.Popen([*MODULE, "127.0.0.1", port], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as client:
+            silent.recv(2000)  # it has begun
+            client.send_signal(signal.SIGINT)
+            _, said = client.communicate(timeout=30)
+    assert (client.returncode, said) == (
+        1, f"127.0.0.1 port {port}: no answer by QUIC; is the server started?\n")
+
+
 def test_run_without_the_package_is_refused_before_it_starts(
     monkeypatch: pytest.MonkeyPatch
 ) -> None:
