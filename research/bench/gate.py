@@ -389,7 +389,8 @@ def _judge_defect(output: Path, short: str, planted: Planted, tree: Path, named_
         if NOT_IN_KERNEL not in said:
             raise SystemExit(f"bench.gate: {planted.name}: no kernel could be built: {said}")
         print(f"{planted.name}: refused: {said}", flush=True)
-        return Comparison(planted.name, {REFUSED: said}, said, aqm=aqm, has_effect=True)
+        return Comparison(planted.name, {REFUSED: said}, said, aqm=aqm,
+                          has_effect=planted.has_effect)
     with _removed_at_end(name):
         for place, cells in bases.items():
             sweep(batch, place, [*planted.overrides, *cells])

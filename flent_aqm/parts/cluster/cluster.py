@@ -153,8 +153,10 @@ class Cluster:
                            "such as by its memory: see what its workers printed")
 
     def stop(self) -> None:
-        """End all runs at once, also those that are under way on workers. Calls of make() raise
-        LabError from then on. If the workers can't be reached, tell the user."""
+        """End the runs at once, also those under way on the workers that the scheduler reaches.
+        Those on other workers end by themselves. Calls of make() raise LabError from then on. If
+        the scheduler doesn't do what is asked, tell the user; if it was lost before, nothing is
+        asked."""
         self._ended.set()
         with self._changed:
             self._changed.notify_all()

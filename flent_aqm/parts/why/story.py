@@ -830,9 +830,9 @@ def _turn_bytes(parameters: Mapping[str, int]) -> int:
 
 
 def _is_bbr(run: WatchedRun, stop: _Stop, flow: int) -> bool:
-    """Return whether a flow is of the test, without acknowledgements, and uses a version of BBR:
-    the run has flows of iperf3, and all of them reported it as their sender's congestion control.
-    False for other tools' tests.
+    """Return whether a flow carries data of the test and its sender uses a version of BBR: the run
+    has flows of iperf3, and all of them reported it as their sender's congestion control. False for
+    a flow of acknowledgements, and for other tools' tests.
 
     Args:
         run: the run.
