@@ -118,7 +118,13 @@ class LabError(AqmError):
 
 class LabTimeout(LabError):
     """LabError of a run whose lab or namespaces were stopped before its command had ended: at the
-    wall-time limit, or earlier because the command was known never to end."""
+    wall-time limit, or earlier because the command was known never to end.
+
+    Attributes:
+        at_limit: whether it was stopped at the limit, so that a higher one may help.
+    """
+
+    at_limit = True
 
 
 class RouterDisagrees(AqmError):

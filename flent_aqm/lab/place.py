@@ -273,6 +273,8 @@ class RunEnvironment:
         try:
             in_time = _wait_until_end(self._process, self.wall_limit_s,
                                       lambda: self._console_is_full() or self._never_ends())
+            at_limit = (self.wall_limit_s is not None
+                        and time.monotonic() - self._started_at >= self.wall_limit_s)
             if not in_time and not self._console_is_full():
                 self._examine_before_kill()
         except BaseException:
@@ -284,8 +286,10 @@ class RunEnvironment:
             raise LabError(f"{self.name} was stopped after it had printed more than "
                            f"{MOST_CONSOLE_BYTES >> 20} MiB on its console: {self._failure_text()}")
         if not in_time:
-            raise LabTimeout(f"{self.name} was stopped after {self._stopped_after()}; "
-                             f"{self._reason_for_not_ending()}")
+            timeout = LabTimeout(f"{self.name} was stopped after {self._stopped_after()}; "
+                                 f"{self._reason_for_not_ending()}")
+            timeout.at_limit = at_limit
+            raise timeout
         if replaced:
             raise LabError(f"the command replaced the file of its {replaced} by another "
                            "kind of file, so its output is lost; let it write to other files")

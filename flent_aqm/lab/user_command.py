@@ -109,10 +109,13 @@ def run_command(scenario: Scenario, command: Sequence[str], *, prelude: Sequence
 
 @contextmanager
 def wall_limit_named() -> Iterator[None]:
-    """Context manager: name the option --wall-limit in a LabTimeout that the block raises."""
+    """Context manager: name the option --wall-limit in a LabTimeout that the block raises at this
+    limit."""
     try:
         yield
     except LabTimeout as error:
+        if not error.at_limit:
+            raise
         raise LabTimeout(f"{error}; if it only needs longer, give --wall-limit S") from None
 
 

@@ -163,3 +163,7 @@ def test_command_that_is_stopped_is_told_with_the_option_for_its_limit() -> None
     with (pytest.raises(LabTimeout, match=r"^too long; .* give --wall-limit S$"),
           user_command.wall_limit_named()):
         raise LabTimeout("too long")
+    hung = LabTimeout("hung")  # on a kernel of the user's, after some processor time
+    hung.at_limit = False
+    with pytest.raises(LabTimeout, match=r"^hung$"), user_command.wall_limit_named():
+        raise hung

@@ -140,6 +140,8 @@ def test_words_that_are_told_of_are_no_parameters() -> None:
                                                 "set")),
     ({"aqm": "cake", "aqm_options": "overhead"}, ("overhead lacks its value; expected overhead "
                                                  "VALUE")),
+    ({"aqm": "fq_codel", "aqm_options": "limit target 5ms"}, ("limit lacks its value; expected "
+                                                             "limit VALUE")),
     ({"aqm": "cake", "aqm_options": "lan", "aqm_rtt": "5ms"}, "given twice"),
     ({"aqm": "cake", "aqm_overhead": 257}, "expected either one number of bytes from -64 to 256"),
     ({"aqm": "cake", "aqm_options": "overhead 18 ether-vlan"}, "ether-vlan, and not both"),

@@ -120,6 +120,8 @@ def test_three_tiers_when_all_want_the_rate_share_it_as_stated(in_guest: InGuest
     ({"up_aqm_target": "5ms"}, "for a parameter of another queue, give up_aqm, too"),
     ({"shaper": "cake"}, "but aqm is no_aqm; give aqm = cake or cake_mq, or another shaper"),
     ({"aqm": "cake_mq", "tx_queues": 2}, "but shaper is htb; give shaper = cake or none"),
+    # With shaper = cake, the download's queue would be refused next.
+    ({"up_aqm": "cake_mq", "aqm": "fq_codel", "tx_queues": 2}, "is htb; give shaper = none"),
     ({"aqm": "sfb", "aqm_increment": ".5"}, "expected a number from 0 to 1 in the form 0.02"),
     ({"aqm": "red", "aqm_probability": "2%"},
      "expected a number from 0 to below 1 in the form 0.02"),

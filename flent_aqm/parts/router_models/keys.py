@@ -105,9 +105,11 @@ class Models(Record):
         machines have their own cards. The caller puts the testbed in place of "{testbed}"."""
         host, text = next(((host, text) for host, text in self.by_host.items() if text != IDEAL),
                           ("", ""))
+        out = f"{host}_model"
+        if host == "router":  # its parameters are keys, too
+            out += f" and keys {_PREFIX}… of its parameters"
         return host and (f"{host}_model: {text} is a model of the virtual lab, which testbed "
-                         f"{{testbed}} doesn't have: leave {host}_model out, or use testbed "
-                         "virtual")
+                         f"{{testbed}} doesn't have: leave {out} out, or use testbed virtual")
 
     def not_with_topology(self) -> dict[str, bool]:
         """Return whether each host's model has cards, by `client_model`, `server_model` and

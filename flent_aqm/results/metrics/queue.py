@@ -167,12 +167,17 @@ def _counter(run: Run, moment: str, direction: str, name: str) -> float:
     """
     values = [a_number(one.get(name)) for one in _queues(run.counters(moment, direction))]
     if not values:
-        raise NotAvailable(f"the file has no counters of the router's {direction} queue {moment} "
-                           "the run, which flent-aqm records in runs of a batch")
+        raise NotAvailable(_no_counters(moment, direction))
     if None in values:
         raise NotAvailable(f"the file has no counter {name!r} of the router's {direction} queue "
                            f"{moment} the run")
     return sum(value for value in values if value is not None)
+
+
+def _no_counters(moment: str, direction: str) -> str:
+    """Return the reason why a file has no counters of a queue. Arguments: as for _counter()."""
+    return (f"the file has no counters of the router's {direction} queue {moment} the run, which "
+            "flent-aqm records in runs of a batch")
 
 
 def _queues(counters: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -195,9 +200,10 @@ def _marks_counted(run: Run, moment: str, direction: str) -> float:
     counts = [value for place in places for name in _MARKS
               if (value := a_number(place.get(name))) is not None]
     if not counts:
-        what = "counter of marks, which not every queue has," if places else "counters"
-        raise NotAvailable(f"the file has no {what} of the router's {direction} queue {moment} "
-                           "the run")
+        raise NotAvailable(
+            f"the file has no counter of marks, which not every queue has, of the router's "
+            f"{direction} queue {moment} the run" if places else
+            _no_counters(moment, direction))
     return sum(counts)
 
 

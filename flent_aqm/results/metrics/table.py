@@ -163,7 +163,7 @@ def unknown_metric(name: str) -> str:
     """Return the message for a name that is no metric's, with the nearest metric if there is one,
     and the command that lists all."""
     near = did_you_mean(name, METRICS)
-    return f"unknown metric {name!r}{near or ';'} 'flent-aqm score --list' has all"
+    return f"unknown metric {name[:60]!r}{near or ';'} 'flent-aqm score --list' has all"
 
 
 def values(run: Run) -> dict[str, float | Unavailable]:

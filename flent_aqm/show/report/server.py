@@ -21,7 +21,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedIOBase
-from typing import Any
+from typing import Any, cast
 
 from flent_aqm.base.errors import ConfigError, cause_of
 from flent_aqm.base.words import bracketed
@@ -108,10 +108,11 @@ class ReportServer(ThreadingHTTPServer):
             family, _, _, _, address = socket.getaddrinfo(
                 host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
             self.address_family = family
-            super().__init__((str(address[0]), port), _Handler)
+            super().__init__(cast(tuple[str, int], address), _Handler)  # IPv6: with its device
         except (OSError, OverflowError, UnicodeError) as error:
             why = ("this is not a host name" if isinstance(error, UnicodeError) else
-                   cause_of(error))
+                   "a link-local address needs its device, such as fe80::1%eth0"
+                   if host.lower().startswith("fe80:") and "%" not in host else cause_of(error))
             usable = ("that this user may use, as those from 1024 on"
                       if isinstance(error, PermissionError) else "that is free")
             raise ConfigError(f"--host {shlex.quote(host)} --port {port}: can't listen there: "

@@ -428,9 +428,11 @@ class Router(Record):
             scenario: the Scenario of which this record is a part.
         """
         if self.shaper not in ("cake", "none"):
+            both = {self.queue(direction)[0] for direction in ("down", "up")}
+            fitting = "cake or none" if both <= {*_OWN_SHAPER} else "none"
             raise ConfigError(f"{key_}: {name} works only on the device's own queues, with no "
-                              f"shaper above it, but shaper is {self.shaper}; give shaper = cake "
-                              "or none", key_)
+                              f"shaper above it, but shaper is {self.shaper}; give shaper = "
+                              f"{fitting}", key_)
         if key_ == "aqm" and self.ingress != "lan":
             raise ConfigError(f"aqm: {name} needs ingress = lan: with ingress = {self.ingress} the "
                               "download is shaped on an IFB device, which has one queue", key_)

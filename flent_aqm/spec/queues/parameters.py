@@ -52,7 +52,8 @@ def from_tc_words(aqm: str, key: str, text: str) -> dict[str, str]:
             raise ConfigError(f"{key}: {aqm} has no option {word!r} that flent-aqm knows"
                               f"{did_you_mean(word, {*switches, *names})}"
                               f"; known: {', '.join(sorted({*switches, *names}))}", key)
-        if not value:
+        # No value is one of the other options.
+        if not value or (word not in switches and (value in switches or value in names)):
             raise ConfigError(f"{key}: {word} lacks its value; expected {word} VALUE", key)
         if name in found and not isinstance(parameters[name].read, Overhead):
             raise ConfigError(f"{key}: {word!r} sets {name}, which an earlier word has set; give "

@@ -150,6 +150,11 @@ def test_message_names_the_key_that_was_given(settings: dict[str, object], messa
 
 def test_model_is_refused_on_another_testbed_without_calling_its_router_real() -> None:
     """Namespaces are none."""
-    with pytest.raises(ConfigError, match="omnia is a model of the virtual lab, which testbed "
-                                          "netns doesn't have: leave router_model out, or use"):
-        refuse_virtual_settings("netns", Scenario.from_settings({"router_model": "omnia"}))
+    for settings in ({"router_model": "omnia"}, {"router_timer_latency_us": "50"}):
+        with pytest.raises(ConfigError, match=(
+                "is a model of the virtual lab, which testbed netns doesn't have: leave "
+                "router_model and keys router_… of its parameters out, or use")):
+            refuse_virtual_settings("netns", Scenario.from_settings(settings))
+    with pytest.raises(ConfigError, match=r"^client_model: .*: leave client_model out"):
+        refuse_virtual_settings("netns", Scenario.from_settings(
+            {"client_model": "omnia+timer_latency_us=0"}))

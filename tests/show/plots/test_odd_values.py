@@ -6,6 +6,8 @@ from __future__ import annotations
 import errno
 import math
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +61,20 @@ def test_page_is_not_served_at_what_is_no_host(host: str) -> None:
     with pytest.raises(ConfigError, match=r"^--host .* --port 0: can't listen there: (this is not "
                                           r"a host name|Name or service not known|.*resol)"):
         ReportServer(follower, host, 0)
+
+
+def test_page_is_served_at_a_link_local_address() -> None:
+    """With the device that it belongs to; without one it is none of this machine's."""
+    code = ("from flent_aqm.show.report.server import ReportServer\n"
+            "ReportServer(None, 'fe80::9%d0', 0).server_close()\n"
+            "ReportServer(None, 'fe80::9', 0)\n")
+    done = subprocess.run(
+        ["unshare", "-rn", "sh", "-c", ("ip link add d0 type veth peer name d1 && ip link set d0 "
+         'up && ip addr add fe80::9/64 dev d0 nodad && exec "$0" -c "$1"'), sys.executable, code],
+        capture_output=True, text=True, check=False, timeout=60)
+    assert done.stderr.splitlines()[-1].endswith(
+        "--host fe80::9 --port 0: can't listen there: a link-local address needs its device, such "
+        "as fe80::1%eth0; give an address of this machine, and a port that is free, 0 for any")
 
 
 def test_page_is_served_at_a_port_that_this_user_may_use(monkeypatch: pytest.MonkeyPatch) -> None:

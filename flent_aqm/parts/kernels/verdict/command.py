@@ -138,7 +138,7 @@ def _run_verdict(args: argparse.Namespace) -> int:
     if args.output and args.output.suffix not in PAGES:
         raise ConfigError(f"--output: {args.output}; expected NAME.md for Markdown or NAME.html "
                           "for a web page")
-    names = tuple(map(str.strip, args.metrics.split(","))) if args.metrics else USUAL
+    names = tuple(name.strip() for name in (args.metrics or "").split(",") if name.strip()) or USUAL
     folders = _folders_for_new_runs(args) if args.minutes else []
     failed = [*failed_runs("base", args.base), *failed_runs("test", args.test)]
     for line in _name_failed(failed):

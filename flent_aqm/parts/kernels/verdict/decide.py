@@ -36,6 +36,7 @@ from flent_aqm.results.metrics.table import (
     Metric,
     Unavailable,
     ranked,
+    unknown_metric,
 )
 from flent_aqm.results.metrics.throughput import shares_line
 from flent_aqm.tools.tool import HIGHER, NEITHER
@@ -167,8 +168,7 @@ def judge(comparison: PairedSides, names: Sequence[str] = USUAL) -> list[JudgedM
     """
     for name in names:
         if name not in METRICS:
-            raise ConfigError(f"--metrics: there is no metric {name[:60]!r}; flent-aqm score "
-                              "--list shows all")
+            raise ConfigError(f"--metrics: {unknown_metric(name)}")
         if METRICS[name].better == NEITHER:
             raise ConfigError(f"--metrics: {name}: neither a higher nor a lower value is better; "
                               "choose a metric for which flent-aqm score --list says which one is")

@@ -960,7 +960,7 @@ def test_a_latency_is_judged_by_what_it_has_beyond_the_path() -> None:
 
 @pytest.mark.parametrize(("options", "message"), [
     (("--output", ".md"), "--output: .md; expected NAME.md for Markdown or NAME.html for a web"),
-    (("--metrics", "a b"), "there is no metric 'a b'")])
+    (("--metrics", "a b,"), "unknown metric 'a b'; 'flent-aqm score --list' has all")])
 def test_wrong_option_is_quoted_as_it_was_given(
         options: tuple[str, str], message: str, tmp_path: Path,
         capsys: pytest.CaptureFixture[str]) -> None:
