@@ -27,7 +27,7 @@ from flent_aqm.results.metrics.flows import Flow, span
 from flent_aqm.results.metrics.percentiles import of_answered
 from flent_aqm.results.metrics.run import Run, Samples, as_run
 from flent_aqm.results.metrics.table import Unavailable
-from flent_aqm.results.metrics.throughput import throughput_mbps
+from flent_aqm.results.metrics.throughput import total_mbps
 from flent_aqm.results.metrics.window import Window
 from flent_aqm.results.reading.series import ProbeTool
 
@@ -206,7 +206,8 @@ def _report_block(data: DataFile, directions: Sequence[str], in_lab: bool) -> st
         in_lab: the test ran in the virtual lab.
     """
     run = as_run(data)
-    lines = [f"{direction.capitalize():>9}: {throughput_mbps(run, direction):6.2f} Mbps"
+    # As advice counts it: in the lab at most what the line can carry.
+    lines = [f"{direction.capitalize():>9}: {total_mbps(run, direction):6.2f} Mbps"
              for direction in directions]
     only = directions[0] if len(directions) == 1 else None
     lines += _latency_lines(latency(pings(run, only)))

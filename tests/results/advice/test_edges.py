@@ -347,6 +347,16 @@ CPUS = [{"t": START_S + at, "dur": 1.0, "cpu0": 10.0 * at, "cpu10": 1.0, "cpu2":
          "xcpu": 1, "cpu2_mhz": 999.5} for at in (1.0, 2.0, 3.0)]
 
 
+def test_report_in_the_lab_has_the_throughput_that_advice_is_about() -> None:
+    """An upload counts what is written to the socket, and stood as more than its line carries."""
+    data = made({"TCP upload": (0.0, 3.0)}, [4.0, 6.0, 8.0, 10.0])
+    data.metadata["AQM"] = {"requested": {"testbed": "virtual", "shaper": "none",
+                                          "modem_up_mbps": 8, "modem_down_mbps": 8}}
+    assert report(data, [["upload"]], in_lab=True).startswith(
+        f"   Upload:   {throughput(as_run(data))['upload']:.2f} Mbps")
+    assert throughput(as_run(data))["upload"] == pytest.approx(8 * 1448 / 1514)
+
+
 def test_report_of_both_directions_has_the_processors_in_order() -> None:
     """cpu2 before cpu10. A frequency where one is known. The second block is the idle line."""
     data = made({"TCP download": (0.0, 3.0), "TCP upload": (0.0, 3.0)}, [4.0, 6.0, 8.0, 10.0],
