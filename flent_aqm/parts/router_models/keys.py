@@ -112,12 +112,13 @@ class Models(Record):
                          f"{{testbed}} doesn't have: leave {out} out, or use testbed virtual")
 
     def not_with_topology(self) -> dict[str, bool]:
-        """Return whether each host's model has cards, by `client_model`, `server_model` and
-        `router_model (with cards)`. Models with cards need the network of client, router and
-        server, and can't be combined with a topology."""
+        """Return whether each host's model has cards, by the words for its keys, such as
+        `client_model`. Models with cards need the network of client, router and server, and can't
+        be combined with a topology."""
         return {"client_model": parse_router_model(self.client_model).has_cards,
                 "server_model": parse_router_model(self.server_model).has_cards,
-                "router_model (with cards)": self.router_has_cards}
+                f"cards or a processor of the router (router_model, or keys {_PREFIX}…)":
+                    self.router_has_cards}
 
     def described(self) -> dict[str, object]:
         """Return `router_model` -> text of the router's model, and name of each host (`router`,

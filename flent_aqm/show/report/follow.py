@@ -201,8 +201,8 @@ class Follower:
 
     def _folders_of(self, files: Iterable[Path]) -> list[Folder]:
         """Return a Folder for each watched folder, and then for each other folder in which one of
-        `files` lies, if it has data files of its own or a sweep's status. Subfolders are not
-        searched."""
+        `files` lies. Folders, also watched ones, without a sweep's status and without data files of
+        their own are left out; those of subfolders don't count."""
         paths = dict.fromkeys([*self._folders, *(path.parent for path in sorted(files))])
         folders = [Folder(path, status.count_done(path), status.read(path)) for path in paths]
         return [one for one in folders if one.done or one.status]

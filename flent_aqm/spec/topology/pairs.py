@@ -17,7 +17,8 @@ def refuse_odd_pairs(scenario: Scenario) -> None:
     topology = parse_topology("topology", scenario.path.topology)
     for key, is_set in {
         "a modem (keys modem_…)": scenario.path.modem_down_mbps is not None,
-        "a model of the access link (keys link_…)": scenario.replaces_modem,
+        "a model of the access link (keys link_… and modem_…buffer_packets)":
+            scenario.replaces_modem,
         "dest2_delay_ms": scenario.path.dest2_delay_ms is not None,
         "tx_queues": scenario.router.tx_queues is not None,
         **{key: is_set for record in scenario.of_parts

@@ -146,7 +146,10 @@ def test_topology_file_is_read_and_its_faults_have_line_and_column(tmp_path: Pat
 @pytest.mark.parametrize(("settings", "output"), [
     ({"topology": "clients:2", "modem_mbps": "5"}, "can't be combined with a modem"),
     ({"topology": "clients:2", "dest2_delay_ms": "5"}, "can't be combined with dest2_delay_ms"),
-    ({"topology": "clients:2", "router_model": "omnia"}, "can't be combined with router_model"),
+    ({"topology": "clients:2", "router_model": "omnia"}, ("can't be combined with cards or a "
+                                                          "processor of the router .router_mod")),
+    ({"topology": "clients:2", "router_rx_packet_ns": "100"}, "model, or keys router_….; leave"),
+    ({"topology": "clients:2", "modem_buffer_packets": 9}, "and modem_…buffer_packets.; leave one"),
     ({"topology": "clients:2", "tx_queues": "4"}, "can't be combined with tx_queues"),
     ({"topology": "parking_lot", "testbed": "ssh://router"}, "can't set up the hosts and links"),
     ({"topology": "subscribers:10", "tiers": "3"}, "tiers"),
