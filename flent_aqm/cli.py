@@ -17,8 +17,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from flent_aqm.base import environment
-from flent_aqm.base.errors import AqmError, cause_of
+from flent_aqm.base import defaults, environment
+from flent_aqm.base.errors import NO_TEMPORARY_FOLDER, AqmError, cause_of
 from flent_aqm.base.words import plain
 from flent_aqm.commands.table import COMMANDS, fill, module_of
 
@@ -94,7 +94,8 @@ def _refuse_little_memory() -> None:
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY and limit < LEAST_BYTES:
         raise AqmError(f"ulimit -v is {limit >> 10} KiB; expected an address space of "
-                       f"{LEAST_BYTES >> 10} KiB or more, and 4 GiB for the lab; raise the limit: "
+                       f"{LEAST_BYTES >> 10} KiB or more, and for the lab of "
+                       f"{defaults.GUEST_ADDRESSES_MIB << 10} KiB; raise the limit: "
                        "ulimit -v unlimited, if need be as root, who may raise hard limits")
 
 
@@ -107,6 +108,10 @@ def _report_os_error(words: Sequence[str], error: OSError) -> int:
         words: words of the command line without the program's name.
         error: the error.
     """
+    if NO_TEMPORARY_FOLDER in str(error):
+        print(f"flent-aqm: {cause_of(error)}; make room in one of these, or set TMPDIR to another "
+              "folder", file=sys.stderr)
+        return 1
     if error.errno not in _OF_MACHINE:
         return _report_defect(words, error)
     where = "" if error.filename is None else f"{plain(error.filename)}: "

@@ -134,6 +134,8 @@ MOST_HOST_MODERATION_US = 10_000  # as igc's IGC_MAX_ITR_USECS
 # captures, can use half of it: 6 million packet headers of 1 Gbit/s in both directions with cross
 # traffic.
 GUEST_MEMORY_MB = 1536
+# Address space that the lab's kernel takes: the guest's memory, and its own.
+GUEST_ADDRESSES_MIB = GUEST_MEMORY_MB + 200
 
 # A run in virtual time that takes more wall seconds counts as hung. The slowest measured cell
 # (10 Gbit/s, loaded machine) took well below a tenth of that.

@@ -29,6 +29,9 @@ from contextlib import contextmanager
 
 from flent_aqm.base.words import end_of, last_line, plain
 
+# In Python's error if all folders for temporary files are full or may not be written.
+NO_TEMPORARY_FOLDER = "No usable temporary directory"
+
 
 class AqmError(Exception):
     """Base class of expected failures.

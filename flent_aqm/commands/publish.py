@@ -84,7 +84,8 @@ def publish(args: argparse.Namespace, files: Sequence[Path], copy: Callable[[Pat
         archive.pack_overrides([file.parent for file in files], target)
         archive.pack_kernel(packed, target)
         archive.write_versions(packed, target)
-        checked = repeat_some(target, packed, args.replay, args.trace)
+        checked = repeat_some(target, packed, args.replay, [
+            *args.trace, *dict.fromkeys(file.parent for file in files)])
         archive.write_texts(target, packed, checked, title=plain(args.title),
                           authors=[plain(one) for one in args.author],
                           licence=args.licence, batch=batch)

@@ -68,6 +68,8 @@ READ_ONLY, SYNCHRONOUS, BIND = 1, 16, 4096
 # Folder of mounts from which only a single file is needed.
 ASIDE = "/run/aside"
 # Names in /run that the guest uses itself.
+# Names there that a command may mean: the lab's namespaces, and its outputs (docs/lab.md).
+_MEANT_IN_RUN = ("netns", "lab")
 OWN_IN_RUN = ("aside", "bin", "home", "lab", "netns", "package", "python", "results", "work")
 
 
@@ -518,6 +520,8 @@ def _named_files(words: Sequence[str], cwd: Path, hidden: Sequence[str]) -> Iter
                 if not path.startswith(f"{top}/") or not os.path.exists(path):
                     continue
                 first = Path(path).relative_to(top).parts[0]
+                if top == "/run" and first in _MEANT_IN_RUN:
+                    continue
                 if top == "/run" and first in OWN_IN_RUN:
                     raise ConfigError(f"{word}: this machine's {path} can't be reached in the lab, "
                                       f"which has its own /run/{first}; move it to another folder")

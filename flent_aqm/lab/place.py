@@ -17,7 +17,6 @@ import shutil
 import signal
 import stat
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -28,7 +27,13 @@ from types import TracebackType
 from typing import Any, ClassVar, Self, Unpack
 
 from flent_aqm.base import defaults
-from flent_aqm.base.errors import ConfigError, LabError, LabTimeout, cause_of
+from flent_aqm.base.errors import (
+    NO_TEMPORARY_FOLDER,
+    ConfigError,
+    LabError,
+    LabTimeout,
+    cause_of,
+)
 from flent_aqm.base.words import plain
 from flent_aqm.lab import guest_files
 from flent_aqm.lab.folder import OwnedFolder
@@ -173,7 +178,7 @@ class RunEnvironment:
         try:
             self._owned = owned or OwnedFolder()
         except OSError as error:
-            raise _no_folder(error, Path(tempfile.gettempdir())) from None
+            raise _no_folder(error, Path(os.environ.get("TMPDIR") or "/tmp")) from None
         self.folder = self._owned.path
         self._console = self.folder / "console"
         try:
@@ -451,8 +456,9 @@ def _no_folder(error: OSError, above: Path) -> LabError:
     at = f"{error.filename}: " if error.filename else ""
     # Errors of copytree() are a list, of source, target and cause each.
     why = str(error.args[0][0][2]) if isinstance(error, shutil.Error) else f"{at}{cause_of(error)}"
-    room = "make room there, or " * (error.errno in (errno.ENOSPC, errno.EDQUOT)
-                                     or os.strerror(errno.ENOSPC) in why)
+    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT) or any(
+        words in why for words in (os.strerror(errno.ENOSPC), NO_TEMPORARY_FOLDER))
+    room = "make room there, or " * is_full
     advice = "" if error.errno == errno.ENOLCK else f"; {room}set TMPDIR to another folder"
     return LabError(f"can't make or write the run's folder in {above}: {why}{advice}")
 

@@ -168,15 +168,17 @@ def refuse_network_of_ours(scenario: Scenario) -> None:
     """Raise ConfigError if the scenario has a setting that needs a network made by flent-aqm:
     modem, second server, reordering, GSO and ECN of the hosts. Behind a real router, the user sets
     up hosts and links."""
-    for key, value in (("modem_mbps, modem_down_mbps", scenario.path.modem_down_mbps),
+    for key, value in (("modem_mbps, modem_down_mbps, modem_up_mbps",
+                        scenario.path.modem_down_mbps),
                        ("dest2_delay_ms", scenario.path.dest2_delay_ms),
                        ("reorder_ms", scenario.path.reorder_ms or None),
                        ("host_gso", scenario.hosts.host_gso),
                        ("tcp_ecn", scenario.hosts.tcp_ecn)):
         if value is not None and value is not False:
             raise ConfigError(f"{key}: flent-aqm can't set up the hosts and links around a router "
-                              "that it reaches by ssh; set them up by hand and leave the key out, "
-                              "or use testbed virtual or netns")
+                              "that it reaches by ssh; set them up by hand and leave "
+                              f"{'these keys' if ',' in key else 'the key'} out, or use testbed "
+                              "virtual or netns")
 
 
 def wall_limit_s(run: FlentRun) -> float:

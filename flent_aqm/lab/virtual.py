@@ -12,9 +12,11 @@ from __future__ import annotations
 import os
 import random
 import re
+import shlex
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Unpack
 
@@ -198,7 +200,8 @@ class Lab(RunEnvironment):
         if status not in ("", "0"):
             last = without_script(last_line(output)) or "it printed nothing"
             raise LabError("the program on the router (router_program, --router) ended with "
-                           f"status {status[:10]} before the run did: {last[:200]}")
+                           f"status {status[:10]} before the run did: {last[:200]}"
+                           + "; it is started in /, so give absolute paths" * (status == "127"))
 
     def _refuse_kernel_faults(self, log: str, leaks: str = "") -> None:
         """Raise LabError if a kernel that the user built complained, or kept packets or memory
@@ -370,11 +373,11 @@ def _check_kernel_features(scenario: Scenario) -> None:
         if queue_of(name).external and name not in kinds:
             there = {one for one, queue in QUEUES.items() if queue.kind not in absent} | {*kinds}
             near = did_you_mean(name, there)
-            option = "" if near else f" (option CONFIG_NET_SCH_{name.upper()})"
             raise ConfigError(
                 f"{key}: the kernel {scenario.lab.kernel} was built without a queue {name!r}"
-                f"{option}{f'{near} To' if near else '; to'} add a queue of your own: flent-aqm "
-                f"kernel build NAME --qdisc sch_{name}.c")
+                f"{f'{near} I' if near else '; i'}f it is one of Linux's, build the kernel again "
+                f"with its option, CONFIG_NET_SCH_{name.upper()}, by --config; if it is your own, "
+                f"with --qdisc sch_{name}.c")
         if queue_of(name).kind in absent:
             raise ConfigError(f"{key}: {name}: the kernel {scenario.lab.kernel}, Linux "
                               f"{kernel.version}, has no {queue_of(name).kind}; choose another "
@@ -389,6 +392,9 @@ def _check_can_nat(scenario: Scenario, kernel: NamedKernel | None) -> None:
         whose = "the lab's own kernel" if kernel is None else f"kernel {kernel.name}"
         how = ("build one that can, by flent-aqm kernel build nat --config nat, and give kernel = "
                "nat" if kernel is None else
+               f"build it again, with the lines of {OPTIONS / 'debug.config'} and "
+               f"{OPTIONS / 'nat.config'} in one file that --config gives"
+               if ("--config", "debug") in pairwise(shlex.split(kernel.command)) else
                # --config can be given once.
                f"add the lines of {OPTIONS / 'nat.config'} to its --config, and build it again"
                if "--config" in kernel.command else

@@ -195,13 +195,14 @@ _MLABS = "it is JSON of M-Lab's NDT7 archive, "
 _IRTTS = ("it is irtt's own JSON; measure with one of Flent's tests that start irtt, such as: "
           "flent iperf3_upload -H SERVER")
 _IPERF3S = "it is iperf3's own JSON; run iperf3 by Flent: flent iperf3_upload -H SERVER"
+_UPLOADS = (f"{_MLABS}of an upload, which tells nothing of the queue; flent-aqm infer reads "
+            "downloads")
 # Keys by which the JSON of a tool is recognised, and the message for it.
 _OF_TOOLS = (
     ({"start", "intervals", "end"}, _IPERF3S),
     ({"round_trips", "stats"}, _IRTTS),
     ({"Download", "ServerIP"}, f"{_MLABS}which flent-aqm infer reads"),
-    ({"Upload", "ServerIP"}, (f"{_MLABS}of an upload, which tells nothing of the queue; flent-aqm "
-                              "infer reads downloads")),
+    ({"Upload", "ServerIP"}, _UPLOADS),
     ({"raw", "date"}, f"{_MLABS}which flent-aqm infer reads"),
 )
 _LINES = ("it has more than one JSON value, as the output of ndt7-client and M-Lab's archive have; "
@@ -222,6 +223,9 @@ def _output_of_tool(top: dict[str, Any]) -> str:
     a tool is recognised (_OF_TOOLS), "" for any other."""
     if "metadata" in top:
         return ""
+    row = top.get("raw")  # of M-Lab's table: one direction is null
+    if "date" in top and isinstance(row, dict) and row.get("Upload") and not row.get("Download"):
+        return _UPLOADS
     return next((why for keys, why in _OF_TOOLS if keys <= top.keys()), "")
 
 

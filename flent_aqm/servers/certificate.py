@@ -20,6 +20,8 @@ from flent_aqm.base.defaults import ED25519, P256
 from flent_aqm.base.errors import ConfigError, cause_of
 
 _VALID_DAYS = 3650
+# Most characters of a file of certificates that are read to find the damaged one.
+_MOST_CHAIN = 1 << 20
 # Highest bit that random_serial_number() leaves 0. With it, all serial numbers have the same
 # length.
 _SERIAL_TOP = 1 << 158
@@ -59,12 +61,26 @@ def _why_unusable(cert: str, key: str, error: Exception) -> str:
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cert)
     except (OSError, ValueError):
-        return f"{cert}: has no certificate in PEM"
+        return f"{cert}: {_why_no_certificate(cert)}"
     if getattr(error, "reason", "") == "KEY_VALUES_MISMATCH":
         return f"{key}: is the key of another certificate than {cert}"
     if isinstance(error, ssl.SSLError) and error.reason not in (None, "PEM_LIB"):
         return f"certificate {cert} with key {key}: {error}"
-    return f"{key}: has no private key in PEM, or one with a password"
+    return f"{key}: has no private key in PEM, a damaged one, or one with a password"
+
+
+def _why_no_certificate(path: str) -> str:
+    """Return what is wrong with a file of certificates that OpenSSL refuses: that one of them is
+    damaged, or that there is none. Raises OSError if it can't be read any more."""
+    begin = "-----BEGIN CERTIFICATE-----"
+    with open(path, encoding="ascii", errors="replace") as file:
+        _, *each = file.read(_MOST_CHAIN).split(begin)
+    for number, rest in enumerate(each, 1):
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=begin + rest)
+        except (OSError, ValueError):
+            return f"its certificate number {number} is damaged or cut off"
+    return "has no certificate in PEM"
 
 
 def _why_unreadable(path: str) -> str:

@@ -140,7 +140,10 @@ def _unwritable(error: OSError, cache: Path) -> SetupError:
         error: the error of the system call.
         cache: the cache folder, named if the error has no file name.
     """
-    return SetupError(f"{os.fsdecode(error.filename or cache)}: {cause_of(error)}; "
+    path = Path(os.fsdecode(error.filename or cache))
+    if error.errno == errno.ENOTDIR:  # not the path itself, but what stands above it
+        path = next((one for one in reversed(path.parents) if not one.is_dir()), path)
+    return SetupError(f"{path}: {cause_of(error)}; "
                       f"{_TO_DO.get(error.errno or 0, _LOOK)}"
                       f"{or_another_cache(cache, 'that can be written')}")
 

@@ -154,7 +154,8 @@ def find_cargo() -> Path:
         rejected.append(f"{candidate} is {version[0]}.{version[1]}" if any(version) else
                         why_no_version([candidate, "--version"]))
     raise ToolMissing(f"building ndt7-client {VERSION} needs cargo 1.88 or newer "
-                      f"({'; '.join(rejected) or 'none found'}); run: make packages")
+                      f"({'; '.join(rejected) or 'none found'}); run, in a checkout: make "
+                      "packages; or install the package cargo in that version")
 
 
 def environment(cargo: Path) -> dict[str, str]:

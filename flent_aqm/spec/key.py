@@ -223,7 +223,9 @@ def _checked_value(row: Key, record_field: Field[Any], settings: Settings) -> ob
         if given_name != record_field.name and text.startswith(f"{record_field.name}: "):
             text = f"{given_name}{text.removeprefix(record_field.name)}"
         if row.usual == "none" and switch(value) is False:
-            text += "; leave the key out or empty for none"
+            text += (f"; for none in this direction, give the other direction's key, and not "
+                     f"{row.both}" if given_name != row.both and settings.get(row.both) else
+                     "; leave the key out or empty for none")
         raise ConfigError(text, fault.key) from None
 
 

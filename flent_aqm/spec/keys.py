@@ -41,7 +41,7 @@ BATCH_KEYS = frozenset({
     "disabled", "enabled", "inherits", "debug_log"})
 # Keys that Flent overwrites for each run.
 SET_BY_FLENT = frozenset({"batch_time", "repetition"})
-# Keys of batches that say nothing of the network or its hosts.
+# Keys of batches that are no keys of the scenario.
 _OF_BATCHES_ALONE = frozenset({*SWEEP_KEYS, *BATCH_KEYS, *SET_BY_FLENT, "title",
                                *(name.lower() for name in SETTINGS)})
 COMMAND_KEYS = frozenset({
@@ -61,8 +61,9 @@ def refuse_unknown_scenario_keys(where: str, names: Iterable[str]) -> None:
     """
     for name in names:
         if name in _OF_BATCHES_ALONE - SCENARIO_KEYS:
-            raise ConfigError(f"{where}: {name} is a key of batches that says nothing of the "
-                              "network or its hosts; leave it out")
+            near = " (a line's delay is base_delay_ms)" if name == "delay" else ""
+            raise ConfigError(f"{where}: {name} is a key of batches for Flent or the sweep, not "
+                              f"for the lab{near}; leave it out")
         if name not in SCENARIO_KEYS and not name.startswith(PARAMETER_PREFIXES):
             raise ConfigError(f"{where}: unknown key {name!r}"
                               f"{did_you_mean(name, SCENARIO_KEYS) or SEE}")
@@ -88,8 +89,11 @@ def refuse_unused_rates(where: str, scenario: Scenario, names: Iterable[str]) ->
         return
     for name in names:
         if name in ("rate_mbps", *keys_of_directions("rate_mbps")):
+            unshaped = any(queue in QUEUES and QUEUES[queue].per_queue
+                           for queue in scenario.router.queues)
             raise ConfigError(f"{where}: {name} has no effect with shaper = none, which limits "
-                              f"nothing; leave {name} out, or give shaper = htb")
+                              f"nothing; leave {name} out"
+                              + ("" if unshaped else ", or give shaper = htb"))
 
 
 def refuse_unknown_parameters(where: str, names: Iterable[str]) -> None:

@@ -24,8 +24,6 @@ from flent_aqm.spec.testbeds import VIRTUAL
 _ALWAYS_NEEDED = ("tc", "ip", "ethtool", "setpriv", "perl", "irtt", "fping", "tcpdump")
 
 
-# Address space in MiB that the lab's kernel needs beside its guest's memory.
-_KERNEL_MIB = 200
 # As many digits as the number of a process may have, in the name of a file that is being written.
 _LONGEST_PROCESS = "4194304"
 # File descriptors that a sweep needs, and those that each run needs, rounded up: two runs were
@@ -79,7 +77,7 @@ def _check_limits(cells: Iterable[Cell], jobs: int) -> None:
     of open files (`ulimit -n`) for `jobs` runs side by side. The address space is only checked if
     one of the cells runs in the virtual lab."""
     if any(cell.scenario.lab.testbed == VIRTUAL for cell in cells):
-        needed_mib = defaults.GUEST_MEMORY_MB + _KERNEL_MIB
+        needed_mib = defaults.GUEST_ADDRESSES_MIB
         limit, most = resource.getrlimit(resource.RLIMIT_AS)
         if limit != resource.RLIM_INFINITY and limit < needed_mib << 20:
             how = ("raise the limit: ulimit -v unlimited" if most == resource.RLIM_INFINITY

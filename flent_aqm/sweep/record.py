@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -77,6 +78,11 @@ def record_command(scenario: Scenario, command: Sequence[str], path: Path, *,
         raise ConfigError(f"--record: there is no folder {where}; make it, or give another path"
                           if why == os.strerror(errno.ENOENT) else
                           f"--record: {where} is no folder to write to: {why}; give another path")
+    try:
+        tempfile.TemporaryFile(dir=cell.folder).close()
+    except OSError as error:
+        raise ConfigError(f"--record: {plain(cell.folder.absolute())} can't be written: "
+                          f"{cause_of(error)}; give another path") from None
     testbed = VirtualTestbed()
     testbed.check([cell])
     preflight.check([cell])

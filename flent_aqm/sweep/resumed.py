@@ -64,28 +64,37 @@ class Resumed:
     """
 
     def __init__(self, folder: str) -> None:
-        """Read time and UUID of the batch from the first readable data file that has both, or else
-        the time from the names of logs and of the folder. Raises ConfigError if the folder can't
-        be read."""
+        """Read time and UUID of the batch from a data file that has both, or else the time from the
+        names of logs or of the folder. If there are several batches below the folder, as in
+        results/, it is the one that began last. Raises ConfigError if the folder can't be read."""
         self._folder = Path(folder)
         if why := why_unreadable(self._folder):
             raise ConfigError(f"--batch-resume {folder}: {why}; expected the folder with the data "
                               "files of the batch to go on with")
         self.time: datetime | None = None
         self.uuid = str(uuid.uuid4())
+        seen: set[Path] = set()  # folders with a file that was read
         for file in sorted(self._folder.rglob(f"*{SUFFIX}")):
+            if file.parent in seen:
+                continue
             with contextlib.suppress(BadResult, KeyError, TypeError, ValueError):
                 metadata = read_data_file(file, OWN).metadata
                 time = datetime.strptime(metadata["BATCH_TIME"], "%Y-%m-%dT%H:%M:%S.%fZ")
-                self.time, self.uuid = time, str(metadata["BATCH_UUID"])
-                return
-        # Without a data file, the names of logs and of the folder have the time.
-        names = [*(file.name for file in sorted(self._folder.rglob("*.log"))),
-                 self._folder.resolve().name]
-        for match in filter(None, map(_TIME_IN_NAME.search, names)):
-            with contextlib.suppress(ValueError):  # digits that are not a time
-                local = datetime.strptime(match.group(), "%Y-%m-%dT%H%M%S")
-                self.time = local.astimezone(UTC).replace(tzinfo=None)
+                of_batch = str(metadata["BATCH_UUID"])
+                seen.add(file.parent)
+                if self.time is None or time > self.time:
+                    self.time, self.uuid = time, of_batch
+        if self.time is not None:
+            return
+        # Without a data file, the names of logs have the time, or that of the folder.
+        for names in ([file.name for file in self._folder.rglob("*.log")],
+                      [self._folder.resolve().name]):
+            for match in filter(None, map(_TIME_IN_NAME.search, names)):
+                with contextlib.suppress(ValueError):  # digits that are not a time
+                    local = datetime.strptime(match.group(), "%Y-%m-%dT%H%M%S")
+                    time = local.astimezone(UTC).replace(tzinfo=None)
+                    self.time = max(self.time or time, time)
+            if self.time is not None:
                 return
 
     def refuse_to_leave(self, planned: Iterable[Path]) -> None:

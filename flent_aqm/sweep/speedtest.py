@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import ipaddress
 import os
 import signal
 import socket
@@ -201,7 +202,8 @@ def check_server(host: str, ip_version: int, *, is_default: bool = False) -> Non
         if error.errno == errno.ENETUNREACH:  # routers report it, too
             raise TestbedError(f"no IPv{ip_version} route to the netperf server {host} from this "
                                "machine, or from a router on the way to it; connect this machine, "
-                               f"name another server with -H, or give -{10 - ip_version}"
+                               "name another server with -H"
+                               + ("" if _is_ip(host) else f", or give -{10 - ip_version}")
                                ) from None
         why = (f"no answer in {CONNECT_LIMIT_S} s" if isinstance(error, TimeoutError)
                else cause_of(error))
@@ -235,6 +237,15 @@ def check_ping(host: str, ip_version: int) -> None:
                            + (f"{error.argv[0]} printed {said[:200]!r}" if said else
                               "it is not reachable, or doesn't answer pings")
                            + "; name another host with -p") from None
+
+
+def _is_ip(host: str) -> bool:
+    """Return whether a host is given by its IP address, which has one version."""
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return True
 
 
 def _address(what: str, host: str, ip_version: int, option: str) -> str:

@@ -512,6 +512,14 @@ def _what_decides(cell: Cell) -> tuple[object, ...]:
     return cell.test_name, cell.scenario, cell.settings, cell.commands
 
 
+def _without_cross(setting: object) -> object:
+    """Return a setting of Flent's, test parameters without cross_traffic, which has a key of its
+    own."""
+    if not isinstance(setting, dict):
+        return setting
+    return {name: value for name, value in setting.items() if name != "cross_traffic"}
+
+
 def _differing_keys(cell: Cell, other: Cell, section: Mapping[str, object]) -> str:
     """Return the batch keys in which two runs differ, in the form that filename_extra takes:
     "${aqm}, ${rate_up_mbps}". A key for both directions stands for its two if the section has it,
@@ -535,8 +543,13 @@ def _differing_keys(cell: Cell, other: Cell, section: Mapping[str, object]) -> s
         old = others[key]
         if isinstance(value, dict) and isinstance(old, dict):  # each parameter is a key
             prefix = key.removesuffix("parameters")
-            keys += [f"{prefix}{name}" for name in sorted(value.keys() | old.keys())
-                     if value.get(name) != old.get(name)]
+            keys += ([f"{prefix}options"] if f"{prefix}options" in section else
+                     [f"{prefix}{name}" for name in sorted(value.keys() | old.keys())
+                      if value.get(name) != old.get(name)])
+        elif key == "router_model" and str(value).split("+")[0] == str(old).split("+")[0]:
+            # The parameters, which have keys of their own.
+            keys += [f"router_{part.partition('=')[0]}" for part in sorted(
+                set(str(value).split("+")) ^ set(str(old).split("+")))]
         else:
             keys.append(key)
     for both in dict.fromkeys(KEYS[key].both for key in keys if key in KEYS):
@@ -546,8 +559,9 @@ def _differing_keys(cell: Cell, other: Cell, section: Mapping[str, object]) -> s
             keys = [both, *(key for key in keys if key not in pair)]
     # Flent's settings have the names of their batch keys, in capitals.
     keys += sorted(name.lower() for name in cell.settings.keys() | other.settings.keys()
-                   if cell.settings.get(name) != other.settings.get(name))
-    words = [f"${{{key}}}" for key in keys]
+                   if _without_cross(cell.settings.get(name)) != _without_cross(
+                       other.settings.get(name)))
+    words = [f"${{{key}}}" for key in dict.fromkeys(keys)]
     if cell.commands.keys() != other.commands.keys():
         words.append("${commands}")
     else:  # only an argument in their sections differs, and the key commands is the same

@@ -136,6 +136,8 @@ def _parse_json_path(word: str) -> NumberSource:
     """Return the source that a word PLACE=NUMBER or PLACE*FACTOR=NUMBER states, where PLACE has
     keys and indexes joined by dots. Raises ConfigError if it has another form, if the factor isn't
     a finite number above 0, or if the number is none of NUMBERS."""
+    place, mark, name = word.rpartition("=")
+    word = f"{place.strip()}{mark}{name.strip()}"  # a NUMBER has no blanks
     first, _, second = word.partition("=")
     if first in NUMBERS and second not in NUMBERS:
         why = (f"{second[:40]!r} is not the name of a number{did_you_mean(second, NUMBERS)}; if it "
@@ -145,8 +147,8 @@ def _parse_json_path(word: str) -> NumberSource:
                           f"numbers: {', '.join(NUMBERS)}")
     pair = _PAIR.fullmatch(word)
     if pair is None:
-        blanks = ("" if "=" in word else "; a place with blanks needs quotes, as in \"json: "
-                  "'Down load.mbps=download_mbps'\"")
+        blanks = ("" if "=" in word else "; write no blanks around the =, and a place with blanks "
+                  "in quotes, as in \"json: 'Down load.mbps=download_mbps'\"")
         raise ConfigError(f"--reads: {word[:60]!r}; expected PLACE=NUMBER or PLACE*FACTOR=NUMBER, "
                           f"such as {_JSON_FACTOR}{blanks}")
     _refuse_unknown(word, pair["name"], _JSON_FACTOR)
@@ -175,6 +177,7 @@ def _parse_pattern(word: str) -> NumberSource:
     factor isn't a finite number above 0, or if the pattern is longer than _LONGEST_PATTERN, is not
     a regular expression, or hasn't exactly one group."""
     pattern, mark, name = word.rpartition("=")
+    name = name.strip()
     if len(pattern) > _LONGEST_PATTERN:
         _refuse_joined(pattern)
         raise ConfigError(f"--reads: the pattern {pattern[:60]!r}… has {len(pattern)} characters; "
@@ -287,6 +290,9 @@ def find_command(option: str, name: str) -> str:
     program = shutil.which(name)
     if program is None and os.path.isfile(name):
         raise ConfigError(f"{option}: {_why_not_started(name)}")
+    if program is None and os.path.isdir(name) and os.sep not in name:
+        raise ConfigError(f"{option}: no executable program {name[:200]!r} on PATH, and the one of "
+                          "that name in the current folder is a folder; give the path of a program")
     if program is None and os.path.isdir(name):
         raise ConfigError(f"{option}: {name[:200]!r} is a folder; give the path of a program in it")
     if program is None and os.sep in name:

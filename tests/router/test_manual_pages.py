@@ -140,8 +140,10 @@ def test_words_that_are_told_of_are_no_parameters() -> None:
                                                 "set")),
     ({"aqm": "cake", "aqm_options": "overhead"}, ("overhead lacks its value; expected overhead "
                                                  "VALUE")),
-    ({"aqm": "fq_codel", "aqm_options": "limit target 5ms"}, ("limit lacks its value; expected "
-                                                             "limit VALUE")),
+    ({"aqm": "fq_codel", "aqm_options": "limit target 5ms"}, ("limit lacks its value before "
+                                                             "target; expected limit VALUE")),
+    ({"aqm": "cake", "aqm_options": "rtt internet"}, ("internet stands alone, without rtt before "
+                                                     "it; leave rtt out")),
     ({"aqm": "cake", "aqm_options": "lan", "aqm_rtt": "5ms"}, "given twice"),
     ({"aqm": "cake", "aqm_overhead": 257}, "expected either one number of bytes from -64 to 256"),
     ({"aqm": "cake", "aqm_options": "overhead 18 ether-vlan"}, "ether-vlan, and not both"),
@@ -154,9 +156,9 @@ def test_words_that_are_told_of_are_no_parameters() -> None:
     ({"shaper": "hfsc", "shaper_rt": "1mbit"}, "here each class has one curve with one slope"),
     ({"shaper": "tbf", "shaper_options": "mpu 64"}, "give each as a key, such as shaper_mpu = "),
     ({"shaper": "none", "shaper_overhead": 4},
-     ("shaper_overhead: shaper = none has no parameters; leave shaper_overhead out, or give shaper "
-      "= htb or shaper = tbf\n")),
-    ({"shaper": "hfsc", "shaper_r2q": 4}, "leave shaper_r2q out, or give shaper = htb\n"),
+     ("shaper_overhead: shaper = none has no parameters; leave shaper_overhead out (of shaper = "
+      "htb and tbf it is a parameter)\n")),
+    ({"shaper": "hfsc", "shaper_r2q": 4}, "leave shaper_r2q out (of shaper = htb it is a par"),
     ({"aqm": "cake", "shaper": "cake", "shaper_overhead": 4}, "out, or give it as aqm_overhead\n"),
     ({"shaper": "none", "shaper_stab": 1}, "; leave shaper_stab out; use shaper_overhead, "),
     ({"shaper_burst": "4KB", "burst_shaping": 1},

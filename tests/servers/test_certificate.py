@@ -64,9 +64,10 @@ def test_handshake_succeeds_with_either_key(key: str) -> None:
 
 @pytest.mark.parametrize(("cert", "key", "wrong"), [
     ("empty", "key", "empty: has no certificate in PEM; expected two readable PEM files"),
-    ("cert", "empty", "empty: has no private key in PEM, or one with a password; expected"),
-    ("cert", "cert", "cert: has no private key in PEM, or one with a password; expected"),
-    ("cert", "locked", "locked: has no private key in PEM, or one with a password; expected"),
+    ("chain", "key", "chain: its certificate number 2 is damaged or cut off; expected two"),
+    ("cert", "empty", "empty: has no private key in PEM, a damaged one, or one with a pass"),
+    ("cert", "cert", "cert: has no private key in PEM, a damaged one, or one with a pass"),
+    ("cert", "locked", "locked: has no private key in PEM, a damaged one, or one with a pass"),
     ("cert", "other", "other: is the key of another certificate than .*cert; expected"),
     ("cert", "folder", "folder: Is a directory; expected two"), ("cert", "key", "")])
 def test_file_that_is_wrong_is_told_with_what_is_wrong(
@@ -82,6 +83,8 @@ def test_file_that_is_wrong_is_told_with_what_is_wrong(
             private = serialization.load_pem_private_key(pem[begin:], None)
             (tmp_path / "locked").write_bytes(private.private_bytes(
                 *marks, serialization.BestAvailableEncryption(b"secret")))
+    whole = (tmp_path / "cert").read_bytes()
+    (tmp_path / "chain").write_bytes(whole + whole.replace(b"M", b"!", 1))
     (tmp_path / "empty").touch()
     (tmp_path / "folder").mkdir()
     with pytest.raises(ConfigError, match=f"^/.*/{wrong}") if wrong else nullcontext():

@@ -116,7 +116,7 @@ def test_required_patch_that_does_not_fit_is_refused_by_name(tree: Path) -> None
     (FIRST + b"--- a/file\n+++ /dev/null\n@@ -1 +0,0 @@\n-line 0\n",
      "fit the source: file: Not deleting file file as content differs from patch$"),
     (FIRST.replace(b" line 3", b"garbage"),
-     "^mine is damaged: malformed patch at line .*garbage; expected it as git diff or diff -u "),
+     "^mine is damaged: malformed patch at the line 'garbage'; expected it as git diff or "),
     (FIRST + b"--- net/gone.c\n+++ net/gone.c\n@@ -1 +1 @@\n-x\n+y\n",
      r"the source has no gone\.c, where the first folder in net/gone\.c does not count$"),
     (b"--- /home/me/old/file\n+++ b/file\n@@ -1 +1 @@\n-line 0\n+x\n",

@@ -88,6 +88,17 @@ def test_resume_takes_the_time_from_a_file_that_has_the_uuid_too(tmp_path: Path)
     assert (resumed.time, resumed.uuid) == (datetime(2002, 2, 3, 4, 5, 6), "other")
 
 
+def test_of_several_batches_below_the_folder_the_last_is_resumed(tmp_path: Path) -> None:
+    """As in results/, which is what a sweep of several batches names; an older one came first."""
+    data = content()
+    for name, year in (("aaa", 2001), ("one", 2003), ("two", 2002)):
+        data["metadata"] |= {"BATCH_TIME": f"{year}-02-03T04:05:06.000000Z", "BATCH_UUID": name}
+        (tmp_path / name).mkdir()
+        save(tmp_path / name / "a.flent.gz", data)
+    resumed = Resumed(str(tmp_path))
+    assert (resumed.time, resumed.uuid) == (datetime(2003, 2, 3, 4, 5, 6), "one")
+
+
 def content() -> dict[str, Any]:
     data: dict[str, Any] = load(GOLDEN)
     return data
@@ -470,7 +481,7 @@ def test_limits_that_are_too_low_are_refused_before_anything_runs(
         preflight.check([planned(tmp_path)], 2)
 
 
-NEEDED_KIB = (defaults.GUEST_MEMORY_MB + preflight._KERNEL_MIB) << 10
+NEEDED_KIB = defaults.GUEST_ADDRESSES_MIB << 10
 
 
 @pytest.mark.parametrize(("most_kib", "how"), [

@@ -12,6 +12,7 @@ from flent_aqm.base.errors import BadResult, ToolMissing
 from flent_aqm.base.flent_api import RunnerCheckError, lookup_host, normalise_host
 from flent_aqm.measure.runners.part import PARTS
 from flent_aqm.measure.runners.process import Parsed, SupervisedRunner, text_of
+from flent_aqm.tools import own
 from flent_aqm.tools.client import Call
 from flent_aqm.tools.report import CLOCK, read_report
 from flent_aqm.tools.table import SPEED_TESTS
@@ -88,6 +89,12 @@ class AqmSpeedtestRunner(SupervisedRunner):
         parsed = read_report(text_of(output), self.client)
         if self.direction not in parsed:
             said = self.complaint(error)
+            if self.client.name == own.NAME and not said:
+                raise BadResult(
+                    f"{own.NAME} reported no result of the {self.direction}, of which its TOOL's "
+                    f"numbers declare {self.direction}_mbps: let measure() call "
+                    f"report.load({self.direction!r}).begin(…) and set its mbps, or leave that "
+                    "number out")
             raise BadResult(f"{self.client.name} reported no result of the {self.direction}"
                             + (f"; its last line on standard error: {said}" if said else
                                ": it ended before that began"))

@@ -121,8 +121,8 @@ class SshTestbed:
         """
         cells = list(cells)
         for cell in cells:
-            refuse_virtual_settings(self._address, cell.scenario)
             refuse_network_of_ours(cell.scenario)
+            refuse_virtual_settings(self._address, cell.scenario)
         keys = {key: _common_value(key, [getattr(cell.scenario.lab, key) for cell in cells])
                 for key in _KEYS}
         host = _common_value("hosts", [_first_host(cell.settings.get("HOSTS")) for cell in cells])

@@ -126,7 +126,7 @@ def _jitter_differences_ms(samples: Samples) -> Numbers:
                            "the probes were")
     answered_ms = samples.answered_ms
     if answered_ms.size < 2:
-        raise NotAvailable("only one probe of this phase came back")
+        raise NotAvailable(f"only one probe {samples.phase} came back")
     return numpy.abs(numpy.diff(answered_ms))
 
 
@@ -183,9 +183,10 @@ def flow_rtt_ms(run: Run, direction: str, statistic: str) -> float:
     if not trips and run.capture_failure:
         raise NotAvailable(f"the packets of the {direction} flows were not captured: "
                            f"{run.capture_failure}")
-    if not trips and switch(run.settings.get("round_trips")):
+    if not trips and run.is_captured and switch(run.settings.get("round_trips")):
         raise NotAvailable(f"no TCP connection of the {direction} flows has {FEWEST} round trips "
-                           "of packets, which percentiles need")
+                           "of packets, which percentiles need; packets of TCP with time stamps "
+                           "have them")
     if not trips:
         raise NotAvailable(f"the file has no round trips of the {direction} flows' packets, which "
                            "take a test of flent-aqm with the parameter round_trips=yes, and TCP "

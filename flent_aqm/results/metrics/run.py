@@ -68,6 +68,7 @@ class Samples:
         loss_unknown: reason why losses are not known, "" if they are.
         still_s: time of the phase in which the tool was stopped.
         of_steps: whether the RTTs are Flent's interpolated steps, not raw samples.
+        phase: when the probes were sent, for messages, such as "under load".
     """
 
     sent_s: Numbers
@@ -77,13 +78,14 @@ class Samples:
     loss_unknown: str = ""
     still_s: float = 0.0
     of_steps: bool = False
+    phase: str = "of this phase"
 
     @property
     def answered_ms(self) -> Numbers:
         """RTTs of the answered probes in ms. Raises NotAvailable if there are none."""
         answered = self.rtt_ms[numpy.isfinite(self.rtt_ms)]
         if not answered.size:
-            raise NotAvailable("none of the probes of this phase came back")
+            raise NotAvailable(f"none of the probes {self.phase} came back")
         return answered
 
 
@@ -105,6 +107,7 @@ class Run:
             not sampled.
         queue_failure, capture_failure: the error that the file records of sampling the queues,
             and of capturing packets, "" if it records none.
+        is_captured: whether the file has a series of captured packets.
         failed_series: name of a flow's series that is not used, because it has no samples, a unit
             that is not known, or doesn't tell when the flow ran -> the reason.
         silent_probes: name of a latency series without a usable answered probe, or with a unit that
@@ -123,6 +126,7 @@ class Run:
     queue_by_direction: Mapping[str, QueueSamples] = field(default_factory=dict)
     queue_failure: str = ""
     capture_failure: str = ""
+    is_captured: bool = False
     failed_series: Mapping[str, str] = field(default_factory=dict)
     silent_probes: Mapping[str, str] = field(default_factory=dict)
     turns: Mapping[str, Sequence[Window]] = field(default_factory=dict)
@@ -253,12 +257,12 @@ class Run:
             windows = self.turns[direction]
             return _samples(probe, windows, numpy.logical_or.reduce(
                 [window.holds(probe.sent_s) for window in windows]),
-                f"{none} while this direction alone was loaded")
+                none, "while this direction alone was loaded")
         window = self.load_window if direction is None else span(self.flows_of(direction))
         if window is None:
             raise NotAvailable(self.why_no_flow())
-        return _samples(probe, [window], window.holds(probe.sent_s),
-                        f"{none} during the {direction}" if direction else f"{none} under load")
+        return _samples(probe, [window], window.holds(probe.sent_s), none,
+                        f"during the {direction}" if direction else "under load")
 
     def idle(self, probe: Probe | None = None) -> Samples:
         """Return the probes before the first flow of the test or of cross traffic started: those
@@ -275,7 +279,7 @@ class Run:
         back_s = probe.sent_s + numpy.where(probe.lost, 0.0, probe.rtt_ms) / 1000
         inside = back_s < end_s if load else numpy.ones(probe.sent_s.size, dtype=bool)
         return _samples(probe, [Window(probe.start_s, max(end_s, probe.start_s))], inside,
-                        "no probe was sent and answered before the load")
+                        "no probe was sent and answered", "before the load")
 
     @cached_property
     def _phases(self) -> Callable[[str | None], Samples]:
@@ -395,6 +399,7 @@ def _parse_run(data: DataFile) -> Run:
         capture_failure=next((recorded_error(name, meta)
                               for name, meta in data.series_meta.items()
                               if meta.get("RUNNER") == CAPTURE_RUNNER), ""),
+        is_captured=any(meta.get("RUNNER") == CAPTURE_RUNNER for meta in data.series_meta.values()),
         turns=turns(_captured_steps(data), {name: span([
             flow for flow in flows if flow.direction == name and not flow.is_cross])
             for name in DIRECTIONS}),
@@ -530,23 +535,24 @@ def _end_s(probes: Sequence[Probe], flows: Sequence[Flow], length_s: float | Non
     return last_s
 
 
-def _samples(probe: Probe, windows: Sequence[Window], inside: NDArray[numpy.bool_], none: str
-             ) -> Samples:
+def _samples(probe: Probe, windows: Sequence[Window], inside: NDArray[numpy.bool_], none: str,
+             phase: str) -> Samples:
     """Return the probes that a mask selects. Raises NotAvailable if there are none.
 
     Args:
         probe: the latency series.
         windows: intervals of the phase.
         inside: mask of the probes in the phase.
-        none: message if there are none, such as "no probe was sent under load".
+        none: beginning of the message if there are none, such as "no probe was sent".
+        phase: when it was, in words such as "under load".
     """
     still_s = sum(probe.still_in_s(window) for window in windows)
     if not inside.any():
         raise NotAvailable(
-            none + (f"; {probe.tool.value} stood still then" if still_s else ""))
+            f"{none} {phase}" + (f"; {probe.tool.value} stood still then" if still_s else ""))
     return Samples(probe.sent_s[inside], probe.rtt_ms[inside],
                    sum(window.length_s for window in windows), probe.spacing_ms,
-                   probe.loss_unknown, still_s, probe.of_steps)
+                   probe.loss_unknown, still_s, probe.of_steps, phase)
 
 
 def _settings(metadata: Mapping[str, Any]) -> dict[str, Setting]:

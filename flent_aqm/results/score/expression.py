@@ -249,6 +249,10 @@ def _refuse_unknown_unit(text: str, at: int) -> None:
     word = _UNIT_WORD.match(text, at)
     if word is None:
         return
+    if _BYTES.fullmatch(word[1]) and not word[1].endswith(("ps", "/s")):
+        raise ConfigError(f"{text!r}: {word[1]!r} (character {word.start(1) + 1}): metrics in "
+                          "bytes take the number of bytes without a unit, as in "
+                          "queue_standing_download_max_bytes < 15000")
     if _BYTES.fullmatch(word[1]):
         rates = ", ".join(unit for unit in _UNITS if unit.endswith("bit/s"))
         raise ConfigError(f"{text!r}: {word[1]!r} (character {word.start(1) + 1}) counts bytes; "
@@ -352,11 +356,9 @@ class _Parser:
     def negation(self) -> Node:
         """Parse a comparison, with or without "not" before it. A number alone is returned as it is.
         Raises ConfigError if "not" occurs twice in a row, or before a number."""
-        odd = False
-        while self.accept("not"):
-            odd = not odd
-            if not odd:
-                raise self.mistake("expected one 'not', as two have no effect")
+        odd = self.accept("not") is not None
+        if odd and self.token is not None and self.token.text == "not":
+            raise self.mistake("expected one 'not', as two have no effect")
         node = self.comparison()
         return self.truths("not", [node]) if odd else node
 

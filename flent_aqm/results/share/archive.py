@@ -32,6 +32,7 @@ from flent_aqm.results import status
 from flent_aqm.results.data_file import SUFFIX, read_data_file
 from flent_aqm.results.share.batch_text import clean_batch, lines_that_tell
 from flent_aqm.setup.kernel import locate, recipe
+from flent_aqm.spec.kernel import STOCK
 
 DATA, BATCH, KERNEL = "data", "batch", "kernel"
 BASE = "base.batch"
@@ -60,6 +61,7 @@ class Packed:
         facts: with what the run was made, as the file records it: "kernel" and "tools" (objects),
             "flent", "flent-aqm" (versions) and "flent-aqm hash". None for those that it doesn't
             record.
+        own_kernel: name of the kernel if the user built it, otherwise "".
     """
 
     name: str
@@ -68,6 +70,7 @@ class Packed:
     batch: str
     kernel: str
     facts: Mapping[str, Any]
+    own_kernel: str = ""
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,14 @@ def _record_of(name: str, file_metadata: Mapping[str, Any]) -> Packed:
     return Packed(name, plain(file_metadata.get("NAME", ""))[:60],
                   plain(aqm.get("testbed", ""))[:60],
                   plain(file_metadata.get("BATCH_NAME") or "")[:100],
-                  hash_ if isinstance(hash_, str) else "", facts)
+                  hash_ if isinstance(hash_, str) else "", facts, _own_name(kernel))
+
+
+def _own_name(kernel: object) -> str:
+    """Return the name of the kernel that a file records (its object "kernel") if the user built it,
+    "" for set-up's kernel, and if none is recorded."""
+    name = plain(kernel.get("name") or "")[:60] if isinstance(kernel, dict) else ""
+    return "" if name == STOCK else name
 
 
 def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
@@ -359,6 +369,10 @@ def pack_kernel(packed: Sequence[Packed], target: Path) -> None:
         return
     kernel = locate.find_lab_kernel()
     for one in packed:
+        if one.own_kernel:
+            raise BadResult(f"{one.name} was made with your own kernel {one.own_kernel!r}, whose "
+                            "source and options --publish can't add; share these runs without "
+                            "--publish, and give its patches and files by hand")
         if one.kernel not in ("", kernel.hash):
             raise BadResult(f"{one.name} was made with the kernel {plain(one.kernel)[:60]}; this "
                             f"version only has the recipe of {kernel.hash}: publish runs of that "

@@ -129,8 +129,11 @@ def apply_own(tree: Path, name: str, content: bytes, *, keep: Keep) -> None:
         if "Only garbage was found" in error.stdout + error.stderr:
             raise PatchDoesntFit(f"{name} has no hunk, which begins with @@; expected a patch of "
                                  "text files, as git diff or diff -u writes it") from None
-        if malformed := re.search("malformed patch at line .*", error.stdout + error.stderr):
-            raise PatchDoesntFit(f"{name} is damaged: {malformed[0].strip()}; expected it as git "
+        # The number is that of a line of the part that is applied, not of the file.
+        if malformed := re.search(r"malformed patch at line \d+: (.*)",
+                                  error.stdout + error.stderr):
+            raise PatchDoesntFit(f"{name} is damaged: malformed patch at the line "
+                                 f"{malformed[1].strip()[:60]!r}; expected it as git "
                                  "diff or diff -u writes it, without lines broken, changed or cut "
                                  "off, as mail programs do") from None
         if error.returncode != _DOESNT_FIT:

@@ -47,8 +47,9 @@ def apply(tree: Path, name: str, content: bytes, *, keep: Keep) -> list[str]:
     left_out: list[str] = []
     patches = list(_split_mailbox(content))
     if not patches:
-        raise PatchDoesntFit(f"{name} is a mailbox without a patch: no line of its mails begins "
-                             "with --- or +++; expected mails as git format-patch writes them")
+        raise PatchDoesntFit(f"{name} is a mailbox without a patch: none of its mails changes the "
+                             "text of a file, by lines --- FILE and +++ FILE; expected mails as "
+                             "git format-patch writes them")
     for subject, patch in patches:
         kept = b""
         for part in _split_by_file(patch):

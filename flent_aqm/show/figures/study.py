@@ -86,6 +86,12 @@ def on_grid(rows: Sequence[FigureRow]) -> list[FigureRow]:
     place in a grid. Raises ConfigError if there are none."""
     usable = [row for row in rows if AQM in row.settings
               and isinstance(row.settings.get(RATE), (int, float))]
+    if not usable and (others := dict.fromkeys(
+            str(row.settings[RATE]) for row in rows if AQM in row.settings and row.settings.get(
+                RATE))):
+        raise ConfigError("none of the runs has a link with one constant rate in Mbit/s for both "
+                          f"directions ({', '.join(list(others)[:3])}), and these figures compare "
+                          "rates")
     if not usable:
         raise ConfigError("none of the runs records both its queue and one rate for both "
                           "directions; expected runs of flent-aqm's batches, with the same rate "

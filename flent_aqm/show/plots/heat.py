@@ -47,7 +47,8 @@ class AqmHeatPlotter(ChartPlotter):
         rows = sorted_values(down, [setting(run.settings, down) for run in runs])
         table, reasons = medians(metric, runs, (down, rows), (along, columns))
         if numpy.isnan(table).all():
-            raise NotAvailable(f"{name}: {reasons[0]}")
+            others = " (other runs lack it for other reasons)" * (len(set(reasons)) > 1)
+            raise NotAvailable(f"{name}: {reasons[0]}{others}")
         axis, = self.grid()
         image = draw_heat(axis, table, metric)
         bar = self.figure.colorbar(

@@ -37,6 +37,7 @@ from flent_aqm.spec.readers import (
     whole,
     words_for,
 )
+from flent_aqm.spec.testbeds import VIRTUAL
 
 Parameters = tuple[tuple[str, str], ...]
 # AQMs with a shaper of their own, for shaper = cake.
@@ -69,7 +70,7 @@ def _check_aqm(key: str, value: object, settings: Settings) -> str:
         if is_own and not isinstance(value, bool):
             raise ConfigError(f"{fault}, or the name of a qdisc of your kernel: up to 15 "
                               "lower-case letters, digits and _, a letter first") from None
-        if not is_external(str(value)):
+        if not is_external(str(value)) or settings.get("testbed") not in (None, "", VIRTUAL):
             raise
         raise ConfigError(f"{fault}; a queue of a kernel of yours needs kernel = NAME, too (names: "
                           "flent-aqm kernel list)") from None
@@ -236,7 +237,11 @@ def _read_rate(key: str, settings: Settings) -> float:
                               "gives a rate that changes, in place of a modem's; give the "
                               "shaper's rate in Mbit/s", name)
         way = "download" if key == "rate_down_mbps" else "upload"
-        modems = "modem_mbps" if name == "rate_mbps" else f"{modem} or modem_mbps"
+        # Alone, the modem's rate in one direction would be refused.
+        modems = ("modem_mbps" if name == "rate_mbps" else
+                  f"{modem} or modem_mbps"
+                  if any(settings.get(one) for one in ("modem_down_mbps", "modem_up_mbps")) else
+                  "modem_mbps, or modem_down_mbps and modem_up_mbps")
         raise ConfigError(f"{name}: {text} is a share of the modem's {way} rate, which is not "
                           f"given; set {modems}, or give the rate in Mbit/s", name)
     with about(modem_key):
@@ -395,9 +400,12 @@ class Router(Record):
         if self.tx_queues is not None and behind_ssh:
             raise ConfigError("tx_queues: a router behind ssh has the queues that its network "
                               "cards have; leave the key out", "tx_queues")
+        no_shaper = any(name in QUEUES and QUEUES[name].per_queue for name in self.queues)
+        tbf, tiers = self.tbf_burst_ms is not None, self.tiers != 1
         if self.burst_shaping and self.shaper != "htb":
-            raise ConfigError(f"burst_shaping: needs shaper = htb, not {self.shaper}; give that, "
-                              "or leave burst_shaping out", "burst_shaping")
+            give = "" if no_shaper or tbf or tiers else "give that, or "
+            raise ConfigError(f"burst_shaping: needs shaper = htb, not {self.shaper}; {give}leave "
+                              "burst_shaping out", "burst_shaping")
         sizes = [f"shaper_{name}" for name in ("burst", "cburst")
                  if name in dict(self.shaper_parameters)]
         if self.burst_shaping and sizes:
@@ -406,13 +414,15 @@ class Router(Record):
         if "prio" in dict(self.shaper_parameters) and self.tiers != 1:
             raise ConfigError("shaper_prio: with tiers = 3 each class has a priority already; "
                               "leave shaper_prio out", "shaper_prio")
-        if self.tbf_burst_ms is not None and self.shaper != "tbf":
-            raise ConfigError(f"tbf_burst_ms: needs shaper = tbf, not {self.shaper}; give that, "
-                              "or leave tbf_burst_ms out", "tbf_burst_ms")
-        if self.tiers != 1 and self.shaper not in ("htb", "hfsc"):
+        if tbf and self.shaper != "tbf":
+            give = "" if no_shaper or tiers or self.burst_shaping else "give that, or "
+            raise ConfigError(f"tbf_burst_ms: needs shaper = tbf, not {self.shaper}; {give}leave "
+                              "tbf_burst_ms out", "tbf_burst_ms")
+        if tiers and self.shaper not in ("htb", "hfsc"):
+            give = "" if no_shaper or tbf else "give one of these, or "
             raise ConfigError(f"tiers: {self.tiers} needs shaper = htb or hfsc, not "
-                              f"{self.shaper}; give one of these, or leave tiers out", "tiers")
-        if self.burst_shaping and self.tiers != 1:
+                              f"{self.shaper}; {give}leave tiers out", "tiers")
+        if self.burst_shaping and tiers:
             raise ConfigError("tiers: 3 can't be combined with burst_shaping; leave one of the two "
                               "out", "tiers")
 
@@ -437,9 +447,10 @@ class Router(Record):
             raise ConfigError(f"aqm: {name} needs ingress = lan: with ingress = {self.ingress} the "
                               "download is shaped on an IFB device, which has one queue", key_)
         if scenario.path.topology != DUMBBELL:
+            several = " and give tx_queues, such as tx_queues = 4" * (self.tx_queues in (None, 1))
             raise ConfigError(f"{key_}: {name} is for devices with several queues, and those of "
                               f"topology {scenario.path.topology} have one each; choose another "
-                              "queue, or leave topology out", key_)
+                              f"queue, or leave topology out{several}", key_)
         if self.tx_queues in (None, 1) and not scenario.behind_ssh:
             raise ConfigError(f"{key_}: {name} is for devices with several queues; give tx_queues "
                               f"from 2 to {defaults.MOST_TX_QUEUES}, such as tx_queues = 4", key_)

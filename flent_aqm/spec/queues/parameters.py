@@ -52,9 +52,13 @@ def from_tc_words(aqm: str, key: str, text: str) -> dict[str, str]:
             raise ConfigError(f"{key}: {aqm} has no option {word!r} that flent-aqm knows"
                               f"{did_you_mean(word, {*switches, *names})}"
                               f"; known: {', '.join(sorted({*switches, *names}))}", key)
+        if word not in switches and switches.get(value, ("",))[0] == name:
+            raise ConfigError(f"{key}: {value} stands alone, without {word} before it; leave "
+                              f"{word} out", key)
         # No value is one of the other options.
         if not value or (word not in switches and (value in switches or value in names)):
-            raise ConfigError(f"{key}: {word} lacks its value; expected {word} VALUE", key)
+            raise ConfigError(f"{key}: {word} lacks its value{value and f' before {value}'}; "
+                              f"expected {word} VALUE", key)
         if name in found and not isinstance(parameters[name].read, Overhead):
             raise ConfigError(f"{key}: {word!r} sets {name}, which an earlier word has set; give "
                               "one of them", key)
@@ -144,8 +148,8 @@ def check_shaper_parameter(shaper: str, name: str, text: str) -> str:
 
 def _other_place(shaper: str, name: str) -> str:
     """Return the end of a message about a parameter of a shaper that has none: ", or give …", with
-    the queue's key if CAKE shapes and has that parameter, otherwise with the shapers that have it.
-    "" if there are none.
+    the queue's key if CAKE shapes and has that parameter, otherwise the shapers that have it, in
+    brackets. "" if there are none.
 
     Args:
         shaper: name of a shaper without parameters.
@@ -153,8 +157,9 @@ def _other_place(shaper: str, name: str) -> str:
     """
     if shaper == "cake" and name in queue_of(shaper).parameters:
         return f", or give it as aqm_{name}"
-    others = [f"shaper = {one}" for one, its in SHAPER_PARAMETERS.items() if name in its]
-    return f", or give {' or '.join(others)}" if others else ""
+    # Not as an advice: the run's other keys may refuse that shaper.
+    others = [one for one, its in SHAPER_PARAMETERS.items() if name in its]
+    return f" (of shaper = {' and '.join(others)} it is a parameter)" if others else ""
 
 
 def _why_not_0(text: str) -> str:

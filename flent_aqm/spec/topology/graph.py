@@ -230,8 +230,9 @@ def _advise(used: list[tuple[str, str, str]], unused: list[tuple[str, str, str]]
         if works:
             return f": link {near} to {' or '.join(works[:_MOST_ADVISED])}"
     if SERVER not in group and not any(map(is_router, group)):
-        return (f": link {group[0]} to a host that forwards, as lan in client - lan, "
-                f"lan - {group[0]}, lan - router")
+        lan = next(name for name in ("lan", "switch", "hub") if name not in group)
+        return (f": link {group[0]} to a host that forwards, as {lan} in client - {lan}, "
+                f"{lan} - {group[0]}, {lan} - router")
     return ""
 
 

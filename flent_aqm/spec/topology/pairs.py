@@ -65,11 +65,12 @@ def _refuse_for_subscribers(topology: Topology, scenario: Scenario) -> None:
         if plan is not None and plan > rate:
             raise ConfigError(f"topology: {topology.text}: the plan of {plan:.10g} Mbit/s "
                               f"{direction} is above the access node's rate, {rate:.10g} Mbit/s; "
-                              f"give a smaller plan, or a higher rate_mbps or {rate_key}",
+                              f"give a smaller plan, or a higher {rate_key} (or rate_mbps, "
+                              "if that gives it)",
                               "topology")
         least = topology.subscribers * defaults.MIN_RATE_MBPS
         if rate < least:
             raise ConfigError(f"topology: {topology.text} with {rate:.10g} Mbit/s {direction}; "
                               f"expected {least:.10g} Mbit/s or more, {defaults.MIN_RATE_MBPS:g} "
-                              f"for each subscriber: give a higher rate_mbps or {rate_key}, or "
-                              "fewer subscribers", "topology")
+                              f"for each subscriber: give a higher {rate_key} (or rate_mbps, if "
+                              "that gives it), or fewer subscribers", "topology")

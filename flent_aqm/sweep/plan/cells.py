@@ -66,9 +66,11 @@ def make_cell(
     with about("cross_traffic"):
         _check_cross_traffic(where, scenario, section)
     with about("test_parameters"):
+        # Flent adds those of its command line.
+        given = f"{where}: test_parameters" if "test_parameters" in section else "--test-parameter"
         if settings.NAME in our_tests():
-            refuse_unknown_parameters(f"{where}: test_parameters", settings.TEST_PARAMETERS)
-        _check_parameters(where, scenario, settings)
+            refuse_unknown_parameters(given, settings.TEST_PARAMETERS)
+        _check_parameters(where, given, scenario, settings)
     if settings.IP_VERSION not in (parser.get_default("IP_VERSION"), 4, 6):
         raise ConfigError(f"{where}: ip_version: {settings.IP_VERSION!r}; expected 4 or 6",
                           "ip_version")
@@ -174,17 +176,19 @@ def _check_cross_traffic(where: str, scenario: Scenario, section: Mapping[str, A
                           "test_parameters")
 
 
-def _check_parameters(where: str, scenario: Scenario, settings: Any) -> None:
+def _check_parameters(where: str, given: str, scenario: Scenario, settings: Any) -> None:
     """Raise ConfigError for test parameters, or a test, that the test's definition would refuse
     only when the run has begun.
 
     Args:
         where: names the batch in messages.
+        given: names in messages what gives the test parameters.
+        scenario: settings of the testbed.
         settings: Flent's settings of the run.
     """
     def refuse(fault: object) -> None:
         """Raise ConfigError with this fault of the test parameters."""
-        raise ConfigError(f"{where}: test_parameters: {fault}")
+        raise ConfigError(f"{given}: {fault}")
 
     for fault in getattr(settings, _REFUSED, ()):
         # Only the user's own test has faults of its own, such as a file that isn't named.

@@ -291,6 +291,13 @@ def test_reads_are_places_with_factors() -> None:
             "download_mbps": pytest.approx(9.4), "latency_ms": 40.5}
 
 
+@pytest.mark.parametrize("reads", ["json: 'a.b = download_mbps'", "json: 'a.b=download_mbps '"])
+def test_blanks_around_the_name_of_a_number_in_quotes_do_not_count(reads: str) -> None:
+    assert parse_number_sources(reads) == [NumberSource("download_mbps", ("a", "b"))]
+    found, = parse_number_sources("text: 'Down (.*) Mbit/s=download_mbps '")
+    assert found.name == "download_mbps"
+
+
 def test_place_with_blanks_has_quotes() -> None:
     """As a pattern has."""
     reads = parse_number_sources("json: 'Down load.in kbit/s*0.001=download_mbps' up=upload_mbps")
@@ -327,6 +334,7 @@ def test_json_may_be_in_several_lines_between_others(
     ("text: 'Down (.)=download_mbps*-8'", "the factor '-8'; expected a number above 0"),
     ("text: Down: (.*) Mbit=download_mbps", (
         "'Down:'; expected PATTERN=NUMBER; a pattern with blanks needs quotes, as in")),
+    ("json: a.b = download_mbps", "write no blanks around the =, and a place"),
     ("text: Down\\", "nothing follows the backslash at its end; remove it, or write it twice"),
     ("text: 'A (B|C) (.*)=download_mbps'", "others are (?: and ), and parentheses of the te"),
     ("text: 'Down (.{1,99999999999})=download_mbps'",
@@ -462,7 +470,7 @@ def test_text_is_read_by_patterns() -> None:
     ("text: 'A (.*)=download_mbps B (.*)=upload_mbps*0.1 C (.*)=latency_ms'",
      "one pair of quotes has several PATTERN=NUMBER; give each its own, as in \"text: 'Down"),
     (f"text: 'A (.*)=download_mbps {'B' * 200} (.*)=upload_mbps'", "one pair of quotes has"),
-    ("json: Down load=download_mbps", "a place with blanks needs quotes, as in \"json: 'Down load"),
+    ("json: Down load=download_mbps", "a place with blanks in quotes, as in \"json: 'Down load"),
     ("json: 'Down", "no closing quotation mark"),
     ("json: download_mbps=down.mbps", "expected PLACE=NUMBER; 'down.mbps' is not the name of"),
     ("yaml: a=download_mbps", "expected 'json: PLACE=NUMBER"),

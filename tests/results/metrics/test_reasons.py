@@ -33,9 +33,9 @@ def reason(run: Any, name: str) -> str:
 def test_probes_of_a_phase_are_missing_not_those_of_the_run(make_run: Any) -> None:
     """Those of the other phase came back."""
     short = make_run([20.0] * 100, idle_ms=(21.0,) * 3)
-    assert reason(short, "jitter_idle_ms") == "only one probe of this phase came back"
+    assert reason(short, "jitter_idle_ms") == "only one probe before the load came back"
     assert reason(make_run([None] * 100), "latency_loaded_mean_ms") == (
-        "none of the probes of this phase came back")
+        "none of the probes under load came back")
 
 
 def test_load_without_probes_is_named_and_a_tool_that_stood_still(make_run: Any) -> None:

@@ -93,6 +93,8 @@ def test_what_is_no_condition_is_refused(text: str) -> None:
     ("throughput_upload_mbps > 5MB/s", (r"'MB/s' \(character 27\) counts bytes; write the number "
                                         "of bits, 8 times as many, with one of kbit/s, Mbit/s, ")),
     ("throughput_upload_mbps > 5 kBps", r"'kBps' \(character 28\) counts bytes"),
+    ("queue_standing_download_max_bytes < 15KB", "take the number of bytes without a unit, as in"),
+    ("not not p99(latency_loaded) < 5ms", r"have no effect, but found 'not' \(character 5\)"),
     ("throughput_upload_mbps > 5Mb/s", "unknown unit 'Mb/s' .*; did you mean 'Mbit/s'"),
     # The nearest unit is 1000 times as large.
     ("throughput_upload_mbps > 5000bit/s", r"unit 'bit/s' \(character 30\); known: us, ms"),
@@ -102,7 +104,7 @@ def test_what_is_no_condition_is_refused(text: str) -> None:
     ("1 <", "expected a number or a name, but it ends"),
     ("(1 < 2", r"expected '\)', but it ends"),
     ("p99(<) < 1ms", r"expected the argument of p99, but found '<' \(character 5\)"),
-    ("not not 1 < 2", "expected one 'not', as two have no effect, but found '1'"),
+    ("not not 1 < 2", "expected one 'not', as two have no effect, but found 'not'"),
     ("1 < 2 and 3", "'and' needs conditions, but beside it is a number"),
     ("1ms < 20", "give the number a unit, as in 20ms"),
     ("1ms < 4 * 5", "give the number a unit, as in 20ms"),

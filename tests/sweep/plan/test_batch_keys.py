@@ -133,8 +133,8 @@ def test_key_of_batches_alone_is_not_called_misspelt(
         key: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The page of keys has it, and no other key is meant."""
     assert main(["lab", "--set", f"{key}=2", "--", "true"]) == 1
-    assert capsys.readouterr().err == (f"flent-aqm: --set: {key} is a key of batches that says "
-                                       "nothing of the network or its hosts; leave it out\n")
+    assert capsys.readouterr().err == (f"flent-aqm: --set: {key} is a key of batches for Flent "
+                                       "or the sweep, not for the lab; leave it out\n")
 
 
 def test_parameters_of_the_labs_queue_are_named_once_and_without_blanks(
@@ -303,6 +303,14 @@ def test_runs_of_one_name_are_told_what_differs(tmp_path: Path) -> None:
     assert "; add ${shaper}, in which they differ, to the key filename_extra" in ended.stderr
     rates = plain_dry_run(tmp_path, "for_rate = 20, 50\nfilename_extra = ${repetition}")
     assert "; add ${rate_mbps}, in which they differ, to the key filename_extra" in rates.stderr
+    for first, second, key in (
+            ("aqm_options = target 5ms", "aqm_options = target 9ms", "aqm_options"),
+            ("router_model = omnia\nrouter_timer_latency_us = 50",
+             "router_model = omnia\nrouter_timer_latency_us = 60", "router_timer_latency_us"),
+            ("cross_traffic = video", "cross_traffic = web", "cross_traffic")):
+        ended = plain_dry_run(tmp_path, "test_name = ndt7\naqm = codel\nfor_x = one, two\n\n"
+                              f"[Arg::one]\n{first}\n\n[Arg::two]\n{second}")
+        assert f"; add ${{{key}}}, in which they differ, to" in ended.stderr, ended.stderr
 
 
 def test_dry_run_says_that_it_asks_no_router(tmp_path: Path) -> None:
