@@ -102,7 +102,9 @@ def test_folder_too_deep_for_python_is_removed_all_the_same(
     (shutil.Error([("/a", "/b", "[Errno 28] No space left on device: '/b'")]),
      "No space left on device: '/b'; make room there, or set TMPDIR to another folder"),
     (PermissionError(errno.EACCES, "Permission denied", "/x"),
-     "/x: Permission denied; set TMPDIR to another folder")])
+     "/x: Permission denied; set TMPDIR to another folder"),
+    (FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']"),
+     "found in ['/tmp']; make room there, or set TMPDIR to another folder")])
 def test_folder_that_cannot_be_filled_is_no_defect(
         temporary: Path, monkeypatch: pytest.MonkeyPatch, fault: OSError, advice: str) -> None:
     """The user learns where it is, and no folder stays."""

@@ -183,6 +183,9 @@ def test_full_disk_is_told_in_a_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("error", "status", "text"), [
+    (FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']"),
+     1, ("flent-aqm: No usable temporary directory found in ['/tmp']; make room in one of these, "
+         "or set TMPDIR to another folder\n")),
     (OSError(errno.EMFILE, "Too many open files", "/x"),
      1, "flent-aqm: /x: Too many open files; raise the limit: ulimit -n\n"),
     (OSError(errno.ENXIO, "No such device or address", "/x"), 3, "flent-aqm: a bug in flent-aqm")])

@@ -85,9 +85,11 @@ def test_json_of_mlabs_archive_is_sent_to_infer(tmp_path: Path) -> None:
     path.write_text(json.dumps({"ServerIP": "192.0.2.1", "Download": {}}))
     with pytest.raises(BadResult, match="which flent-aqm infer reads"):
         read_data_file(path)
-    path.write_text(json.dumps({"ServerIP": "192.0.2.1", "Upload": {}}))
-    with pytest.raises(BadResult, match="of an upload, which tells nothing of the queue"):
-        read_data_file(path)
+    for upload in ({"ServerIP": "192.0.2.1", "Upload": {}},
+                   {"date": "2025-01-01", "raw": {"Upload": {"UUID": "x"}, "Download": None}}):
+        path.write_text(json.dumps(upload))
+        with pytest.raises(BadResult, match="of an upload, which tells nothing of the queue"):
+            read_data_file(path)
 
 
 def test_copies_of_a_run_count_once(

@@ -361,6 +361,9 @@ def test_recipe_of_the_runs_kernel_is_copied(
         "a.flent.gz was made with the kernel g; this version only has the recipe of h: publish "
         "runs of that kernel by themselves, with the version of flent-aqm whose lab kernel it is, "
         "or repeat them with this version's")
+    own = replace(packed(kernel="g"), own_kernel="mine")
+    with pytest.raises(BadResult, match="your own kernel 'mine', whose source and options --publi"):
+        pack_kernel([own], tmp_path)
     with pytest.raises(BadResult) as caught:
         pack_kernel([packed(kernel="g" * 300)], tmp_path)
     users = locate.find_kernel().hash
