@@ -431,8 +431,9 @@ def stock_tree() -> Path:
         raise SystemExit("bench.gate: no kernel is set up; run: make setup")
     tree = cache_to_write() / "trees" / f"{source.package}_{source.version}"
     if not tree.is_dir():
-        raise SystemExit(f"bench.gate: {tree} is not there: set-up has built no kernel in this "
-                         "user's cache; run: flent-aqm setup")
+        raise SystemExit(f"bench.gate: {tree}, the source of set-up's kernel, is not there; build "
+                         "a kernel of it, which unpacks it, such as: flent-aqm kernel build unpack "
+                         f"--source {source.package}={source.version} --patch FILE")
     return tree
 
 
