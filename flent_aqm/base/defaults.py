@@ -147,6 +147,6 @@ REAL_TIME_MARGIN_S = 120.0
 # Names of the files in the folder environment.PROGRAM_OUTPUT: outputs and exit status of a recorded
 # command of the user.
 CLIENT_STDOUT, CLIENT_STDERR, CLIENT_STATUS = "client-stdout", "client-stderr", "client-status"
-# Of one that the test stopped, such as after its longest time: statuses of the servers that had
-# ended by then, a file name a line.
+# Of one that the test stopped, such as after its longest time, or that ended with status 0:
+# statuses of the servers that had ended by then, a file name a line.
 CLIENT_STOPPED = "client-stopped"

@@ -79,8 +79,9 @@ class OwnPrograms:
     def refuse_failed(self, out: Path) -> None:
         """Raise LabError if a server ended with an error before the command on the client did, or
         without server_ready_s, if it ended before it had opened a port, or opened none within
-        PATIENCE_S seconds. A server that ended after the test had stopped the command has not
-        failed. out: folder of the output files, which were written inside."""
+        PATIENCE_S seconds. A server that ended after the test had stopped the command, or after
+        the command had ended with status 0, has not failed. out: folder of the output files,
+        which were written inside."""
         number, _, why = _first_line(out / "server_fault").partition(" ")
         failed = int(number) if number.isdecimal() and int(number) <= len(self.servers) else 0
         if failed and why == "silent":

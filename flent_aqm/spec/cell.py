@@ -141,8 +141,17 @@ def refuse_unexpanded(where: str, values: Mapping[str, object]) -> None:
             seen = match.group()
             raise ConfigError(f"{where}: {key} contains {seen[:60]}, which " + (
                 "no argument or setting defines; add it to the batch, or correct its name, or "
-                "write a shell's variable without braces" if seen.endswith("}") else
+                + _without_variable(key) if seen.endswith("}") else
                 "has no } at its end; add it"), key)
+
+
+def _without_variable(key: str) -> str:
+    """Return what to do about a variable of the environment in the value of a key."""
+    if key == "exec":
+        return "write a shell's variable without braces"
+    return ("give the value itself, because the environment's variables are not read here"
+            + (", or start a shell (sh -c '…') and write its variable without braces"
+               if key.endswith("_program") else ""))
 
 
 def as_batch_file(cell: Cell) -> str:

@@ -32,6 +32,7 @@ class Key:
             `check`, for a key whose value depends on other keys.
         unit: unit of the value, "" for none.
         both: name of the key that sets both directions, such as "rate_mbps". "" for none.
+        is_paired: True if a key for one direction needs that of the other direction.
         shown: name in the documents of a field that stands for several keys, such as "aqm_NAME". ""
             for the key's own name.
         usual: text for the documents that says what holds if the key isn't given. "none" for
@@ -52,6 +53,7 @@ class Key:
     reader: Callable[[str, Settings], object] | None = None
     unit: str = ""
     both: str = ""
+    is_paired: bool = False
     shown: str = ""
     usual: str | None = None
     default: object = None
@@ -223,7 +225,9 @@ def _checked_value(row: Key, record_field: Field[Any], settings: Settings) -> ob
         if given_name != record_field.name and text.startswith(f"{record_field.name}: "):
             text = f"{given_name}{text.removeprefix(record_field.name)}"
         if row.usual == "none" and switch(value) is False:
-            text += (f"; for none in this direction, give the other direction's key, and not "
+            text += ("; both directions have one, or neither: for none, leave out the keys of both "
+                     f"and {row.both}" if row.is_paired and given_name != row.both else
+                     f"; for none in this direction, give the other direction's key, and not "
                      f"{row.both}" if given_name != row.both and settings.get(row.both) else
                      "; leave the key out or empty for none")
         raise ConfigError(text, fault.key) from None

@@ -134,6 +134,8 @@ def test_three_tiers_when_all_want_the_rate_share_it_as_stated(in_guest: InGuest
     ({"testbed": "ssh://r", "aqm": "choke"}, "unknown value 'choke'"),
     ({"link_loss": "1%", "link_down_loss": "no", "modem_mbps": 9},
      "; for none in this direction, give the other direction's key, and not link_loss"),
+    ({"modem_mbps": 20, "modem_up_mbps": 0},
+     "; both directions have one, or neither: for none, leave out the keys of both and modem_mbps"),
     # With shaper = cake, the download's queue would be refused next.
     ({"up_aqm": "cake_mq", "aqm": "fq_codel", "tx_queues": 2}, "is htb; give shaper = none"),
     ({"aqm": "sfb", "aqm_increment": ".5"}, "expected a number from 0 to 1 in the form 0.02"),

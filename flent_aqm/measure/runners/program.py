@@ -23,9 +23,9 @@ class AqmProgramRunner(SupervisedRunner):
 
     Series: the seconds that it has run, 0 at its start and all at its end. It is empty if the
     command failed. If the variable FLENT_AQM_PROGRAM_OUTPUT names a folder, the command's output is
-    kept there, and its exit status if it ended by itself. If it is stopped, the names of the files
-    with statuses of servers that had ended before are kept in CLIENT_STOPPED: a server that ends
-    after that may do so because its client is gone.
+    kept there, and its exit status if it ended by itself. If it is stopped, or ends with status 0,
+    the names of the files with statuses of servers that had ended before are kept in
+    CLIENT_STOPPED: a server that ends after that may do so because its client is gone.
     """
 
     def __init__(self, *, command: str, length: float, **kwargs: Any) -> None:
@@ -55,6 +55,8 @@ class AqmProgramRunner(SupervisedRunner):
     def _run_tool(self) -> None:
         super()._run_tool()
         folder = os.environ.get(environment.PROGRAM_OUTPUT)
+        if folder and not self.stopped_by and self.returncode == 0:
+            self._note_ended_servers(folder)
         if folder and not self.stopped_by:
             # As a shell tells it of a program that a signal ended.
             status = self.returncode if self.returncode >= 0 else 128 - self.returncode
@@ -63,10 +65,18 @@ class AqmProgramRunner(SupervisedRunner):
     def _stop(self, process: subprocess.Popen[bytes]) -> None:
         folder = os.environ.get(environment.PROGRAM_OUTPUT)
         if folder:
-            ended = sorted(path.name for path in Path(folder).glob("server-*-status"))
-            Path(folder, defaults.CLIENT_STOPPED).write_text(
-                "".join(f"{name}\n" for name in ended), encoding="utf-8")
+            self._note_ended_servers(folder)
         super()._stop(process)
+
+    @staticmethod
+    def _note_ended_servers(folder: str) -> None:
+        """Write the names of the files with statuses of servers that have ended to CLIENT_STOPPED.
+
+        folder: folder of the outputs.
+        """
+        ended = sorted(path.name for path in Path(folder).glob("server-*-status"))
+        Path(folder, defaults.CLIENT_STOPPED).write_text(
+            "".join(f"{name}\n" for name in ended), encoding="utf-8")
 
     @property
     def out(self) -> str:

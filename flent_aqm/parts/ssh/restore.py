@@ -227,11 +227,12 @@ def filter_commands(device: str, where: str, lines: Sequence[str]) -> list[list[
         words = _filter_arguments(filter_)
         if words is None:
             shown = " ".join(" ".join(filter_).split())
-            # Without its number, tc removes the filters of chain 0 only.
-            chain = re.search(r" chain [1-9]\d*\b", shown)
+            # Without its number, tc removes the filters of chain 0 only. Actions may name others.
+            chain = re.match(r"filter (?:parent \S+ )?(?:protocol \S+ )?(?:pref \d+ )?\w+"
+                             r"( chain [1-9]\d*)\b", shown)
             raise TestbedError(
                 f"{device} has a filter that could not be restored exactly: {shown[:120]!r}; "
-                f"remove it first: tc filter del dev {device} {where}{chain[0] if chain else ''}")
+                f"remove it first: tc filter del dev {device} {where}{chain[1] if chain else ''}")
         if words:
             # The filter's own line is more exact about its parent than `where`.
             named = _HEAD.fullmatch(filter_[0])

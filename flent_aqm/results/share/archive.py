@@ -181,7 +181,8 @@ def pack_batch(sources: Sequence[Path], batch_file: Path | None, target: Path
         # Without --batch, the only record counts for all folders.
         without = ", or leave --batch out" if len(recorded) == 1 and all(by_folder) else ""
         files = _matching_record(batch_file, recorded, without + apart)
-        return _copy_batch(batch_file, files, target, _LEAVE_OUT if files else _CLEAN_BY_HAND), ""
+        by_hand = (_CLEAN_BY_HAND if not files else _LEAVE_OUT if len(recorded) == 1 else _COPY)
+        return _copy_batch(batch_file, files, target, by_hand), ""
     if len(recorded) > 1:
         raise ConfigError("these runs came from different batch files, or from one that changed in "
                           "between, or a file from which it inherits did: "
@@ -320,6 +321,10 @@ _CLEAN_BY_HAND = (f"remove it from the file, which is then left out if {status.N
 # With --batch, such a file is refused.
 _LEAVE_OUT = (f"remove it from the file, and give no --batch: then the file is left out, because "
               f"{status.NAME} records its earlier content")
+
+# Where the folders' runs came from several batches, one has to be given.
+_COPY = (f"remove it from a copy of the file, move the files {status.NAME} of these folders away, "
+         "and give the copy by --batch")
 
 
 def _clean_copy(path: Path, target: Path, by_hand: str) -> None:

@@ -33,7 +33,7 @@ def _read_topology(name: str, value: object) -> str:
 
 
 _each_modem: Any = partial(key, None, "0.064 to 40000", "a modem behind the router", rate,
-                           both="modem_mbps", unit="Mbit/s", usual="none")
+                           both="modem_mbps", is_paired=True, unit="Mbit/s", usual="none")
 
 
 @dataclass(frozen=True)

@@ -221,3 +221,18 @@ def test_capture_without_room_is_refused_before_tcpdump_is(monkeypatch: pytest.M
     monkeypatch.setattr(capture, "SHARE_OF_FREE_ROOM", 0.01)
     with pytest.raises(RunnerCheckError, match="has no room for a capture: 4,096 bytes are free; "):
         runner.check()
+
+
+@pytest.mark.parametrize(("status", "noted"), [(0, "server-2-status\n"), (3, None)])
+def test_command_that_ends_leaves_the_servers_that_had_ended_before(
+        status: int, noted: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test goes on for a while, and a server may end because its client is gone. After an error
+    of the command all count, as a server may be the cause."""
+    monkeypatch.setenv(environment.PROGRAM_OUTPUT, str(tmp_path))
+    (tmp_path / "server-2-status").write_text("1\n")
+    runner = AqmProgramRunner(name="x", settings=SETTINGS, command="tool", length=9)
+    runner.args = ["sh", "-c", f"exit {status}"]
+    runner.fork()
+    runner._run_tool()
+    kept = tmp_path / CLIENT_STOPPED
+    assert (kept.read_text() if kept.exists() else None) == noted

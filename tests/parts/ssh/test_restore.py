@@ -235,7 +235,8 @@ def test_filter_of_another_chain_is_removed_there(chain: int, words: str) -> Non
     """Without the chain's number, tc removes the filters of chain 0 only."""
     with pytest.raises(TestbedError, match=f"tc filter del dev wan parent 1:{words}$"):
         commands(qdiscs=HTB, filters=(
-            f"@filter parent 1:\nfilter protocol ip pref 10 flower chain {chain} handle 0x1"))
+            f"@filter parent 1:\nfilter protocol ip pref 10 flower chain {chain} handle 0x1\n"
+            "  action order 1: gact action goto chain 5"))
 
 
 @pytest.mark.parametrize(("version", "restored"), [
