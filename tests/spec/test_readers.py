@@ -59,8 +59,8 @@ def test_word_for_a_switch_is_shown_as_it_was_written(settings: dict[str, object
 
 @pytest.mark.parametrize(("settings", "words"), [
     ({"modem_mbps": False}, r"in Mbit/s; leave the key out or empty for none$"),
-    ({"modem_up_mbps": "0"}, r"^modem_up_mbps: 0 .*, or neither: for none, leave out the "
-                               "keys of both and modem_mbps$"),
+    ({"modem_up_mbps": "0"}, (r"^modem_up_mbps: 0 .*, or neither: for none, leave out the "
+                               "keys of both and modem_mbps$")),
     ({"modem_mbps": "0.01"}, r"expected 0\.064 to 40000$"),
     ({"dest2_delay_ms": "no"}, r"in ms; leave the key out or empty for none$"),
     ({"link_loss": False}, r"; leave the key out or empty for none$"),
