@@ -204,7 +204,8 @@ def test_runs_with_two_rates_are_not_said_to_be_of_another_origin(
     """Each records its rates, but the figures have one axis."""
     file = variant("odd", test="ndt7", aqm="codel", rate_down_mbps=100.0, rate_up_mbps=20.0)
     assert main(["figures", str(file), "-o", str(tmp_path / "out")]) == 1
-    assert "batches, with the same rate for download and upload" in capsys.readouterr().err
+    assert ("none of the runs has a link with one constant rate in Mbit/s for both directions "
+            "(100/20), and these figures compare rates") in capsys.readouterr().err
 
 
 def test_where_takes_the_default_of_a_setting_that_files_dont_record(

@@ -424,8 +424,7 @@ def test_metric_that_only_runs_beyond_the_drawn_places_have_is_not_denied_to_the
                      change=silent if rate == 10 else None)
              for rate in (20, 10) for aqm in ("codel", "sfq")]
     shown = output(draw("compare_metric", files, "--metric", "latency_loaded_median_ms"))
-    assert "none of the 2 runs has the values, the first because none of the probes" in shown
-    assert "1 of 2 shown" in shown
+    assert "none of the 2 runs has the values, the first because only 8 of" in shown
 
 
 def test_metric_whose_percentile_is_lost_is_drawn_at_the_edge(draw: Draw, variant: Variant) -> None:

@@ -449,7 +449,7 @@ def test_runs_without_a_partner_are_counted_by_cell_and_side() -> None:
     ([*side(1), *side(1)], side(2), USUAL, "the same settings and the same seed"),
     ([replace(run, settings={"flows": run.settings["flows"]}) for run in side(1)], side(2), USUAL,
      "have the same settings and no seed"),
-    (side(1), side(2), ("latency",), "no metric 'latency'"),
+    (side(1), side(2), ("latency",), "unknown metric 'latency'"),
     (side(1), side(2), ("queue_drops_upload",), "neither a higher nor a lower value is better"),
     (side(1), side(2), ("qoo",), "nothing to judge by qoo: the runs lack such values"),
     (side(1), side(2), ("total_download_mbps",), "total_... only with it"),
