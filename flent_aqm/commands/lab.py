@@ -108,7 +108,7 @@ def main(args: argparse.Namespace) -> int:
         scenario = Scenario.from_settings(settings)
         refuse_unused_rates("lab", scenario, settings)
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
-    refuse_missing(scenario.programs, client="client_program",
+    refuse_missing(scenario.programs,
                    server=options.get("server_program", "--set server_program"))
     if args.record is not None:
         return record_command(scenario, command, args.record, results=args.results,

@@ -89,11 +89,10 @@ def _run_title(cell: Cell) -> str:
     """Return a line about the run: test, queues, rates of the modem, rates of the shaper or "not
     shaped", seed."""
     router, path = cell.scenario.router, cell.scenario.path
-    rates = [f"{router.rate_down_mbps:g} Mbit/s down, {router.rate_up_mbps:g} up"]
-    if router.shaper == "none":
-        rates = ["not shaped"]
-    if path.modem_up_mbps:
-        rates = [f"modem of {path.modem_down_mbps:g} Mbit/s down, {path.modem_up_mbps:g} up",
-                 *([f"shaped to {rates[0]}"] if router.shaper != "none" else rates)]
-    return (f"{cell.test_name}, {router.queues_text}, {', '.join(rates)}, "
+    shaped = ("not shaped" if router.shaper == "none" else
+              f"{'shaped to ' if path.modem_up_mbps else ''}{router.rate_down_mbps:g} Mbit/s down, "
+              f"{router.rate_up_mbps:g} up")
+    modem = (f"modem of {path.modem_down_mbps:g} Mbit/s down, {path.modem_up_mbps:g} up, "
+             if path.modem_up_mbps else "")
+    return (f"{cell.test_name}, {router.queues_text}, {modem}{shaped}, "
             f"seed {cell.scenario.lab.seed}")

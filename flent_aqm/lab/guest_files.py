@@ -68,9 +68,9 @@ READ_ONLY, SYNCHRONOUS, BIND = 1, 16, 4096
 # Folder of mounts from which only a single file is needed.
 ASIDE = "/run/aside"
 # Names in /run that the guest uses itself.
-# Names there that a command may mean: the lab's namespaces, and its outputs (docs/lab.md).
-_MEANT_IN_RUN = ("netns", "lab")
 OWN_IN_RUN = ("aside", "bin", "home", "lab", "netns", "package", "python", "results", "work")
+# Names of these that a command may mean: the lab's namespaces, and its outputs (docs/lab.md).
+_MEANT_IN_RUN = ("netns", "lab")
 
 
 class CommandOptions(TypedDict, total=False):

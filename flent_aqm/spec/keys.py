@@ -89,11 +89,10 @@ def refuse_unused_rates(where: str, scenario: Scenario, names: Iterable[str]) ->
         return
     for name in names:
         if name in ("rate_mbps", *keys_of_directions("rate_mbps")):
-            unshaped = any(queue in QUEUES and QUEUES[queue].per_queue
-                           for queue in scenario.router.queues)
             raise ConfigError(f"{where}: {name} has no effect with shaper = none, which limits "
                               f"nothing; leave {name} out"
-                              + ("" if unshaped else ", or give shaper = htb"))
+                              + ("" if scenario.router.takes_no_shaper else
+                                 ", or give shaper = htb"))
 
 
 def refuse_unknown_parameters(where: str, names: Iterable[str]) -> None:

@@ -55,9 +55,9 @@ class AqmProgramRunner(SupervisedRunner):
     def _run_tool(self) -> None:
         super()._run_tool()
         folder = os.environ.get(environment.PROGRAM_OUTPUT)
-        if folder and not self.stopped_by and self.returncode == 0:
-            self._note_ended_servers(folder)
         if folder and not self.stopped_by:
+            if self.returncode == 0:
+                self._note_ended_servers(folder)
             # As a shell tells it of a program that a signal ended.
             status = self.returncode if self.returncode >= 0 else 128 - self.returncode
             Path(folder, defaults.CLIENT_STATUS).write_text(f"{status}\n", encoding="utf-8")

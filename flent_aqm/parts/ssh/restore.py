@@ -224,18 +224,17 @@ def filter_commands(device: str, where: str, lines: Sequence[str]) -> list[list[
     """
     commands = []
     for filter_ in _split_filters(lines):
-        words = _filter_arguments(filter_)
+        words, named = _filter_arguments(filter_), _HEAD.fullmatch(filter_[0])
         if words is None:
             shown = " ".join(" ".join(filter_).split())
             # Without its number, tc removes the filters of chain 0 only. Actions may name others.
-            chain = re.match(r"filter (?:parent \S+ )?(?:protocol \S+ )?(?:pref \d+ )?\w+"
-                             r"( chain [1-9]\d*)\b", shown)
+            number = named["chain"] if named else None
+            chain = "" if number in (None, "0") else f" chain {number}"
             raise TestbedError(
                 f"{device} has a filter that could not be restored exactly: {shown[:120]!r}; "
-                f"remove it first: tc filter del dev {device} {where}{chain[1] if chain else ''}")
+                f"remove it first: tc filter del dev {device} {where}{chain}")
         if words:
             # The filter's own line is more exact about its parent than `where`.
-            named = _HEAD.fullmatch(filter_[0])
             place = ["parent", named["parent"]] if named and named["parent"] else where.split()
             commands.append(["filter", "add", "dev", device, *place, *words])
     return commands

@@ -218,10 +218,9 @@ def measured(run: Run) -> Measured | Unavailable:
 def measured_of_samples(idle: Samples, loaded: Mapping[str, Samples], mbps: Mapping[str, float]
                ) -> Measured | Unavailable:
     """Return measurements from chosen probes, without `utilisation_pct` and what else is not known
-    from these, such as `slowed`. Return a reason instead if
-    `loaded` is empty, if a phase has fewer than 10 probes (FEWEST_PROBES) or its probe was stopped
-    for more than a tenth (MOST_STILL) of it, or if at least half of the idle line's probes were
-    lost.
+    from these, such as `slowed`. Return a reason instead if `loaded` is empty, if a phase has fewer
+    than 10 probes (FEWEST_PROBES) or its probe was stopped for more than a tenth (MOST_STILL) of
+    it, or if at least half of the idle line's probes were lost.
 
     Args:
         idle: probes of the idle line.

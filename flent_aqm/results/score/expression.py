@@ -239,8 +239,8 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 def _refuse_unknown_unit(text: str, at: int) -> None:
     """Raise ConfigError if a word that is no operator stands behind a number without a known unit.
-    The message has the unit that is most like the word, and for a word of bytes how many bits they
-    are.
+    The message has the unit that is most like the word. For a rate in bytes it asks for bits, and
+    for a number of bytes, which has no unit here, for the number alone.
 
     Args:
         text: the whole condition.
@@ -249,11 +249,11 @@ def _refuse_unknown_unit(text: str, at: int) -> None:
     word = _UNIT_WORD.match(text, at)
     if word is None:
         return
-    if _BYTES.fullmatch(word[1]) and not word[1].endswith(("ps", "/s")):
-        raise ConfigError(f"{text!r}: {word[1]!r} (character {word.start(1) + 1}): metrics in "
-                          "bytes take the number of bytes without a unit, as in "
-                          "queue_standing_download_max_bytes < 15000")
     if _BYTES.fullmatch(word[1]):
+        if not word[1].endswith(("ps", "/s")):
+            raise ConfigError(f"{text!r}: {word[1]!r} (character {word.start(1) + 1}): metrics in "
+                              "bytes take the number of bytes without a unit, as in "
+                              "queue_standing_download_max_bytes < 15000")
         rates = ", ".join(unit for unit in _UNITS if unit.endswith("bit/s"))
         raise ConfigError(f"{text!r}: {word[1]!r} (character {word.start(1) + 1}) counts bytes; "
                           f"write the number of bits, 8 times as many, with one of {rates}")

@@ -377,6 +377,12 @@ class Router(Record):
         return tuple(dict.fromkeys(self.queue(direction)[0] for direction in ("down", "up")))
 
     @property
+    def takes_no_shaper(self) -> bool:
+        """Whether the AQM of a direction works only on the device's own queues, with no shaper of
+        another kind above it, such as HTB."""
+        return any(name in QUEUES and QUEUES[name].per_queue for name in self.queues)
+
+    @property
     def queues_text(self) -> str:
         """Name of the AQM. If the upload has another AQM: "AQM down, AQM up"."""
         down, up = self.queue("down")[0], self.queue("up")[0]
@@ -400,7 +406,7 @@ class Router(Record):
         if self.tx_queues is not None and behind_ssh:
             raise ConfigError("tx_queues: a router behind ssh has the queues that its network "
                               "cards have; leave the key out", "tx_queues")
-        no_shaper = any(name in QUEUES and QUEUES[name].per_queue for name in self.queues)
+        no_shaper = self.takes_no_shaper
         tbf, tiers = self.tbf_burst_ms is not None, self.tiers != 1
         if self.burst_shaping and self.shaper != "htb":
             give = "" if no_shaper or tbf or tiers else "give that, or "
@@ -438,8 +444,7 @@ class Router(Record):
             scenario: the Scenario of which this record is a part.
         """
         if self.shaper not in ("cake", "none"):
-            both = {self.queue(direction)[0] for direction in ("down", "up")}
-            fitting = "cake or none" if both <= {*_OWN_SHAPER} else "none"
+            fitting = "cake or none" if {*self.queues} <= {*_OWN_SHAPER} else "none"
             raise ConfigError(f"{key_}: {name} works only on the device's own queues, with no "
                               f"shaper above it, but shaper is {self.shaper}; give shaper = "
                               f"{fitting}", key_)
